@@ -1,5 +1,5 @@
-// What nearly every file of lib/ includes of the standard library, fmt and LLVM, compiled once. No header of Accord belongs here: a change of it
-// would compile everything again.
+// What nearly every file of lib/ includes of the standard library, fmt and LLVM, compiled once. No header of Accord
+// belongs here: a change of it would compile everything again.
 #pragma once
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -52,17 +52,15 @@ static DynamicAPInt narrowest(const DynamicAPInt &value) {
   return DynamicAPInt(wide.trunc(wide.getSignificantBits()));
 }
 
-QuantityAttr QuantityAttr::get(MLIRContext *context, DynamicAPInt numerator,
-                               DynamicAPInt denominator, accord::Dimension dimension,
-                               StringRef text, StringRef source) {
+QuantityAttr QuantityAttr::get(MLIRContext *context, DynamicAPInt numerator, DynamicAPInt denominator,
+                               accord::Dimension dimension, StringRef text, StringRef source) {
   if (denominator != 0)
     reduce(numerator, denominator);
   return Base::get(context, narrowest(numerator), narrowest(denominator), dimension, text, source);
 }
 
 LogicalResult QuantityAttr::verify(function_ref<InFlightDiagnostic()> error, DynamicAPInt numerator,
-                                   DynamicAPInt denominator, accord::Dimension, StringRef,
-                                   StringRef) {
+                                   DynamicAPInt denominator, accord::Dimension, StringRef, StringRef) {
   if (denominator <= 0)
     return error() << "a quantity's denominator must be positive";
   if (gcd(abs(numerator), denominator) != 1)
@@ -70,10 +68,9 @@ LogicalResult QuantityAttr::verify(function_ref<InFlightDiagnostic()> error, Dyn
   return success();
 }
 
-QuantityAttr QuantityAttr::get(MLIRContext *context, const accord::Quantity &quantity,
-                               StringRef text, StringRef source) {
-  return get(context, quantity.value.numerator(), quantity.value.denominator(), quantity.dimension,
-             text, source);
+QuantityAttr QuantityAttr::get(MLIRContext *context, const accord::Quantity &quantity, StringRef text,
+                               StringRef source) {
+  return get(context, quantity.value.numerator(), quantity.value.denominator(), quantity.dimension, text, source);
 }
 
 accord::Quantity QuantityAttr::quantity() const {
@@ -82,9 +79,7 @@ accord::Quantity QuantityAttr::quantity() const {
 
 double QuantityAttr::toDouble() const { return quantity().toDouble(); }
 
-bool QuantityAttr::below(QuantityAttr other) const {
-  return quantity().value < other.quantity().value;
-}
+bool QuantityAttr::below(QuantityAttr other) const { return quantity().value < other.quantity().value; }
 
 std::string QuantityAttr::inBaseUnits() const {
   std::string out;
@@ -97,17 +92,14 @@ std::string QuantityAttr::inBaseUnits() const {
   return out;
 }
 
-std::string QuantityAttr::spelled() const {
-  return getText().empty() ? quantity().print() : getText().str();
-}
+std::string QuantityAttr::spelled() const { return getText().empty() ? quantity().print() : getText().str(); }
 
 /// Text that the MLIR lexer takes apart and gives back unharmed: a number, then unit words joined
 /// by `/` or `*`.
 static bool plain(StringRef text) {
   size_t number = text.find_first_not_of("0123456789.");
-  if (text.empty() || number == 0 || number == StringRef::npos ||
-      text.take_front(number).count('.') > 1 || !llvm::isDigit(text[number - 1]) ||
-      !llvm::isDigit(text[0]) || text[number] != ' ')
+  if (text.empty() || number == 0 || number == StringRef::npos || text.take_front(number).count('.') > 1 ||
+      !llvm::isDigit(text[number - 1]) || !llvm::isDigit(text[0]) || text[number] != ' ')
     return false;
   SmallVector<StringRef> words;
   text.drop_front(number + 1).split(words, '/');
@@ -125,7 +117,7 @@ void QuantityAttr::print(AsmPrinter &printer) const {
     else
       printer.printString(getText());
   }
-  if (getText().empty() || !saysItsValue(*this))
+  if (getText().empty() || !textDefinesValue(*this))
     printer << (getText().empty() ? "= " : " = ") << inBaseUnits();
   if (!getSource().empty()) {
     printer << " source ";
@@ -163,8 +155,8 @@ static ParseResult parseUnits(AsmParser &parser, accord::Dimension &dimension, i
 }
 
 /// `940000000 cycle/s`, `1/2 B`, `5 /s`, `7`.
-static ParseResult parseBaseValue(AsmParser &parser, DynamicAPInt &numerator,
-                                  DynamicAPInt &denominator, accord::Dimension &dimension) {
+static ParseResult parseBaseValue(AsmParser &parser, DynamicAPInt &numerator, DynamicAPInt &denominator,
+                                  accord::Dimension &dimension) {
   denominator = DynamicAPInt(1);
   if (parseInteger(parser, numerator))
     return failure();
@@ -235,8 +227,7 @@ Attribute QuantityAttr::parse(AsmParser &parser, Type) {
   if (!stated) {
     Checked<accord::Quantity> value = parseQuantity(text);
     if (!value) {
-      parser.emitError(at) << value.problem().message
-                           << "; what other words are worth follows after '='";
+      parser.emitError(at) << value.problem().message << "; what other words are worth follows after '='";
       return {};
     }
     numerator = value->value.numerator();
@@ -250,8 +241,7 @@ Attribute QuantityAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), numerator, denominator, dimension, text, source);
 }
 
-LogicalResult ChoiceAttr::verify(function_ref<InFlightDiagnostic()> error, StringRef kind,
-                                 ArrayAttr values) {
+LogicalResult ChoiceAttr::verify(function_ref<InFlightDiagnostic()> error, StringRef kind, ArrayAttr values) {
   size_t n = values.size();
   if (kind == "pow2" ? n != 2 : kind == "range" ? n < 2 || n > 3 : kind == "set" ? n == 0 : true)
     return error() << "a choice is 'pow2' of two values, 'range' of two or three or 'set' of at "
@@ -282,12 +272,9 @@ LogicalResult ChoiceAttr::verify(function_ref<InFlightDiagnostic()> error, Strin
 Attribute ChoiceAttr::parse(AsmParser &parser, Type) {
   StringRef kind;
   ArrayAttr values;
-  if (parser.parseLess() || parser.parseKeyword(&kind) || parser.parseAttribute(values) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parser.parseKeyword(&kind) || parser.parseAttribute(values) || parser.parseGreater())
     return {};
   return parser.getChecked<ChoiceAttr>(parser.getContext(), kind, values);
 }
 
-void ChoiceAttr::print(AsmPrinter &printer) const {
-  printer << "<" << getKind() << " " << getValues() << ">";
-}
+void ChoiceAttr::print(AsmPrinter &printer) const { printer << "<" << getKind() << " " << getValues() << ">"; }

@@ -14,9 +14,7 @@ static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
   word = parser.getBuilder().getStringAttr(keyword);
   return success();
 }
-static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) {
-  printer << word.getValue();
-}
+static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) { printer << word.getValue(); }
 
 /// `[2]`, `[#accel.choice<…>]`; nothing for one.
 static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
@@ -82,15 +80,13 @@ static DictionaryAttr orEmpty(OpBuilder &builder, DictionaryAttr entries) {
   return entries ? entries : builder.getDictionaryAttr({});
 }
 
-void AcceleratorOp::build(OpBuilder &builder, OperationState &state, StringRef name,
-                          DictionaryAttr entries) {
+void AcceleratorOp::build(OpBuilder &builder, OperationState &state, StringRef name, DictionaryAttr entries) {
   state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
   state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
   state.addRegion()->emplaceBlock();
 }
 
-void ClusterOp::build(OpBuilder &builder, OperationState &state, StringRef name,
-                      DictionaryAttr entries) {
+void ClusterOp::build(OpBuilder &builder, OperationState &state, StringRef name, DictionaryAttr entries) {
   state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
   state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
   state.addRegion()->emplaceBlock();

@@ -31,8 +31,8 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
     const KeySchema *key = block->findKey(entry.getName());
     if (!key)
       return errorAt(operation, entry.getName()) << unknownKey(*block, entry.getName());
-    if (std::string why = whyNot(*key, entry.getValue()); !why.empty())
-      return errorAt(operation, key->name) << "'" << key->name << "' " << why;
+    if (std::string error = valueError(*key, entry.getValue()); !error.empty())
+      return errorAt(operation, key->name) << "'" << key->name << "' " << error;
   }
   for (const KeySchema &key : block->keys)
     if (key.required && !entries.contains(key.name))
@@ -41,12 +41,11 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
 }
 
 static LogicalResult verifyCount(Operation *operation, Attribute count) {
-  static const KeySchema schema{"count", ValueKind::Integer, {}, {}, false, Range::Positive, 0, 0,
-                                ""};
+  static const KeySchema schema{"count", ValueKind::Integer, {}, {}, false, Range::Positive, 0, 0, ""};
   if (!count)
     return success();
-  if (std::string why = whyNot(schema, count); !why.empty())
-    return errorAt(operation) << "the count in brackets " << why;
+  if (std::string error = valueError(schema, count); !error.empty())
+    return errorAt(operation) << "the count in brackets " << error;
   return success();
 }
 
@@ -56,33 +55,27 @@ LogicalResult MemoryOp::verify() {
   auto capacity = getEntries().getAs<QuantityAttr>("capacity");
   auto banks = getEntries().getAs<IntegerAttr>("banks");
   if (capacity && banks && capacity.quantity().value < Rational(banks.getInt()))
-    return errorAt(*this, "capacity")
-           << "'capacity' of " << capacity.spelled() << " leaves less than 1 B for each of its "
-           << banks.getInt() << " banks";
+    return errorAt(*this, "capacity") << "'capacity' of " << capacity.spelled()
+                                      << " leaves less than 1 B for each of its " << banks.getInt() << " banks";
   return success();
 }
 
 LogicalResult CoreOp::verify() {
-  if (failed(verifyEntries(*this, getEntries(), "core", getKind())) ||
-      failed(verifyCount(*this, getCountAttr())))
+  if (failed(verifyEntries(*this, getEntries(), "core", getKind())) || failed(verifyCount(*this, getCountAttr())))
     return failure();
   if (auto sparse = getEntries().getAs<DictionaryAttr>("sparse")) {
     auto n = sparse.getAs<IntegerAttr>("n"), m = sparse.getAs<IntegerAttr>("m");
     if (n && m && n.getInt() > m.getInt())
-      return errorAt(*this, "sparse")
-             << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
+      return errorAt(*this, "sparse") << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
     auto rate = sparse.getAs<QuantityAttr>("rate");
-    if (n && m && rate &&
-        rate.quantity().value * accord::Rational(n.getInt()) != accord::Rational(m.getInt()))
-      return errorAt(*this, "sparse")
-             << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is "
-             << rate.spelled() << ", and skipping gives "
-             << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
-             << ": what limits it is stated by 'words_per_cycle' or 'setup'";
+    if (n && m && rate && rate.quantity().value * accord::Rational(n.getInt()) != accord::Rational(m.getInt()))
+      return errorAt(*this, "sparse") << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is "
+                                      << rate.spelled() << ", and skipping gives "
+                                      << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
+                                      << ": what limits it is stated by 'words_per_cycle' or 'setup'";
     auto gated = sparse.getAs<QuantityAttr>("gated");
     if (gated && gated.quantity().value > accord::Rational(1))
-      return errorAt(*this, "sparse")
-             << "'gated' is a share of the energy, and " << gated.spelled() << " is above 1";
+      return errorAt(*this, "sparse") << "'gated' is a share of the energy, and " << gated.spelled() << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
@@ -105,11 +98,9 @@ LogicalResult PathOp::verify() {
 LogicalResult PowerOp::verify() {
   if (failed(verifyEntries(*this, getEntries(), "power")))
     return failure();
-  auto idle = getEntries().getAs<QuantityAttr>("idle"),
-       tdp = getEntries().getAs<QuantityAttr>("tdp");
+  auto idle = getEntries().getAs<QuantityAttr>("idle"), tdp = getEntries().getAs<QuantityAttr>("tdp");
   if (idle && tdp && tdp.below(idle)) {
-    auto error = errorAt(*this, "tdp")
-                 << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
+    auto error = errorAt(*this, "tdp") << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
     error.attachNote(locationOf(*this, "idle")) << "'idle' is here";
     return error;
   }
@@ -123,19 +114,16 @@ LogicalResult AcceleratorOp::verify() { return verifyEntries(*this, getEntries()
 LogicalResult ClusterOp::verify() { return verifyEntries(*this, getEntries(), "cluster"); }
 
 LogicalResult ServerOp::verify() {
-  return failure(failed(verifyEntries(*this, getEntries(), "server")) ||
-                 failed(verifyCount(*this, getCountAttr())));
+  return failure(failed(verifyEntries(*this, getEntries(), "server")) || failed(verifyCount(*this, getCountAttr())));
 }
 
 LogicalResult DeviceOp::verify() {
-  return failure(failed(verifyEntries(*this, getEntries(), "device")) ||
-                 failed(verifyCount(*this, getCountAttr())));
+  return failure(failed(verifyEntries(*this, getEntries(), "device")) || failed(verifyCount(*this, getCountAttr())));
 }
 
 LogicalResult NetworkOp::verify() {
   auto topology = getEntries().getAs<StringAttr>("topology");
-  StringRef name =
-      topology && findSchema("network", topology.getValue()) ? topology.getValue() : "";
+  StringRef name = topology && findSchema("network", topology.getValue()) ? topology.getValue() : "";
   return verifyEntries(*this, getEntries(), "network", name);
 }
 
@@ -149,8 +137,7 @@ LogicalResult PreferOp::verify() {
 
 LogicalResult ObjectiveOp::verify() {
   if (getDirection() != "maximize" && getDirection() != "minimize")
-    return errorAt(*this) << "an objective is to 'maximize' or to 'minimize', found '"
-                          << getDirection() << "'";
+    return errorAt(*this) << "an objective is to 'maximize' or to 'minimize', found '" << getDirection() << "'";
   return success();
 }
 
@@ -203,9 +190,8 @@ static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
       }
       auto memory = dyn_cast<MemoryOp>(target);
       if (memory && memory.getKind() == "dram" && onChip) {
-        auto error = errorAt(path)
-                     << "a path goes from the farthest memory to the nearest, but dram '" << name
-                     << "' comes after " << onChip.getKind() << " '" << onChip.getSymName() << "'";
+        auto error = errorAt(path) << "a path goes from the farthest memory to the nearest, but dram '" << name
+                                   << "' comes after " << onChip.getKind() << " '" << onChip.getSymName() << "'";
         error.attachNote(blockLocation(memory)) << "'" << name << "' is declared here";
         return error;
       }
@@ -229,12 +215,12 @@ LogicalResult AcceleratorOp::verifyRegions() {
       continue;
     Operation *target = mlir::SymbolTable::lookupSymbolIn(*this, reads);
     if (!target)
-      return errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '"
-                                    << reads.getValue() << "', which is no memory of '"
-                                    << getSymName() << "'" << suggestion(reads.getValue(), *this);
+      return errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '" << reads.getValue()
+                                    << "', which is no memory of '" << getSymName() << "'"
+                                    << suggestion(reads.getValue(), *this);
     if (!isa<MemoryOp>(target)) {
-      auto error = errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '"
-                                          << reads.getValue() << "', which is no memory";
+      auto error = errorAt(core, "reads")
+                   << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory";
       error.attachNote(blockLocation(target)) << "'" << reads.getValue() << "' is declared here";
       return error;
     }
@@ -267,8 +253,8 @@ static LogicalResult verifyConnected(Operation *scope) {
   for (Operation *one : all) {
     StringRef name = cast<SymbolOpInterface>(one).getName();
     if (several && !connected.contains(name))
-      return errorAt(one) << "no network connects " << (isa<ServerOp>(one) ? "server" : "device")
-                          << " '" << name << "'";
+      return errorAt(one) << "no network connects " << (isa<ServerOp>(one) ? "server" : "device") << " '" << name
+                          << "'";
   }
   return success();
 }
@@ -290,15 +276,13 @@ LogicalResult ServerOp::verifyRegions() {
 LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {
   StringRef name = getAccelerator();
   auto module = (*this)->getParentOfType<ModuleOp>();
-  Operation *target =
-      module ? mlir::SymbolTable::lookupSymbolIn(module, getAcceleratorAttr()) : nullptr;
+  Operation *target = module ? mlir::SymbolTable::lookupSymbolIn(module, getAcceleratorAttr()) : nullptr;
   if (!target)
-    return errorAt(*this) << "'" << name
-                          << "' is not an accelerator that is described here or imported"
+    return errorAt(*this) << "'" << name << "' is not an accelerator that is described here or imported"
                           << (module ? suggestion(name, module) : "");
   if (!isa<AcceleratorOp>(target)) {
-    auto error = errorAt(*this) << "device '" << getSymName() << "' must be an accelerator, but '"
-                                << name << "' is none";
+    auto error = errorAt(*this) << "device '" << getSymName() << "' must be an accelerator, but '" << name
+                                << "' is none";
     error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
     return error;
   }
@@ -313,11 +297,10 @@ static LogicalResult verifyShape(NetworkOp network, std::optional<int64_t> endpo
   int64_t places = 1;
   for (auto extent : shape.getAsRange<IntegerAttr>())
     if (__builtin_mul_overflow(places, extent.getInt(), &places))
-      return errorAt(network, "shape")
-             << "the shape of network '" << network.getSymName() << "' is too large to count";
+      return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' is too large to count";
   if (places != *endpoints)
-    return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' has "
-                                     << places << " endpoints, but it connects " << *endpoints;
+    return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' has " << places
+                                     << " endpoints, but it connects " << *endpoints;
   return success();
 }
 
@@ -330,15 +313,12 @@ LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
   for (auto reference : connects.getAsRange<FlatSymbolRefAttr>()) {
     Operation *target = mlir::SymbolTable::lookupSymbolIn(scope, reference);
     if (!target)
-      return errorAt(*this, "connects")
-             << "network '" << getSymName() << "' connects '" << reference.getValue()
-             << "', which is not declared here" << suggestion(reference.getValue(), scope);
+      return errorAt(*this, "connects") << "network '" << getSymName() << "' connects '" << reference.getValue()
+                                        << "', which is not declared here" << suggestion(reference.getValue(), scope);
     if (!isa<DeviceOp, ServerOp>(target)) {
-      auto error = errorAt(*this, "connects")
-                   << "network '" << getSymName() << "' connects '" << reference.getValue()
-                   << "', which is no device or server";
-      error.attachNote(blockLocation(target))
-          << "'" << reference.getValue() << "' is declared here";
+      auto error = errorAt(*this, "connects") << "network '" << getSymName() << "' connects '" << reference.getValue()
+                                              << "', which is no device or server";
+      error.attachNote(blockLocation(target)) << "'" << reference.getValue() << "' is declared here";
       return error;
     }
     auto server = dyn_cast<ServerOp>(target);
@@ -354,13 +334,11 @@ LogicalResult PriceOp::verifySymbolUses(SymbolTableCollection &) {
   if (!per)
     return success();
   std::vector<StringRef> names;
-  (*this)->getParentOp()->walk(
-      [&](SymbolOpInterface symbol) { names.push_back(symbol.getName()); });
+  (*this)->getParentOp()->walk([&](SymbolOpInterface symbol) { names.push_back(symbol.getName()); });
   if (llvm::is_contained(names, per.getValue()))
     return success();
   StringRef near = nearestName(per.getValue(), names);
-  auto error = errorAt(*this, "per")
-               << "the price is per '" << per.getValue() << "', which is not declared here";
+  auto error = errorAt(*this, "per") << "the price is per '" << per.getValue() << "', which is not declared here";
   if (!near.empty())
     error << ", did you mean '" << near << "'?";
   return error;

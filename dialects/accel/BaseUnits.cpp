@@ -6,8 +6,7 @@ using namespace llvm;
 namespace accord::accel {
 
 // In the order of `accord::Base`.
-static constexpr StringLiteral kNames[Dimension::kBases] = {"s", "B", "FLOP", "cycle",
-                                                            "J", "m", "USD",  "K"};
+static constexpr StringLiteral kNames[Dimension::kBases] = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K"};
 
 std::string baseUnits(const Dimension &dimension) {
   std::string above, below;
@@ -37,7 +36,7 @@ std::optional<Dimension> baseUnit(StringRef word) {
   return std::nullopt;
 }
 
-bool saysItsValue(QuantityAttr quantity) {
+bool textDefinesValue(QuantityAttr quantity) {
   Checked<Quantity> value = parseQuantity(quantity.getText());
   return value && *value == quantity.quantity();
 }

@@ -11,6 +11,6 @@ std::string baseUnits(const Dimension &);
 std::optional<Dimension> baseUnit(llvm::StringRef word);
 
 /// Whether the written text alone gives the quantity's value and dimension back.
-bool saysItsValue(QuantityAttr);
+bool textDefinesValue(QuantityAttr);
 
 } // namespace accord::accel

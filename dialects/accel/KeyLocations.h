@@ -10,8 +10,7 @@
 namespace accord::accel {
 
 /// The location for an operation whose keys were written at the given places.
-mlir::Location withKeyLocations(mlir::Location block,
-                                llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Location>> keys);
+mlir::Location withKeyLocations(mlir::Location block, llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Location>> keys);
 
 /// Where `key` of `operation` was written; the operation's own place when that is not known.
 mlir::Location locationOf(mlir::Operation *operation, llvm::StringRef key);

@@ -25,8 +25,8 @@ const Dimension kPower = kEnergy / kTime;
 const Dimension kMoney = Dimension::of(Base::Dollar);
 
 const std::vector<StringRef> kPrecisions = {"bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "int8"};
-const std::vector<StringRef> kDataflows = {"output_stationary", "weight_stationary",
-                                           "input_stationary", "row_stationary"};
+const std::vector<StringRef> kDataflows = {"output_stationary", "weight_stationary", "input_stationary",
+                                           "row_stationary"};
 /// Kinds of operations that lanes compute, as the dnn dialect names them.
 const std::vector<StringRef> kLaneOperations = {"add",
                                                 "sub",
@@ -72,12 +72,11 @@ const std::vector<StringRef> kLaneOperations = {"add",
                                                 "cross_entropy",
                                                 "cross_entropy_grad",
                                                 "update"};
-const std::vector<StringRef> kTopologies = {"switch", "fully_connected", "ring", "mesh",
-                                            "torus",  "fat_tree",        "bus"};
+const std::vector<StringRef> kTopologies = {"switch", "fully_connected", "ring", "mesh", "torus", "fat_tree", "bus"};
 
 /// How collectives are carried out, as lib/network names it.
-const std::vector<StringRef> kAlgorithms = {
-    "ring", "double_tree", "halving_doubling", "direct", "dimensions", "in_switch", "hierarchical"};
+const std::vector<StringRef> kAlgorithms = {"ring",       "double_tree", "halving_doubling", "direct",
+                                            "dimensions", "in_switch",   "hierarchical"};
 
 const std::vector<StringRef> kReductions = {"endpoints", "in_switch"};
 
@@ -96,9 +95,8 @@ KeySchema word(StringRef name, std::vector<StringRef> words, StringRef doc, bool
 KeySchema plain(StringRef name, ValueKind kind, StringRef doc, bool required = false) {
   return {name, kind, {}, {}, required, Range::Any, 0, 0, doc};
 }
-KeySchema shape(StringRef name, unsigned least, unsigned most, StringRef doc,
-                bool required = false) {
-  return {name, ValueKind::Shape, {}, {}, required, Range::Positive, least, most, doc};
+KeySchema shape(StringRef name, unsigned min, unsigned max, StringRef doc, bool required = false) {
+  return {name, ValueKind::Shape, {}, {}, required, Range::Positive, min, max, doc};
 }
 
 BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
@@ -112,11 +110,9 @@ BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more
                    "bytes it moves, reads and writes together", kRequired),
           quantity("latency", {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
           quantity("energy", {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
-          plain("double_buffered", ValueKind::Boolean,
-                "whether it fills one half while the other half is used"),
+          plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
           integer("queue", Range::Positive, "requests in flight"),
-          quantity("efficiency", {kNumber}, Range::Share,
-                   "share of the bandwidth that long transfers reach"),
+          quantity("efficiency", {kNumber}, Range::Fraction, "share of the bandwidth that long transfers reach"),
       }};
   for (KeySchema &key : more)
     block.keys.push_back(std::move(key));
@@ -138,26 +134,15 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
            0,
            0,
            "peak of all cores of this block together, by precision, as the data sheet prints it"},
-          {"types",
-           ValueKind::WordSet,
-           {},
-           kPrecisions,
-           false,
-           Range::Any,
-           0,
-           0,
-           "precisions it computes in"},
-          plain("reads", ValueKind::Reference,
-                "the memory it reads, the nearest one of the path unless given"),
-          quantity("efficiency", {kNumber}, Range::Share,
-                   "share of the peak that well-shaped work reaches"),
+          {"types", ValueKind::WordSet, {}, kPrecisions, false, Range::Any, 0, 0, "precisions it computes in"},
+          plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
+          quantity("efficiency", {kNumber}, Range::Fraction, "share of the peak that well-shaped work reaches"),
           quantity("half_work", {kFlops}, Range::NonNegative,
                    "work of one operation that reaches half of the efficiency"),
           word("spread", {"split", "one_each", "either"},
                "whether all cores share one operation, each has one of its own, or that is decided "
                "for each operation"),
-          plain("cost_model", ValueKind::String,
-                "name of the cost model, chosen by what the core states unless given"),
+          plain("cost_model", ValueKind::String, "name of the cost model, chosen by what the core states unless given"),
       }};
   for (KeySchema &key : more)
     block.keys.push_back(std::move(key));
@@ -170,16 +155,13 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
       topology,
       doc,
       {
-          plain("connects", ValueKind::References,
-                "what it connects: devices of the server or servers of the cluster", kRequired),
+          plain("connects", ValueKind::References, "what it connects: devices of the server or servers of the cluster",
+                kRequired),
           word("topology", kTopologies, "how its links are laid out", kRequired),
-          quantity("bandwidth", {kBandwidth}, Range::Positive, "of one endpoint in one direction",
-                   kRequired),
+          quantity("bandwidth", {kBandwidth}, Range::Positive, "of one endpoint in one direction", kRequired),
           quantity("latency", {kTime}, Range::NonNegative, "of one message between neighbours"),
-          quantity("energy", {kEnergy / kBytes}, Range::NonNegative,
-                   "energy to move a byte over one link"),
-          quantity("efficiency", {kNumber}, Range::Share,
-                   "share of the bandwidth that long messages reach"),
+          quantity("energy", {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte over one link"),
+          quantity("efficiency", {kNumber}, Range::Fraction, "share of the bandwidth that long messages reach"),
           {"bandwidth_by_peers",
            ValueKind::QuantityMap,
            {kBandwidth},
@@ -191,8 +173,7 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
            "measured bandwidth of an endpoint by the number of peers that exchange data, instead "
            "of "
            "'bandwidth' and 'efficiency'"},
-          word("algorithm", kAlgorithms,
-               "how collectives are carried out, the fastest way unless given"),
+          word("algorithm", kAlgorithms, "how collectives are carried out, the fastest way unless given"),
       }};
   for (KeySchema &key : more)
     block.keys.push_back(std::move(key));
@@ -203,10 +184,8 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
 BlockSchema sparse(StringRef subtype, StringRef doc, std::vector<KeySchema> keys) {
   BlockSchema block{"sparse", subtype, doc, std::move(keys)};
   std::vector<KeySchema> common{
-      integer("tile", Range::Positive,
-              "elements of an operand among which a lane looks for work, 1 unless given"),
-      quantity("metadata", {kBytes}, Range::NonNegative,
-               "of each element kept, besides those of the format"),
+      integer("tile", Range::Positive, "elements of an operand among which a lane looks for work, 1 unless given"),
+      quantity("metadata", {kBytes}, Range::NonNegative, "of each element kept, besides those of the format"),
       quantity("setup", {kCycles}, Range::NonNegative, "of each operation"),
       quantity("gated", {kNumber}, Range::NonNegative,
                "share of a multiply-accumulate's energy that a gated one takes, 0.03 unless "
@@ -227,21 +206,17 @@ std::vector<BlockSchema> table() {
        "",
        "one chip",
        {
-           quantity("clock", {kFrequency}, Range::Positive,
-                    "cycles per second of cores and on-chip memories"),
+           quantity("clock", {kFrequency}, Range::Positive, "cycles per second of cores and on-chip memories"),
            quantity("technology", {kLength}, Range::Positive, "the process node"),
            quantity("area", {kArea}, Range::Positive, "of the whole chip"),
-           plain("cost_model", ValueKind::String,
-                 "name of the cost model for all cores that state none"),
+           plain("cost_model", ValueKind::String, "name of the cost model for all cores that state none"),
            quantity("kernel_floor", {kTime}, Range::NonNegative,
                     "least time of an operation: what it takes to start one"),
-           quantity("microbatch_cost", {kTime}, Range::NonNegative,
-                    "time of the host for each micro-batch"),
+           quantity("microbatch_cost", {kTime}, Range::NonNegative, "time of the host for each micro-batch"),
            quantity("step_cost", {kTime}, Range::NonNegative, "time of the host for each step"),
            quantity("host_bandwidth", {kBandwidth}, Range::Positive,
                     "of the link from the host's memory, in one direction"),
-           plain("dataflow", ValueKind::Block,
-                 "layers side by side, each on multipliers of its own"),
+           plain("dataflow", ValueKind::Block, "layers side by side, each on multipliers of its own"),
        }},
       {"dataflow",
        "",
@@ -256,8 +231,7 @@ std::vector<BlockSchema> table() {
             0,
             0,
             "of the whole device, such as DSP slices"},
-           shape("multiplier_bits", 2, 2,
-                 "widths of a multiplier's operands, 18 x 27 unless given"),
+           shape("multiplier_bits", 2, 2, "widths of a multiplier's operands, 18 x 27 unless given"),
        }},
       memory("dram", "device memory",
              {integer("channels", Range::Positive, "independent channels"),
@@ -267,19 +241,16 @@ std::vector<BlockSchema> table() {
       memory("scratchpad", "on-chip memory that software fills",
              {integer("banks", Range::Positive, "banks that work at once"),
               integer("ports", Range::Positive, "ports of a bank"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive,
-                       "bytes that one port moves in a cycle")}),
+              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
       memory("cache", "on-chip memory that hardware fills",
              {quantity("line", {kBytes}, Range::Positive, "bytes of a line"),
               integer("ways", Range::Positive, "associativity"),
               integer("banks", Range::Positive, "banks that work at once"),
               integer("ports", Range::Positive, "ports of a bank"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive,
-                       "bytes that one port moves in a cycle")}),
+              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
       memory("register_file", "registers beside a core",
              {integer("ports", Range::Positive, "ports of the file"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive,
-                       "bytes that one port moves in a cycle")}),
+              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
       core("tensor", "matrix arithmetic: a multiply-accumulate array or tensor cores",
            {shape("array", 2, 2, "rows and columns of one array"),
             word("dataflow", kDataflows, "which operand stays in the array"),
@@ -306,38 +277,35 @@ std::vector<BlockSchema> table() {
              0,
              0,
              "cycles of one element in a lane, by kind of operation"}}),
-      sparse("nm",
-             "n of every m elements are kept, the others are neither stored nor computed: nm(2, 4)",
-             {
-                 integer("n", Range::Positive, "elements kept"),
-                 integer("m", Range::Positive, "of this many in a row"),
-                 quantity("rate", {kNumber}, Range::AtLeastOne,
-                          "peak against dense as the data sheet prints it, m / n"),
-                 word("on", {"weights", "activations"},
-                      "the operand that is sparse, weights unless given"),
-             }),
-      sparse("", "what a core makes of any zeros",
-             {
-                 word("stationary", {"none", "gate", "skip"},
-                      "zeros of the operand that stays, weights of a weight-stationary array: no "
-                      "energy (gate), and no cycle either (skip)"),
-                 word("streaming", {"none", "gate", "skip"}, "those of the other operand"),
-                 {"compress",
-                  ValueKind::WordSet,
-                  {},
-                  {"stationary", "streaming"},
-                  false,
-                  Range::Any,
-                  0,
-                  0,
-                  "operands whose zeros are neither moved nor stored"},
-                 integer("granule", Range::Positive,
-                         "neighbours that are skipped together, 1 unless given"),
-                 integer("slots", Range::Positive,
-                         "elements of a tile that a lane computes in a cycle, 1 unless given"),
-                 integer("lanes", Range::Positive,
-                         "lanes that wait for the slowest of them after each tile, 1 unless given"),
-             }),
+      sparse(
+          "nm", "n of every m elements are kept, the others are neither stored nor computed: nm(2, 4)",
+          {
+              integer("n", Range::Positive, "elements kept"),
+              integer("m", Range::Positive, "of this many in a row"),
+              quantity("rate", {kNumber}, Range::AtLeastOne, "peak against dense as the data sheet prints it, m / n"),
+              word("on", {"weights", "activations"}, "the operand that is sparse, weights unless given"),
+          }),
+      sparse(
+          "", "what a core makes of any zeros",
+          {
+              word("stationary", {"none", "gate", "skip"},
+                   "zeros of the operand that stays, weights of a weight-stationary array: no "
+                   "energy (gate), and no cycle either (skip)"),
+              word("streaming", {"none", "gate", "skip"}, "those of the other operand"),
+              {"compress",
+               ValueKind::WordSet,
+               {},
+               {"stationary", "streaming"},
+               false,
+               Range::Any,
+               0,
+               0,
+               "operands whose zeros are neither moved nor stored"},
+              integer("granule", Range::Positive, "neighbours that are skipped together, 1 unless given"),
+              integer("slots", Range::Positive, "elements of a tile that a lane computes in a cycle, 1 unless given"),
+              integer("lanes", Range::Positive,
+                      "lanes that wait for the slowest of them after each tile, 1 unless given"),
+          }),
       {"power",
        "",
        "power and energy",
@@ -398,10 +366,9 @@ std::vector<BlockSchema> table() {
        "",
        "what use costs",
        {
-           quantity("amount", {kMoney / kTime, kMoney}, Range::NonNegative,
-                    "rent per time, or the price to buy", kRequired),
-           plain("per", ValueKind::Reference,
-                 "of what this is the price, the enclosing block unless given"),
+           quantity("amount", {kMoney / kTime, kMoney}, Range::NonNegative, "rent per time, or the price to buy",
+                    kRequired),
+           plain("per", ValueKind::Reference, "of what this is the price, the enclosing block unless given"),
        }},
   };
 }

@@ -25,7 +25,7 @@ enum class ValueKind : uint8_t {
   References,  ///< ArrayAttr of FlatSymbolRefAttr
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
 };
-enum class Range : uint8_t { Any, Positive, NonNegative, Share /* 0 < x <= 1 */, AtLeastOne };
+enum class Range : uint8_t { Any, Positive, NonNegative, Fraction /* 0 < x <= 1 */, AtLeastOne };
 
 struct KeySchema {
   llvm::StringRef name;
@@ -34,8 +34,8 @@ struct KeySchema {
   std::vector<llvm::StringRef> words;
   bool required = false;
   Range range = Range::Any;
-  unsigned leastRank = 0, mostRank = 0; ///< of a Shape
-  llvm::StringRef documentation;        ///< one sentence
+  unsigned minRank = 0, maxRank = 0; ///< of a Shape
+  llvm::StringRef documentation;     ///< one sentence
 };
 
 struct BlockSchema {
@@ -69,6 +69,6 @@ std::string expected(const KeySchema &);
 
 /// Why `value` is no value of this key, in words after "'key' "; empty when it is one. Choices,
 /// references and expressions over other values are accepted for every key and looked into.
-std::string whyNot(const KeySchema &, mlir::Attribute value);
+std::string valueError(const KeySchema &, mlir::Attribute value);
 
 } // namespace accord::accel

@@ -28,8 +28,7 @@ static std::string list(ArrayRef<StringRef> names) {
 }
 
 std::string describe(const BlockSchema &block) {
-  std::string name =
-      block.subtype.empty() ? block.kind.str() : block.subtype.str() + " " + block.kind.str();
+  std::string name = block.subtype.empty() ? block.kind.str() : block.subtype.str() + " " + block.kind.str();
   return (StringRef("aeiou").contains(name[0]) ? "an " : "a ") + name;
 }
 
@@ -63,12 +62,11 @@ std::string expected(const KeySchema &key) {
   case ValueKind::String:
     return "a string";
   case ValueKind::Shape:
-    if (key.leastRank == key.mostRank)
-      return std::to_string(key.leastRank) + " extents";
-    return std::to_string(key.leastRank) + " to " + std::to_string(key.mostRank) + " extents";
+    if (key.minRank == key.maxRank)
+      return std::to_string(key.minRank) + " extents";
+    return std::to_string(key.minRank) + " to " + std::to_string(key.maxRank) + " extents";
   case ValueKind::QuantityMap:
-    return dimensions(key) +
-           (key.words.empty() ? " for each of some counts" : " for each of " + list(key.words));
+    return dimensions(key) + (key.words.empty() ? " for each of some counts" : " for each of " + list(key.words));
   case ValueKind::Reference:
     return "a name";
   case ValueKind::References:
@@ -89,18 +87,15 @@ static std::string checkRange(Range range, const Rational &value, const std::str
     return value.sign() >= 0 ? "" : "must not be negative, found " + found;
   case Range::AtLeastOne:
     return value >= Rational(1) ? "" : "must be at least 1, found " + found;
-  case Range::Share:
-    return value.sign() > 0 && value <= Rational(1)
-               ? ""
-               : "must be above 0 and at most 1, found " + found;
+  case Range::Fraction:
+    return value.sign() > 0 && value <= Rational(1) ? "" : "must be above 0 and at most 1, found " + found;
   }
   return "";
 }
 
 static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
   if (!llvm::is_contained(key.dimensions, value.getDimension()))
-    return "must be " + expected(key) + ", found " + value.spelled() + ", " +
-           describe(value.getDimension());
+    return "must be " + expected(key) + ", found " + value.spelled() + ", " + describe(value.getDimension());
   return checkRange(key.range, value.quantity().value, value.spelled());
 }
 
@@ -117,11 +112,10 @@ static std::string checkWord(const KeySchema &key, StringRef word) {
          (near.empty() ? "" : ", did you mean '" + near.str() + "'?");
 }
 
-template <typename Range, typename Check>
-static std::string each(const Range &values, Check check) {
+template <typename Range, typename Check> static std::string each(const Range &values, Check check) {
   for (auto value : values)
-    if (std::string why = check(value); !why.empty())
-      return why;
+    if (std::string error = check(value); !error.empty())
+      return error;
   return "";
 }
 
@@ -136,21 +130,20 @@ static std::string checkBlock(const KeySchema &key, DictionaryAttr entries) {
     const KeySchema *inner = block->findKey(entry.getName());
     if (!inner)
       return "has an unknown key: " + unknownKey(*block, entry.getName());
-    std::string why = whyNot(*inner, entry.getValue());
-    return why.empty() ? "" : "has a wrong value: '" + inner->name.str() + "' " + why;
+    std::string error = valueError(*inner, entry.getValue());
+    return error.empty() ? "" : "has a wrong value: '" + inner->name.str() + "' " + error;
   });
 }
 
-std::string whyNot(const KeySchema &key, Attribute value) {
+std::string valueError(const KeySchema &key, Attribute value) {
   std::string wrong = "must be " + expected(key);
   if (isa<ReferenceAttr, ApplyAttr>(value))
     return "";
   if (auto choice = dyn_cast<ChoiceAttr>(value)) {
     ArrayAttr members = choice.getValues();
-    bool stepped =
-        choice.getKind() == "range" && members.size() == 3; // the step need not be in range
+    bool stepped = choice.getKind() == "range" && members.size() == 3; // the step need not be in range
     return each(members.getValue().drop_back(stepped ? 1 : 0),
-                [&](Attribute member) { return whyNot(key, member); });
+                [&](Attribute member) { return valueError(key, member); });
   }
   switch (key.kind) {
   case ValueKind::Quantity:
@@ -182,13 +175,13 @@ std::string whyNot(const KeySchema &key, Attribute value) {
     return each(map, [&](NamedAttribute entry) -> std::string {
       if (key.words.empty() && !isCount(entry.getName()))
         return "has a wrong name: '" + entry.getName().str() + "' is no positive integer";
-      if (std::string why = key.words.empty() ? "" : checkWord(key, entry.getName()); !why.empty())
-        return "has a wrong name: it " + why;
+      if (std::string error = key.words.empty() ? "" : checkWord(key, entry.getName()); !error.empty())
+        return "has a wrong name: it " + error;
       auto quantity = dyn_cast<QuantityAttr>(entry.getValue());
       if (isa<ChoiceAttr, ReferenceAttr, ApplyAttr>(entry.getValue()))
         return "";
-      std::string why = quantity ? checkQuantity(key, quantity) : wrong;
-      return why.empty() ? "" : "of '" + entry.getName().str() + "' " + why;
+      std::string error = quantity ? checkQuantity(key, quantity) : wrong;
+      return error.empty() ? "" : "of '" + entry.getName().str() + "' " + error;
     });
   }
   case ValueKind::WordSet:
@@ -197,15 +190,14 @@ std::string whyNot(const KeySchema &key, Attribute value) {
     auto array = dyn_cast<ArrayAttr>(value);
     if (!array || array.empty())
       return wrong;
-    if (key.kind == ValueKind::Shape &&
-        (array.size() < key.leastRank || array.size() > key.mostRank))
+    if (key.kind == ValueKind::Shape && (array.size() < key.minRank || array.size() > key.maxRank))
       return wrong + ", found " + std::to_string(array.size());
     return each(array, [&](Attribute member) -> std::string {
       if (key.kind == ValueKind::References)
         return isa<FlatSymbolRefAttr>(member) ? "" : wrong;
       KeySchema single = key;
       single.kind = key.kind == ValueKind::Shape ? ValueKind::Integer : ValueKind::Word;
-      return whyNot(single, member);
+      return valueError(single, member);
     });
   }
   }

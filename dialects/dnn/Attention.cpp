@@ -89,7 +89,7 @@ ACCORD_GRADIENT(FlashAttentionOp) {
   auto gradient =
       make<FlashAttentionGradOp>(context, TypeRange{getQ().getType(), getK().getType(), getV().getType()}, dy,
                                  context.forward(getQ()), context.forward(getK()), context.forward(getV()),
-                                 context.forward(getY()), context.forward(getKept()), getScaleAttr(), getCausalAttr());
+                                 context.forward(getY()), context.forward(getSaved()), getScaleAttr(), getCausalAttr());
   for (auto [operand, result] : llvm::zip(context.operandGradients, gradient.getResults()))
     operand = result;
   return success();

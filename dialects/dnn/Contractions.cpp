@@ -88,7 +88,7 @@ Work MatmulOp::contractionWork() {
     unsigned batch = type.getRank() - 2;
     for (unsigned i = 0; i < batch; ++i)
       exprs.push_back(type.getDimSize(i) == 1 && work.domain[m - batch + i] != 1 ? getAffineConstantExpr(0, c)
-                                                                                : getAffineDimExpr(m - batch + i, c));
+                                                                                 : getAffineDimExpr(m - batch + i, c));
     exprs.push_back(getAffineDimExpr(row, c));
     exprs.push_back(getAffineDimExpr(column, c));
     return mapOf(exprs, dims, c);
@@ -140,7 +140,8 @@ ACCORD_INFER(InteractionOp) {
   RankedTensorType x = tensor(adaptor.getX());
   int64_t batch = batchRank(x);
   if (x.getRank() - batch != 2)
-    return emitOptionalError(location, "'interaction' takes [features, dim] per sample, found ", shapeText(x.getShape()));
+    return emitOptionalError(location, "'interaction' takes [features, dim] per sample, found ",
+                             shapeText(x.getShape()));
   int64_t f = x.getDimSize(batch);
   if (f < 2 || f > 1000000)
     return emitOptionalError(location, "'interaction' takes 2 to 1000000 features, found ", f);

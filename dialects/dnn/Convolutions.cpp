@@ -11,8 +11,8 @@ using Pair = std::array<int64_t, 2>;
 static FailureOr<int64_t> windowExtent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                        std::optional<Location> location, StringRef op) {
   if (stride < 1 || dilation < 1 || kernel < 1)
-    return emitOptionalError(location, "'", op, "' kernel, stride and dilation must be at least 1, found ", kernel, ", ",
-                             stride, " and ", dilation);
+    return emitOptionalError(location, "'", op, "' kernel, stride and dilation must be at least 1, found ", kernel,
+                             ", ", stride, " and ", dilation);
   constexpr int64_t kLimit = int64_t(1) << 30; // keeps the arithmetic below from overflowing
   if (in > kLimit || kernel > kLimit || padding > kLimit || dilation > kLimit)
     return emitOptionalError(location, "'", op, "' extents must not pass 2^30");
@@ -60,16 +60,16 @@ ACCORD_INFER(Conv2dOp) {
   RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
   int64_t groups = adaptor.getGroups(), channels = x.getDimSize(1), outputs = w.getDimSize(0);
   if (groups < 1 || channels % groups || outputs % groups)
-    return emitOptionalError(location, "'conv2d' groups = ", groups, " must divide the ", channels, " input and ", outputs,
-                             " output channels");
+    return emitOptionalError(location, "'conv2d' groups = ", groups, " must divide the ", channels, " input and ",
+                             outputs, " output channels");
   if (w.getDimSize(1) != channels / groups)
-    return emitOptionalError(location, "'conv2d' weight takes ", w.getDimSize(1), " channels but the operand has ", channels,
-                             groups > 1 ? " in " + std::to_string(groups) + " groups" : std::string());
+    return emitOptionalError(location, "'conv2d' weight takes ", w.getDimSize(1), " channels but the operand has ",
+                             channels, groups > 1 ? " in " + std::to_string(groups) + " groups" : std::string());
   if (failed(check(adaptor.getOperands(), outputs, location, "conv2d")))
     return failure();
   SmallVector<int64_t> shape{x.getDimSize(0), outputs};
-  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()), asPair(adaptor.getPadding()),
-                          asPair(adaptor.getDilation()), location, "conv2d")))
+  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()),
+                          asPair(adaptor.getPadding()), asPair(adaptor.getDilation()), location, "conv2d")))
     return failure();
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();
@@ -86,8 +86,8 @@ ACCORD_INFER(DepthwiseConv2dOp) {
   if (failed(check(adaptor.getOperands(), channels, location, "depthwise_conv2d")))
     return failure();
   SmallVector<int64_t> shape{x.getDimSize(0), channels};
-  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()), asPair(adaptor.getPadding()),
-                          asPair(adaptor.getDilation()), location, "depthwise_conv2d")))
+  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()),
+                          asPair(adaptor.getPadding()), asPair(adaptor.getDilation()), location, "depthwise_conv2d")))
     return failure();
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();
@@ -106,7 +106,8 @@ ACCORD_INFER(ConvTranspose2dOp) {
     return failure();
   SmallVector<int64_t> shape{x.getDimSize(0), outputs};
   for (unsigned i = 0; i < 2; ++i) {
-    int64_t kernel = w.getDimSize(2 + i), stride = asPair(adaptor.getStride())[i], dilation = asPair(adaptor.getDilation())[i];
+    int64_t kernel = w.getDimSize(2 + i), stride = asPair(adaptor.getStride())[i],
+            dilation = asPair(adaptor.getDilation())[i];
     constexpr int64_t kLimit = int64_t(1) << 30;
     if (stride < 1 || dilation < 1 || x.getDimSize(2 + i) > kLimit || stride > kLimit || kernel > kLimit ||
         dilation > kLimit || asPair(adaptor.getPadding())[i] > kLimit || asPair(adaptor.getOutputPadding())[i] > kLimit)
@@ -121,8 +122,8 @@ ACCORD_INFER(ConvTranspose2dOp) {
   return success();
 }
 
-/// The domain (n, [g,] k, c, p, q, r, s), where `wide` is walked at p*stride + r*dilation - padding and `narrow` at (p, q). `g` is there
-/// when groups > 1; depthwise: g are the channels, k and c are 1 and left out.
+/// The domain (n, [g,] k, c, p, q, r, s), where `wide` is walked at p*stride + r*dilation - padding and `narrow` at (p,
+/// q). `g` is there when groups > 1; depthwise: g are the channels, k and c are 1 and left out.
 static Work convolution(Operation *op, RankedTensorType narrow, RankedTensorType weight, int64_t groups, bool depthwise,
                         bool transposed, Pair stride, Pair padding, Pair dilation) {
   MLIRContext *c = op->getContext();
@@ -163,16 +164,16 @@ static Work convolution(Operation *op, RankedTensorType narrow, RankedTensorType
 }
 
 Work Conv2dOp::contractionWork() {
-  return convolution(*this, getY().getType(), getWeight().getType(), getGroups(), false, false, asPair(getStride()), asPair(getPadding()),
-                     asPair(getDilation()));
+  return convolution(*this, getY().getType(), getWeight().getType(), getGroups(), false, false, asPair(getStride()),
+                     asPair(getPadding()), asPair(getDilation()));
 }
 Work DepthwiseConv2dOp::contractionWork() {
   return convolution(*this, getY().getType(), getWeight().getType(), getWeight().getType().getDimSize(0), true, false,
                      asPair(getStride()), asPair(getPadding()), asPair(getDilation()));
 }
 Work ConvTranspose2dOp::contractionWork() {
-  return convolution(*this, getX().getType(), getWeight().getType(), getGroups(), false, true, asPair(getStride()), asPair(getPadding()),
-                     asPair(getDilation()));
+  return convolution(*this, getX().getType(), getWeight().getType(), getGroups(), false, true, asPair(getStride()),
+                     asPair(getPadding()), asPair(getDilation()));
 }
 
 // ---- pooling and resampling share the window arithmetic
@@ -187,8 +188,9 @@ static LogicalResult inferPool(Adaptor adaptor, std::optional<Location> location
   if (x.getRank() != 4)
     return emitOptionalError(location, "'", op, "' takes x[c, h, w] per sample, found ", shapeText(x.getShape()));
   SmallVector<int64_t> shape{x.getDimSize(0), x.getDimSize(1)};
-  if (failed(appendWindow(shape, x, asPair(*adaptor.getKernel()), asPair(adaptor.getStride().value_or(*adaptor.getKernel())),
-                          asPair(adaptor.getPadding()), {1, 1}, location, op)))
+  if (failed(appendWindow(shape, x, asPair(*adaptor.getKernel()),
+                          asPair(adaptor.getStride().value_or(*adaptor.getKernel())), asPair(adaptor.getPadding()),
+                          {1, 1}, location, op)))
     return failure();
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();
@@ -201,7 +203,8 @@ ACCORD_INFER(GlobalAvgPoolOp) {
     return failure();
   RankedTensorType x = tensor(adaptor.getX());
   if (x.getRank() != 4)
-    return emitOptionalError(location, "'global_avg_pool' takes x[c, h, w] per sample, found ", shapeText(x.getShape()));
+    return emitOptionalError(location, "'global_avg_pool' takes x[c, h, w] per sample, found ",
+                             shapeText(x.getShape()));
   types.push_back(RankedTensorType::get(x.getShape().take_front(2), x.getElementType()));
   return success();
 }

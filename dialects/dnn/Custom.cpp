@@ -135,8 +135,8 @@ LogicalResult CustomOp::verify() {
   int64_t operands = static_cast<int64_t>(getOperands().size());
   for (Attribute attribute : getGradientsAttr() ? getGradientsAttr().getValue() : ArrayRef<Attribute>()) {
     auto stated = cast<StatedGradientAttr>(attribute);
-    auto within = [&](ArrayRef<int64_t> list, int64_t least) {
-      return llvm::all_of(list, [&](int64_t i) { return i >= least && i < operands; });
+    auto within = [&](ArrayRef<int64_t> list, int64_t min) {
+      return llvm::all_of(list, [&](int64_t i) { return i >= min && i < operands; });
     };
     if (stated.getOf().empty() || !within(stated.getOf().asArrayRef(), 0) ||
         !within(stated.getReads().asArrayRef(), -2) ||

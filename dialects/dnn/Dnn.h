@@ -1,6 +1,7 @@
 // The dnn dialect: models, training graphs and their operations.
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
+#include "dialects/dnn/WorkHelpers.h"
 #include "dialects/interfaces/DifferentiableOpInterface.h"
 #include "dialects/interfaces/WorkOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -14,7 +15,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "dialects/dnn/WorkHelpers.h"
 #include <array>
 
 namespace mlir {
@@ -51,26 +51,25 @@ std::optional<int64_t> sparseBytes(mlir::RankedTensorType table, RowsAttr rows, 
 RowsAttr timesRows(RowsAttr rows, int64_t devices);
 
 /// Memory that a parameter (all copies) holds during the whole step, in bytes.
-struct ResidentBytes {
+struct StaticBytes {
   int64_t weights = 0, gradients = 0, optimizerStates = 0;
   int64_t total() const { return weights + gradients + optimizerStates; }
 };
 
-/// Bytes per trained scalar. Mixed precision with Adam: 2 weight + 2 gradient + 12 (fp32 master, momentum, variance) = 16,
-/// 18 with fp32 gradients; fp32 with Adam: 4 + 4 + 8 = 16 (Rajbhandari et al., ZeRO, SC 2020, section 3.1).
-ResidentBytes residentBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision);
-/// Of the parameter that an operation updates, all copies, in a step of so many samples; nullopt past 2^63. A sparse gradient is there as
-/// its rows; `rowwise_adagrad` has one state of 4 bytes for each row of the table.
-std::optional<ResidentBytes> residentBytes(UpdateOp update, int64_t samples);
+/// Bytes per trained scalar. Mixed precision with Adam: 2 weight + 2 gradient + 12 (fp32 master, momentum, variance) =
+/// 16, 18 with fp32 gradients; fp32 with Adam: 4 + 4 + 8 = 16 (Rajbhandari et al., ZeRO, SC 2020, section 3.1).
+StaticBytes staticBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision);
+/// Of the parameter that an operation updates, all copies, in a step of so many samples; nullopt past 2^63. A sparse
+/// gradient is there as its rows; `rowwise_adagrad` has one state of 4 bytes for each row of the table.
+std::optional<StaticBytes> staticBytes(UpdateOp update, int64_t samples);
 /// Floating-point operations of the optimizer per trained scalar (see `dnn.update`).
 int64_t updateFlops(OptimizerKind optimizer);
 
 /// Leading dimensions that are the batch: 1 when the first extent is dynamic, else 0.
-inline int64_t batchRank(mlir::RankedTensorType type) {
-  return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0;
-}
-/// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe_experts, flash_attention).
-bool hasKeptResult(mlir::Operation *op);
+inline int64_t batchRank(mlir::RankedTensorType type) { return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0; }
+/// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe_experts,
+/// flash_attention).
+bool hasSavedResult(mlir::Operation *op);
 /// Whether an operation may be moved among others: it has no effect but its results.
 bool isMovable(mlir::Operation *op);
 /// The readable unique name (`dnn.name`), empty if none; and the phase, Forward if none.

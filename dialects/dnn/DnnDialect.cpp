@@ -79,7 +79,7 @@ std::array<int64_t, 2> asPair(Attribute attribute) {
   return {value, value};
 }
 
-bool hasKeptResult(Operation *op) { return isa<DropoutOp, LstmOp, GruOp, MoeExpertsOp, FlashAttentionOp>(op); }
+bool hasSavedResult(Operation *op) { return isa<DropoutOp, LstmOp, GruOp, MoeExpertsOp, FlashAttentionOp>(op); }
 
 bool isMovable(Operation *op) { return isa<DropoutOp>(op) || isMemoryEffectFree(op); }
 

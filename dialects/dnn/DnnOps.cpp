@@ -37,9 +37,7 @@ static ParseResult parseNumber(OpAsmParser &parser, FloatAttr &number) {
   number = parser.getBuilder().getF64FloatAttr(value);
   return success();
 }
-static void printNumber(OpAsmPrinter &printer, Operation *, FloatAttr number) {
-  printer.printFloat(number.getValue());
-}
+static void printNumber(OpAsmPrinter &printer, Operation *, FloatAttr number) { printer.printFloat(number.getValue()); }
 
 #define GET_OP_CLASSES
 #include "dialects/dnn/DnnOps.cpp.inc"

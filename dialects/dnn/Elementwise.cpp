@@ -49,12 +49,12 @@ ACCORD_INFER(RotaryOp) {
 }
 
 /// x itself, which needs so many dimensions per sample.
-static LogicalResult inferPositions(ValueRange operands, int64_t least, std::optional<Location> location,
+static LogicalResult inferPositions(ValueRange operands, int64_t min, std::optional<Location> location,
                                     SmallVectorImpl<Type> &types, StringRef op, StringRef shape) {
   if (failed(requireTensors(operands, {1}, location, op)))
     return failure();
   RankedTensorType x = tensor(operands[0]);
-  if (x.getRank() - batchRank(x) < least)
+  if (x.getRank() - batchRank(x) < min)
     return emitOptionalError(location, "'", op, "' adds to [.., ", shape, "], found ", shapeText(x.getShape()));
   types.push_back(x);
   return success();

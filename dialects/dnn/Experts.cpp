@@ -54,12 +54,12 @@ ACCORD_INFER(MoeExpertsOp) {
   for (Value weight : adaptor.getOperands().drop_front())
     if (failed(sameElement(slots, tensor(weight), location, "moe")))
       return failure();
-  std::optional<int64_t> kept = checkedMultiply(w3 ? 2 : 1, inner);
-  if (!kept)
+  std::optional<int64_t> saved = checkedMultiply(w3 ? 2 : 1, inner);
+  if (!saved)
     return emitOptionalError(location, "'moe' has too many weights");
   types.push_back(slots);
   SmallVector<int64_t> pre(shape);
-  pre.back() = *kept;
+  pre.back() = *saved;
   types.push_back(RankedTensorType::get(pre, slots.getElementType()));
   return success();
 }
@@ -145,10 +145,10 @@ Work accord::dnn::expertsWork(Operation *op, RankedTensorType slots, RankedTenso
   int64_t expert = slots.getRank() - 3, weight = expert + 2, inner = expert + 3, width = expert + 4;
   domain.insert(domain.end() - 1, {gated ? 3 : 2, w1.getDimSize(1)});
   // A product for each weight. Where in `kept` a row of one is stays open: two weights share it if gated.
-  Along rows = with(upTo(weight), width), kept = upTo(weight), up{expert, inner, width}, down{expert, width, inner};
+  Along rows = with(upTo(weight), width), saved = upTo(weight), up{expert, inner, width}, down{expert, width, inner};
   bool backward = isa<MoeExpertsGradOp>(op);
   SmallVector<Along> along =
-      backward ? SmallVector<Along>{rows, rows, up, down, kept} : SmallVector<Along>{rows, up, down};
+      backward ? SmallVector<Along>{rows, rows, up, down, saved} : SmallVector<Along>{rows, up, down};
   if (gated)
     along.push_back(up);
   along.push_back(rows);
@@ -157,7 +157,7 @@ Work accord::dnn::expertsWork(Operation *op, RankedTensorType slots, RankedTenso
     if (gated)
       along.push_back(up);
   } else {
-    along.push_back(kept);
+    along.push_back(saved);
   }
   return workOf(op, domain, along, {inner, width});
 }
@@ -203,7 +203,7 @@ ACCORD_GRADIENT(MoeExpertsOp) {
   auto gradient =
       make<MoeExpertsGradOp>(context, getSlots().getType(), getW1().getType(), getW2().getType(),
                              w3 ? w3.getType() : Type(), dy, context.forward(getSlots()), context.forward(getW1()),
-                             context.forward(getW2()), context.forward(getKept()), w3 ? context.forward(w3) : Value());
+                             context.forward(getW2()), context.forward(getSaved()), w3 ? context.forward(w3) : Value());
   for (auto [i, result] : llvm::enumerate(gradient->getResults()))
     context.operandGradients[i] = result;
   return success();

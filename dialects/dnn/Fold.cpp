@@ -38,9 +38,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  return getXs().size() == 1 && getXs().front().getType() == getType()
-             ? OpFoldResult(getXs().front())
-             : OpFoldResult();
+  return getXs().size() == 1 && getXs().front().getType() == getType() ? OpFoldResult(getXs().front()) : OpFoldResult();
 }
 LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
   if (getNumResults() != 1 || getX().getType() != getResult(0).getType())
@@ -53,19 +51,16 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 }
 OpFoldResult UnstackOp::fold(FoldAdaptor) {
   auto whole = getX().getDefiningOp<StackOp>();
-  return whole && whole.getDimension() == getDimension() ? OpFoldResult(whole.getSlices())
-                                                         : OpFoldResult();
+  return whole && whole.getDimension() == getDimension() ? OpFoldResult(whole.getSlices()) : OpFoldResult();
 }
 OpFoldResult StackOp::fold(FoldAdaptor) {
   auto slices = getSlices().getDefiningOp<UnstackOp>();
-  return slices && slices.getX().getType() == getType() &&
-                 slices.getDimension() == getDimension()
+  return slices && slices.getX().getType() == getType() && slices.getDimension() == getDimension()
              ? OpFoldResult(slices.getX())
              : OpFoldResult();
 }
 OpFoldResult ReduceDimensionsOp::fold(FoldAdaptor) {
-  return getDimensions().empty() && getX().getType() == getType() ? OpFoldResult(getX())
-                                                                  : OpFoldResult();
+  return getDimensions().empty() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
 // ---- element-wise
@@ -76,10 +71,9 @@ static bool isConstant(Value value, double number) {
   return constant && constant.getValue().convertToDouble() == number;
 }
 /// The operand at `kept` if the other is neutral and broadcasts nothing.
-static OpFoldResult unless(Operation *op, unsigned kept, double neutral) {
-  Value value = op->getOperand(kept);
-  return isConstant(op->getOperand(1 - kept), neutral) &&
-                 value.getType() == op->getResult(0).getType()
+static OpFoldResult unless(Operation *op, unsigned operandIndex, double neutral) {
+  Value value = op->getOperand(operandIndex);
+  return isConstant(op->getOperand(1 - operandIndex), neutral) && value.getType() == op->getResult(0).getType()
              ? OpFoldResult(value)
              : OpFoldResult();
 }
@@ -116,8 +110,7 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
 
 /// At rate 0 the mask keeps all.
 OpFoldResult DropoutGradOp::fold(FoldAdaptor) {
-  return getRate().isZero() && getDy().getType() == getType() ? OpFoldResult(getDy())
-                                                              : OpFoldResult();
+  return getRate().isZero() && getDy().getType() == getType() ? OpFoldResult(getDy()) : OpFoldResult();
 }
 LogicalResult DropoutOp::canonicalize(DropoutOp op, PatternRewriter &rewriter) {
   if (!op.getRate()->isZero() || op.getY().use_empty())

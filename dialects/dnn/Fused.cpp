@@ -8,28 +8,25 @@ using namespace accord::dnn;
 
 ParseResult FusedOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
-  if (parser.parseCommaSeparatedList(
-          OpAsmParser::Delimiter::Paren,
-          [&]() -> ParseResult {
-            OpAsmParser::Argument &argument = arguments.emplace_back();
-            OpAsmParser::UnresolvedOperand operand;
-            return failure(parser.parseArgument(argument) || parser.parseEqual() ||
-                           parser.parseOperand(operand) || parser.parseColonType(argument.type) ||
-                           parser.resolveOperand(operand, argument.type, result.operands));
-          }) ||
-      parser.parseOptionalArrowTypeList(result.types) ||
-      parser.parseRegion(*result.addRegion(), arguments))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     [&]() -> ParseResult {
+                                       OpAsmParser::Argument &argument = arguments.emplace_back();
+                                       OpAsmParser::UnresolvedOperand operand;
+                                       return failure(parser.parseArgument(argument) || parser.parseEqual() ||
+                                                      parser.parseOperand(operand) ||
+                                                      parser.parseColonType(argument.type) ||
+                                                      parser.resolveOperand(operand, argument.type, result.operands));
+                                     }) ||
+      parser.parseOptionalArrowTypeList(result.types) || parser.parseRegion(*result.addRegion(), arguments))
     return failure();
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
 void FusedOp::print(OpAsmPrinter &printer) {
   printer << " (";
-  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getOperands()), printer,
-                        [&](auto pair) {
-                          printer << std::get<0>(pair) << " = " << std::get<1>(pair) << " : "
-                                  << std::get<1>(pair).getType();
-                        });
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getOperands()), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << " = " << std::get<1>(pair) << " : " << std::get<1>(pair).getType();
+  });
   printer << ")";
   printer.printOptionalArrowTypeList(getResultTypes());
   printer << " ";
@@ -65,8 +62,8 @@ LogicalResult FusedOp::verifyRegions() {
   if (!yield)
     return emitError() << "'dnn.fused' must end in 'dnn.yield'";
   if (yield.getCarried().getTypes() != getResultTypes() || !yield.getStashed().empty()) {
-    InFlightDiagnostic error =
-        yield.emitError() << "'dnn.yield' must give the results of 'dnn.fused' and stash nothing";
+    InFlightDiagnostic error = yield.emitError()
+                               << "'dnn.yield' must give the results of 'dnn.fused' and stash nothing";
     error.attachNote(getLoc()) << "of this operation";
     return error;
   }
@@ -102,8 +99,7 @@ std::optional<int64_t> FusedOp::getBytesRead(int64_t batch) {
   llvm::SmallDenseSet<Value> seen;
   for (Value operand : getOperands()) {
     Value shown = operand;
-    for (auto view = shown.getDefiningOp<ReshapeOp>(); view;
-         view = shown.getDefiningOp<ReshapeOp>())
+    for (auto view = shown.getDefiningOp<ReshapeOp>(); view; view = shown.getDefiningOp<ReshapeOp>())
       shown = view.getX();
     if (seen.insert(shown).second)
       sum = checkedAdd(sum, bytesOf(operand.getType(), batch));
@@ -121,16 +117,13 @@ Work FusedOp::getWork() {
   MLIRContext *context = getContext();
   unsigned operands = main->getNumOperands();
   auto mapOf = [&](Value inside) {
-    for (auto [map, value] :
-         llvm::zip(ArrayRef(inner.maps).take_front(operands), main->getOperands()))
+    for (auto [map, value] : llvm::zip(ArrayRef(inner.maps).take_front(operands), main->getOperands()))
       if (value == inside)
         return map;
-    for (auto [map, value] :
-         llvm::zip(ArrayRef(inner.maps).drop_front(operands), main->getResults()))
+    for (auto [map, value] : llvm::zip(ArrayRef(inner.maps).drop_front(operands), main->getResults()))
       if (value == inside || value.getType() == inside.getType())
         return map;
-    SmallVector<AffineExpr> open(cast<RankedTensorType>(inside.getType()).getRank(),
-                                 getAffineConstantExpr(0, context));
+    SmallVector<AffineExpr> open(cast<RankedTensorType>(inside.getType()).getRank(), getAffineConstantExpr(0, context));
     return AffineMap::get(work.domain.size(), 0, open, context);
   };
   for (Value argument : getBody().getArguments())

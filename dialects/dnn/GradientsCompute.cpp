@@ -10,13 +10,13 @@ Value dnn::reduceTo(GradientContext &context, Value gradient, RankedTensorType t
   if (from.getShape() == type.getShape())
     return gradient;
   int64_t extra = from.getRank() - type.getRank();
-  SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, extra)), kept;
+  SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, extra)), keptDimensions;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.getDimSize(d) == 1 && from.getDimSize(d + extra) != 1) {
       dimensions.push_back(d + extra);
-      kept.push_back(d + extra);
+      keptDimensions.push_back(d + extra);
     }
-  return make<ReduceDimensionsOp>(context, type, gradient, dimensions, kept);
+  return make<ReduceDimensionsOp>(context, type, gradient, dimensions, keptDimensions);
 }
 
 // ---- contractions
@@ -53,9 +53,9 @@ ACCORD_GRADIENT(InteractionOp) {
 // ---- element-wise
 
 /// A unary operation whose gradient operation reads `kept`.
-template <typename GradOp> static LogicalResult unary(GradientContext &context, Value kept) {
+template <typename GradOp> static LogicalResult unary(GradientContext &context, Value keptDimensions) {
   Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(kept));
+  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(keptDimensions));
   return success();
 }
 ACCORD_GRADIENT(ReluOp) { return unary<ReluGradOp>(context, getY()); }
@@ -78,7 +78,8 @@ ACCORD_GRADIENT(ScaleOp) {
 }
 ACCORD_GRADIENT(LeakyReluOp) {
   Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<LeakyReluGradOp>(context, dy.getType(), dy, context.forward(getY()), getSlopeAttr());
+  context.operandGradients[0] =
+      make<LeakyReluGradOp>(context, dy.getType(), dy, context.forward(getY()), getSlopeAttr());
   return success();
 }
 ACCORD_GRADIENT(EluOp) {
@@ -165,8 +166,7 @@ ACCORD_GRADIENT(GroupNormOp) { return norm<GroupNormGradOp>(*this, context, getO
 ACCORD_GRADIENT(RmsNormOp) { return norm<RmsNormGradOp>(*this, context, false); }
 ACCORD_GRADIENT(SoftmaxOp) {
   Value dy = context.resultGradients[0];
-  context.operandGradients[0] =
-      make<SoftmaxGradOp>(context, dy.getType(), dy, context.forward(getY()), getAxisAttr());
+  context.operandGradients[0] = make<SoftmaxGradOp>(context, dy.getType(), dy, context.forward(getY()), getAxisAttr());
   return success();
 }
 

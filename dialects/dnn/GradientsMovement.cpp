@@ -15,9 +15,9 @@ static Value orZero(GradientContext &context, Value gradient, Type type) {
 
 ACCORD_GRADIENT(ReshapeOp) {
   RankedTensorType x = getX().getType();
-  context.operandGradients[0] = make<ReshapeOp>(
-      context, x, context.resultGradients[0],
-      context.builder.getDenseI64ArrayAttr(x.getShape().drop_front(batchRank(getY().getType()))));
+  context.operandGradients[0] =
+      make<ReshapeOp>(context, x, context.resultGradients[0],
+                      context.builder.getDenseI64ArrayAttr(x.getShape().drop_front(batchRank(getY().getType()))));
   return success();
 }
 ACCORD_GRADIENT(TransposeOp) {
@@ -38,9 +38,9 @@ ACCORD_GRADIENT(ConcatOp) {
       SmallVector<int64_t> shape(type.getShape());
       if (batchRank(type) < batchRank(getY().getType())) // was joined to every sample
         shape.insert(shape.begin(), ShapedType::kDynamic);
-      Value part = make<SliceOp>(context, RankedTensorType::get(shape, type.getElementType()), context.resultGradients[0],
-                                 context.builder.getI64IntegerAttr(axis), context.builder.getI64IntegerAttr(start),
-                                 context.builder.getI64IntegerAttr(size));
+      Value part = make<SliceOp>(context, RankedTensorType::get(shape, type.getElementType()),
+                                 context.resultGradients[0], context.builder.getI64IntegerAttr(axis),
+                                 context.builder.getI64IntegerAttr(start), context.builder.getI64IntegerAttr(size));
       context.operandGradients[i] = reduceTo(context, part, type);
     }
     start += size;
@@ -64,7 +64,8 @@ ACCORD_GRADIENT(UnstackOp) {
   return success();
 }
 ACCORD_GRADIENT(StackOp) {
-  context.operandGradients[0] = make<UnstackOp>(context, getSlices().getType(), context.resultGradients[0], getAxisAttr());
+  context.operandGradients[0] =
+      make<UnstackOp>(context, getSlices().getType(), context.resultGradients[0], getAxisAttr());
   return success();
 }
 ACCORD_GRADIENT(ReduceSumOp) {
@@ -184,7 +185,7 @@ template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op
   auto gradient = make<GradOp>(context, op.getX().getType(), op.getWIh().getType(), op.getWHh().getType(),
                                bias ? bias.getType() : Type(), dy, context.forward(op.getX()),
                                context.forward(op.getWIh()), context.forward(op.getWHh()), context.forward(op.getY()),
-                               context.forward(op.getKept()), op.getBidirectionalAttr());
+                               context.forward(op.getSaved()), op.getBidirectionalAttr());
   for (auto [i, result] : llvm::enumerate(gradient->getResults()))
     context.operandGradients[i] = result;
   return success();

@@ -28,13 +28,14 @@ LogicalResult requireTensors(ValueRange operands, ArrayRef<int64_t> ranks, std::
     if (type.getRank() > 1 && llvm::is_contained(type.getShape().drop_front(), ShapedType::kDynamic))
       return emitOptionalError(location, "operand ", i + 1, " of '", op, "' is ", shapeText(type.getShape()),
                                ", but only the first extent may be open: the batch");
-    int64_t least = i < ranks.size() ? ranks[i] : 0;
-    if (type.getRank() < least)
-      return emitOptionalError(location, "operand ", i + 1, " of '", op, "' needs at least ", least,
+    int64_t min = i < ranks.size() ? ranks[i] : 0;
+    if (type.getRank() < min)
+      return emitOptionalError(location, "operand ", i + 1, " of '", op, "' needs at least ", min,
                                " dimensions with the batch, found ", shapeText(type.getShape()));
   }
   if (operands.size() < ranks.size())
-    return emitOptionalError(location, "'", op, "' takes at least ", ranks.size(), " operands, found ", operands.size());
+    return emitOptionalError(location, "'", op, "' takes at least ", ranks.size(), " operands, found ",
+                             operands.size());
   return success();
 }
 

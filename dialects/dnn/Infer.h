@@ -6,8 +6,7 @@
 /// Head of an operation's type inference, with `adaptor`, `location` and `types` in scope.
 #define ACCORD_INFER(OpTy)                                                                                             \
   llvm::LogicalResult accord::dnn::OpTy::inferReturnTypes(mlir::MLIRContext *, std::optional<mlir::Location> location, \
-                                                          Adaptor adaptor,                                            \
-                                                          llvm::SmallVectorImpl<mlir::Type> &types)
+                                                          Adaptor adaptor, llvm::SmallVectorImpl<mlir::Type> &types)
 
 namespace accord::dnn {
 

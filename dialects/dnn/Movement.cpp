@@ -17,8 +17,8 @@ ACCORD_INFER(ReshapeOp) {
   int64_t batch = batchRank(x);
   ArrayRef<int64_t> from = x.getShape().drop_front(batch), to = *adaptor.getDims();
   if (llvm::any_of(to, [](int64_t extent) { return extent < 1; }) || volume(from, 1) != volume(to, 1))
-    return emitOptionalError(location, "'reshape' to ", shapeText(to), " does not keep the ", volume(from, 1).value_or(0),
-                             " elements of ", shapeText(x.getShape()));
+    return emitOptionalError(location, "'reshape' to ", shapeText(to), " does not keep the ",
+                             volume(from, 1).value_or(0), " elements of ", shapeText(x.getShape()));
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
   llvm::append_range(shape, to);
   types.push_back(withShape(x, shape));

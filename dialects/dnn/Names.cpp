@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace accord {
 
-void Names::give(Operation *op, StringRef base, dnn::Phase phase) {
+void Names::setName(Operation *op, StringRef base, dnn::Phase phase) {
   std::string name = base.str();
   // StringMap entries stay where they are, so the counter of `base` survives insertions.
   unsigned &count = taken.try_emplace(base, 0).first->second;
@@ -17,7 +17,7 @@ void Names::give(Operation *op, StringRef base, dnn::Phase phase) {
   op->setAttr(dnn::DnnDialect::kPhaseAttr, dnn::PhaseAttr::get(op->getContext(), phase));
 }
 
-void Names::giveForward(Block &block, StringRef prefix) {
+void Names::nameForward(Block &block, StringRef prefix) {
   for (Operation &op : block) {
     std::string name = dnn::nameOf(&op).str();
     if (name.empty()) {
@@ -28,9 +28,9 @@ void Names::giveForward(Block &block, StringRef prefix) {
       else
         name = (prefix.empty() ? Twine() : prefix + Twine(".")).str() + op.getName().stripDialect().str();
     }
-    give(&op, name, dnn::Phase::Forward);
+    setName(&op, name, dnn::Phase::Forward);
     if (auto repeat = dyn_cast<dnn::RepeatOp>(op))
-      giveForward(repeat.getBlock(), repeat.getLabel());
+      nameForward(repeat.getBlock(), repeat.getLabel());
   }
 }
 

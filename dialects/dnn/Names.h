@@ -9,10 +9,11 @@ namespace accord {
 class Names {
 public:
   /// Gives `op` the name `base` (with ".2", ".3", … when it is taken) and the phase.
-  void give(mlir::Operation *op, llvm::StringRef base, dnn::Phase phase);
+  void setName(mlir::Operation *op, llvm::StringRef base, dnn::Phase phase);
 
-  /// Names and phases for all forward operations of `block`: what they have is kept, else the repeat's label and the operation's kind.
-  void giveForward(mlir::Block &block, llvm::StringRef prefix = "");
+  /// Names and phases for all forward operations of `block`: what they have is kept, else the repeat's label and the
+  /// operation's kind.
+  void nameForward(mlir::Block &block, llvm::StringRef prefix = "");
 
   /// Of an operation that has it already.
   void reserve(llvm::StringRef name) { ++taken[name]; }

@@ -22,21 +22,19 @@ ACCORD_INFER(ProfiledOp) {
       shape.push_back(ShapedType::kDynamic);
     shape.push_back(*elements);
   }
-  types.push_back(
-      RankedTensorType::get(shape, Float32Type::get(adaptor.getXs().front().getContext())));
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(adaptor.getXs().front().getContext())));
   return success();
 }
 
 ACCORD_GRADIENT(ProfiledOp) {
-  SmallVector<Value> kept;
+  SmallVector<Value> saved;
   SmallVector<Type> types;
   for (auto [x, isNeeded] : llvm::zip(getXs(), context.needed)) {
-    kept.push_back(context.forward(x));
+    saved.push_back(context.forward(x));
     if (isNeeded)
       types.push_back(x.getType());
   }
-  auto gradient =
-      make<ProfiledGradOp>(context, types, context.resultGradients[0], kept, getBackwardAttr());
+  auto gradient = make<ProfiledGradOp>(context, types, context.resultGradients[0], saved, getBackwardAttr());
   unsigned next = 0;
   for (auto [i, isNeeded] : llvm::enumerate(context.needed))
     if (isNeeded)

@@ -42,7 +42,8 @@ static ParseResult parseBindings(OpAsmParser &parser, StringRef keyword, bool sl
     Type type;
     SMLoc location;
     if (parser.parseArgument(argument) || parser.parseEqual() || parser.parseOperand(operand) || parser.parseColon() ||
-        parser.getCurrentLocation(&location) || parser.parseType(type) || parser.resolveOperand(operand, type, operands))
+        parser.getCurrentLocation(&location) || parser.parseType(type) ||
+        parser.resolveOperand(operand, type, operands))
       return failure();
     if (slices && !isa<StashType>(type))
       return parser.emitError(location) << "expected a stash, found " << type;
@@ -150,8 +151,8 @@ LogicalResult RepeatOp::canonicalize(RepeatOp op, PatternRewriter &rewriter) {
   if (!less)
     return failure();
 
-  auto smaller = RepeatOp::create(rewriter, op.getLoc(), op.getCount(), op.getLabel(), inits,
-                                  unstashed, types, op.getReverse());
+  auto smaller =
+      RepeatOp::create(rewriter, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed, types, op.getReverse());
   smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Block &block = op.getBlock();
   rewriter.modifyOpInPlace(yield, [&] {

@@ -161,12 +161,12 @@ public:
   TextWriter(llvm::function_ref<std::string(unsigned)> operand, llvm::function_ref<std::string(unsigned)> position)
       : operand(operand), position(position) {}
 
-  std::string write(ScalarAttr step, Binding least) {
+  std::string write(ScalarAttr step, Binding min) {
     if (text > 4000)
       return "…";
     auto [written, binding] = inner(step);
     text += written.size();
-    return binding < least ? "(" + written + ")" : written;
+    return binding < min ? "(" + written + ")" : written;
   }
 
 private:

@@ -29,25 +29,29 @@ static LogicalResult inferLookup(ValueRange operands, bool bag, std::optional<Lo
   if (table.getRank() != 2)
     return emitOptionalError(location, "'", op, "' table must be [rows, dim], found ", shapeText(table.getShape()));
   if (bag && ids.getRank() - batchRank(ids) < 1)
-    return emitOptionalError(location, "'", op, "' sums over the last dimension of the ids, found ", shapeText(ids.getShape()));
+    return emitOptionalError(location, "'", op, "' sums over the last dimension of the ids, found ",
+                             shapeText(ids.getShape()));
   SmallVector<int64_t> shape(bag ? ids.getShape().drop_back() : ids.getShape());
   shape.push_back(table.getDimSize(1));
   types.push_back(RankedTensorType::get(shape, table.getElementType()));
   return success();
 }
 /// A sparse gradient has rows for each sample, and its table may have an optimizer of its own.
-template <typename Adaptor> static LogicalResult requireSparse(Adaptor adaptor, std::optional<Location> location, StringRef op) {
+template <typename Adaptor>
+static LogicalResult requireSparse(Adaptor adaptor, std::optional<Location> location, StringRef op) {
   StringAttr optimizer = adaptor.getOptimizerAttr();
   if (optimizer && !adaptor.getSparse())
     return emitOptionalError(location, "'", op, "' optimizer '", optimizer.getValue(),
                              "' is one of the rows that were looked up: state sparse = true as well");
   if (optimizer && !symbolizeOptimizerKind(optimizer.getValue()))
-    return emitOptionalError(location, "'", op, "' optimizer must be sgd, momentum, adam, adamw or rowwise_adagrad, found '",
+    return emitOptionalError(location, "'", op,
+                             "' optimizer must be sgd, momentum, adam, adamw or rowwise_adagrad, found '",
                              optimizer.getValue(), "'");
   RankedTensorType ids = tensor(adaptor.getIds());
   if (!adaptor.getSparse() || (batchRank(ids) && llvm::none_of(sampleShape(ids), [](int64_t d) { return d == 0; })))
     return success();
-  return emitOptionalError(location, "'", op, "' with a sparse gradient needs ids of each sample, found ", shapeText(ids.getShape()));
+  return emitOptionalError(location, "'", op, "' with a sparse gradient needs ids of each sample, found ",
+                           shapeText(ids.getShape()));
 }
 ACCORD_INFER(EmbeddingOp) {
   return failure(failed(inferLookup(adaptor.getOperands(), false, location, types, "embedding")) ||
@@ -64,7 +68,8 @@ ACCORD_INFER(EmbeddingBagOp) {
 template <typename OpTy> static LogicalResult verifyRows(OpTy op) {
   RowsAttr rows = rowsOf(op.getDtable().getType());
   RankedTensorType ids = op.getIds().getType();
-  if (!rows || (batchRank(ids) && volume(sampleShape(ids), 1) == rows.getLookups() && rows.getIndex() == ids.getElementType()))
+  if (!rows ||
+      (batchRank(ids) && volume(sampleShape(ids), 1) == rows.getLookups() && rows.getIndex() == ids.getElementType()))
     return success();
   return op.emitOpError() << "gives " << rows << " for ids " << ids;
 }
@@ -74,8 +79,8 @@ LogicalResult JoinRowsOp::verify() {
   RowsAttr a = rowsOf(getA().getType()), b = rowsOf(getB().getType()), y = rowsOf(getY().getType());
   auto plain = [](RankedTensorType type) { return RankedTensorType::get(type.getShape(), type.getElementType()); };
   if (a && b && y && a.getIndex() == b.getIndex() && a.getIndex() == y.getIndex() &&
-      checkedAdd(a.getLookups(), b.getLookups()) == y.getLookups() && plain(getA().getType()) == plain(getB().getType()) &&
-      plain(getA().getType()) == plain(getY().getType()))
+      checkedAdd(a.getLookups(), b.getLookups()) == y.getLookups() &&
+      plain(getA().getType()) == plain(getB().getType()) && plain(getA().getType()) == plain(getY().getType()))
     return success();
   return emitOpError() << "joins the rows of two sparse gradients of one table, found " << getA().getType() << " and "
                        << getB().getType() << " to " << getY().getType();
@@ -101,7 +106,8 @@ ACCORD_INFER(ScatterOp) {
     return failure();
   RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds()), updates = tensor(adaptor.getUpdates());
   FailureOr<int64_t> axis = dimensionOf(adaptor.getAxis(), x, location, "scatter");
-  if (failed(axis) || failed(requireIds(ids, location, "scatter")) || failed(sameElement(x, updates, location, "scatter")))
+  if (failed(axis) || failed(requireIds(ids, location, "scatter")) ||
+      failed(sameElement(x, updates, location, "scatter")))
     return failure();
   int64_t sampleAxis = *axis - batchRank(x);
   SmallVector<int64_t> expected(sampleShape(x).take_front(sampleAxis));
@@ -114,8 +120,8 @@ ACCORD_INFER(ScatterOp) {
   return success();
 }
 
-static LogicalResult requireRows(RankedTensorType x, RankedTensorType ids, int64_t segments, std::optional<Location> location,
-                                 StringRef op) {
+static LogicalResult requireRows(RankedTensorType x, RankedTensorType ids, int64_t segments,
+                                 std::optional<Location> location, StringRef op) {
   if (segments >= 1 && !sampleShape(x).empty() && sampleShape(ids) == sampleShape(x).take_front(1))
     return success();
   return emitOptionalError(location, "'", op, "' needs one id per row and at least one segment, found ",
@@ -161,9 +167,10 @@ ACCORD_INFER(RelativeBiasOp) {
                              adaptor.getBidirectional() ? 4 : 2, " buckets, found ", shapeText(table.getShape()));
   if (*adaptor.getQueries() < 1 || *adaptor.getKeys() < 1 || adaptor.getMaxDistance() <= exact)
     return emitOptionalError(location, "'relative_bias' needs queries and keys, and a max_distance above the ", exact,
-                             " distances with a bucket of their own, found ", *adaptor.getQueries(), ", ", *adaptor.getKeys(),
-                             " and ", adaptor.getMaxDistance());
-  types.push_back(RankedTensorType::get({table.getDimSize(1), *adaptor.getQueries(), *adaptor.getKeys()}, table.getElementType()));
+                             " distances with a bucket of their own, found ", *adaptor.getQueries(), ", ",
+                             *adaptor.getKeys(), " and ", adaptor.getMaxDistance());
+  types.push_back(
+      RankedTensorType::get({table.getDimSize(1), *adaptor.getQueries(), *adaptor.getKeys()}, table.getElementType()));
   return success();
 }
 
@@ -177,7 +184,8 @@ ACCORD_INFER(SpmmOp) {
     return failure();
   if (sampleShape(rows).size() != 1 || sampleShape(rows)[0] < 2 || columns.getShape() != values.getShape() ||
       sampleShape(values).size() != 1 || sampleShape(dense).size() != 2)
-    return emitOptionalError(location, "'spmm' takes row offsets [rows+1], columns and values [non-zeros], dense [k, d]; found ",
+    return emitOptionalError(location,
+                             "'spmm' takes row offsets [rows+1], columns and values [non-zeros], dense [k, d]; found ",
                              shapeText(rows.getShape()), ", ", shapeText(columns.getShape()), ", ",
                              shapeText(values.getShape()), ", ", shapeText(dense.getShape()));
   SmallVector<int64_t> shape = batchOf({rows, values, dense});
@@ -249,7 +257,7 @@ std::optional<int64_t> GatherGradOp::getBytesWritten(int64_t batch) {
 // ---- recurrent
 
 template <typename Adaptor>
-static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t keptPerHidden,
+static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t savedPerHidden,
                                     std::optional<Location> location, SmallVectorImpl<Type> &types, StringRef op) {
   if (failed(requireTensors(adaptor.getOperands(), {2, 2, 2}, location, op)))
     return failure();
@@ -267,18 +275,21 @@ static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t kept
     return shape;
   };
   if (wIh.getShape().back() != in)
-    return emitOptionalError(location, "'", op, "' weight takes ", wIh.getShape().back(), " inputs but the operand has ", in);
+    return emitOptionalError(location, "'", op, "' weight takes ", wIh.getShape().back(),
+                             " inputs but the operand has ", in);
   SmallVector<int64_t> ih = shaped({gates * hidden, in}), hh = shaped({gates * hidden, hidden});
   if (wIh.getShape() != ArrayRef(ih) || wHh.getShape() != ArrayRef(hh))
-    return emitOptionalError(location, "'", op, "' with ", hidden, " hidden units needs weights ", shapeText(ih), " and ",
-                             shapeText(hh), ", found ", shapeText(wIh.getShape()), " and ", shapeText(wHh.getShape()));
+    return emitOptionalError(location, "'", op, "' with ", hidden, " hidden units needs weights ", shapeText(ih),
+                             " and ", shapeText(hh), ", found ", shapeText(wIh.getShape()), " and ",
+                             shapeText(wHh.getShape()));
   if (RankedTensorType bias = tensor(adaptor.getBias()))
     if (SmallVector<int64_t> both = shaped({2, gates * hidden}); bias.getShape() != ArrayRef(both))
-      return emitOptionalError(location, "'", op, "' bias must be ", shapeText(both), ", found ", shapeText(bias.getShape()));
+      return emitOptionalError(location, "'", op, "' bias must be ", shapeText(both), ", found ",
+                               shapeText(bias.getShape()));
   if (failed(sameElement(x, wIh, location, op)) || failed(sameElement(x, wHh, location, op)))
     return failure();
   SmallVector<int64_t> shape(x.getShape());
-  for (int64_t width : {int64_t(1), keptPerHidden}) {
+  for (int64_t width : {int64_t(1), savedPerHidden}) {
     shape.back() = directions * hidden * width;
     types.push_back(RankedTensorType::get(shape, x.getElementType()));
   }

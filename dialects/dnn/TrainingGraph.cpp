@@ -45,7 +45,8 @@ LogicalResult dnn::verifyReads(ModelOp model) {
       return WalkResult(verifyNest(read, parameter, "read"));
     if (entry->second->getBlock() == read->getBlock())
       return WalkResult::advance();
-    InFlightDiagnostic error = read.emitError() << "parameter '" << name.getValue() << "' is read in two different regions";
+    InFlightDiagnostic error = read.emitError()
+                               << "parameter '" << name.getValue() << "' is read in two different regions";
     error.attachNote(entry->second.getLoc()) << "the first read; read it once outside and use the value in both";
     return WalkResult(error);
   });
@@ -122,8 +123,8 @@ LogicalResult TrainingGraphOp::verifyRegions() {
   for (auto [name, parameter] : parameters)
     for (auto [seen, what] : {std::pair(&gradients, "gradient"), std::pair(&updates, "update")})
       if (!seen->contains(name)) {
-        InFlightDiagnostic error = emitError()
-                                   << "training graph '" << getSymName() << "' has no " << what << " for parameter '" << name.getValue() << "'";
+        InFlightDiagnostic error = emitError() << "training graph '" << getSymName() << "' has no " << what
+                                               << " for parameter '" << name.getValue() << "'";
         error.attachNote(parameter.getLoc()) << "the parameter";
         complete = false;
       }

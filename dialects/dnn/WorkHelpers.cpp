@@ -13,7 +13,8 @@ AffineMap zeroMap(RankedTensorType type, unsigned dims) {
   return AffineMap::get(dims, 0, zeros, c);
 }
 
-/// Map to the tensor's dimensions from the domain dimensions `from`, extent-1 dimensions being fixed; null if they differ.
+/// Map to the tensor's dimensions from the domain dimensions `from`, extent-1 dimensions being fixed; null if they
+/// differ.
 AffineMap project(RankedTensorType type, ArrayRef<int64_t> domain, ArrayRef<int64_t> from) {
   if (static_cast<size_t>(type.getRank()) != from.size())
     return {};
@@ -122,8 +123,8 @@ Work normWork(Operation *op, unsigned x) {
     if (last ? d == rank - 1 : isa<BatchNormOp, BatchNormGradOp>(op) ? d != channel : d >= channel)
       work.kinds[d] = IteratorType::reduction;
   AffineMap affine = AffineMap::get(rank, 0, getAffineDimExpr(last ? rank - 1 : channel, op->getContext()));
-  for (auto [i, t] : llvm::enumerate(llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
-                                                              SmallVector<Type>(op->getResultTypes()))))
+  for (auto [i, t] : llvm::enumerate(
+           llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes()))))
     if (cast<RankedTensorType>(t).getRank() == 1 && rank > 1)
       work.maps[i] = affine;
   return work;
@@ -140,8 +141,8 @@ Work windowWork(Operation *op, RankedTensorType in, RankedTensorType out, Attrib
   work.kinds.append(2, IteratorType::reduction);
   auto d = [&](unsigned i) { return getAffineDimExpr(i, c); };
   AffineMap outMap = AffineMap::get(6, 0, {d(0), d(1), d(2), d(3)}, c);
-  AffineMap inMap = AffineMap::get(
-      6, 0, {d(0), d(1), d(2) * stride[0] + d(4) - padding[0], d(3) * stride[1] + d(5) - padding[1]}, c);
+  AffineMap inMap =
+      AffineMap::get(6, 0, {d(0), d(1), d(2) * stride[0] + d(4) - padding[0], d(3) * stride[1] + d(5) - padding[1]}, c);
   for (Type type : op->getOperandTypes())
     work.maps.push_back(type == out ? outMap : inMap);
   for (Type type : op->getResultTypes())
@@ -163,7 +164,7 @@ Work interactionWork(Operation *op, RankedTensorType pairs, RankedTensorType x) 
   return work;
 }
 
-Work openWork(Work work, ArrayRef<unsigned> opened) {
+Work dataDependentWork(Work work, ArrayRef<unsigned> opened) {
   for (unsigned i : opened) {
     MLIRContext *c = work.maps[i].getContext();
     SmallVector<AffineExpr> exprs(work.maps[i].getNumResults(), getAffineConstantExpr(0, c));
@@ -178,7 +179,7 @@ Work bagWork(Operation *op, RankedTensorType ids, RankedTensorType y) {
   int64_t bag = domain.size() - 2;
   Work work = mapped(op, domain, {bag});
   work.kinds[bag] = IteratorType::reduction;
-  return openWork(std::move(work), {isa<EmbeddingBagOp>(op) ? 1u : 2u});
+  return dataDependentWork(std::move(work), {isa<EmbeddingBagOp>(op) ? 1u : 2u});
 }
 
 Work spmmWork(Operation *op, RankedTensorType columns, RankedTensorType dense) {
@@ -187,7 +188,7 @@ Work spmmWork(Operation *op, RankedTensorType columns, RankedTensorType dense) {
   Work work = mapped(op, domain, {});
   work.kinds[domain.size() - 2] = IteratorType::reduction;
   SmallVector<unsigned> all = llvm::to_vector(llvm::seq<unsigned>(0, work.maps.size()));
-  return openWork(std::move(work), all);
+  return dataDependentWork(std::move(work), all);
 }
 
 Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, RankedTensorType wHh) {
@@ -202,8 +203,8 @@ Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, Rank
   // x, y and what is kept are read by step; where in a weight depends on direction, gate, and input or state.
   MLIRContext *c = op->getContext();
   int64_t rank = domain.size();
-  auto types = llvm::to_vector(llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
-                                                        SmallVector<Type>(op->getResultTypes())));
+  auto types = llvm::to_vector(
+      llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())));
   for (auto [map, type] : llvm::zip(work.maps, types)) {
     auto tensor = cast<RankedTensorType>(type);
     bool perStep = tensor.getRank() + 1 == rank && tensor.getShape().drop_back() == x.getShape().drop_back();

@@ -4,13 +4,14 @@
 
 namespace accord::dnn {
 
-/// Domain: `over` (the first result if null). A tensor's map is, in this order: the identity; right-aligned broadcast; the leading
-/// dimensions; else constant 0 (position left open). All iterators parallel.
+/// Domain: `over` (the first result if null). A tensor's map is, in this order: the identity; right-aligned broadcast;
+/// the leading dimensions; else constant 0 (position left open). All iterators parallel.
 Work pointwiseWork(mlir::Operation *op, mlir::RankedTensorType over = {});
 
-/// Domain `over`; `dimensions` (of the tensor, batch included) are reductions unless `reduces` is false. Tensors that lack exactly these
-/// dimensions are projections.
-Work reduceWork(mlir::Operation *op, mlir::RankedTensorType over, llvm::ArrayRef<int64_t> dimensions, bool reduces = true);
+/// Domain `over`; `dimensions` (of the tensor, batch included) are reductions unless `reduces` is false. Tensors that
+/// lack exactly these dimensions are projections.
+Work reduceWork(mlir::Operation *op, mlir::RankedTensorType over, llvm::ArrayRef<int64_t> dimensions,
+                bool reduces = true);
 
 /// As reduceWork over the one per-sample `axis`.
 Work alongWork(mlir::Operation *op, mlir::RankedTensorType over, int64_t axis);
@@ -21,8 +22,8 @@ Work transposeWork(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
 /// Domain `whole`. The slices' map is the number of the slice (`dimension` of the whole), then the position in it.
 Work stackWork(mlir::Operation *op, mlir::RankedTensorType whole, int64_t dimension);
 
-/// Normalizations and their gradients; operand `x` is the normalized tensor. Scale and offset lie along the last dimension
-/// (layer_norm, rms_norm) or the channel.
+/// Normalizations and their gradients; operand `x` is the normalized tensor. Scale and offset lie along the last
+/// dimension (layer_norm, rms_norm) or the channel.
 Work normWork(mlir::Operation *op, unsigned x);
 
 /// Pooling windows: (n, c, p, q, r, s).
@@ -30,13 +31,14 @@ Work windowWork(mlir::Operation *op, mlir::RankedTensorType in, mlir::RankedTens
                 mlir::Attribute stride, mlir::Attribute padding);
 
 /// The same work with the positions of these maps left open (data dependent).
-Work openWork(Work work, llvm::ArrayRef<unsigned> opened);
+Work dataDependentWork(Work work, llvm::ArrayRef<unsigned> opened);
 
 /// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); loss.
 Work interactionWork(mlir::Operation *op, mlir::RankedTensorType pairs, mlir::RankedTensorType x);
 Work bagWork(mlir::Operation *op, mlir::RankedTensorType ids, mlir::RankedTensorType y);
 Work spmmWork(mlir::Operation *op, mlir::RankedTensorType columns, mlir::RankedTensorType dense);
-Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType wIh, mlir::RankedTensorType wHh);
+Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType wIh,
+                   mlir::RankedTensorType wHh);
 Work lossWork(mlir::Operation *op);
 
 /// Domain: the samples alone. Nobody knows what happens inside one; what has no batch is read or summed over all.
@@ -53,27 +55,30 @@ struct AttentionPart {
 /// (n, query, key head, group, key, d), which reduces the last two.
 Work attentionWork(mlir::Operation *op, mlir::RankedTensorType q, mlir::RankedTensorType k);
 
-/// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one product sums
-/// over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.
+/// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one
+/// product sums over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.
 Work dispatchWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType gate);
 Work expertsWork(mlir::Operation *op, mlir::RankedTensorType slots, mlir::RankedTensorType w1, bool gated);
 Work combineWork(mlir::Operation *op, mlir::RankedTensorType y);
 
-/// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result, that is when it
-/// stands in one expression of `result` only and the terms of that expression do not overlap (mixed radix).
+/// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result,
+/// that is when it stands in one expression of `result` only and the terms of that expression do not overlap (mixed
+/// radix).
 llvm::SmallVector<mlir::utils::IteratorType> kindsOf(mlir::AffineMap result, llvm::ArrayRef<int64_t> domain);
 
-/// Least and largest value, over the domain, of a sum of multiples of its positions; nullopt for anything else, for the batch, or when it
-/// could pass 2^62.
+/// Least and largest value, over the domain, of a sum of multiples of its positions; nullopt for anything else, for the
+/// batch, or when it could pass 2^62.
 std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> domain);
 
 /// Rows touched by a lookup: elements of `ids` times bytes of one row of `table`; nullopt on overflow.
-/// `skew`: only different rows, as many as are expected when ids follow Zipf's law with that exponent (see distinctRows); null: every lookup.
+/// `skew`: only different rows, as many as are expected when ids follow Zipf's law with that exponent (see
+/// distinctRows); null: every lookup.
 std::optional<int64_t> touchedBytes(mlir::RankedTensorType ids, mlir::RankedTensorType table, int64_t batch,
                                     mlir::FloatAttr skew = {});
 
-/// Expected number of different ids among `lookups` independent ones, the id of rank r = 1..rows being drawn with probability
-/// r^-skew / sum of all: the sum over r of 1 - (1 - p_r)^lookups. Ranks above 4096 are taken together in steps of 1 %: off by less than 0.1 %.
+/// Expected number of different ids among `lookups` independent ones, the id of rank r = 1..rows being drawn with
+/// probability r^-skew / sum of all: the sum over r of 1 - (1 - p_r)^lookups. Ranks above 4096 are taken together in
+/// steps of 1 %: off by less than 0.1 %.
 double distinctRows(int64_t lookups, int64_t rows, double skew);
 
 } // namespace accord::dnn

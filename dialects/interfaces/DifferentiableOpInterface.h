@@ -10,8 +10,8 @@ namespace accord {
 struct GradientContext {
   mlir::OpBuilder &builder; ///< inserts where the gradient operations go
   mlir::Location location;
-  llvm::ArrayRef<mlir::Value> resultGradients; ///< by result; null when nothing depends on that result
-  llvm::ArrayRef<bool> needed;                 ///< by operand: does its gradient lead to a parameter
+  llvm::ArrayRef<mlir::Value> resultGradients;          ///< by result; null when nothing depends on that result
+  llvm::ArrayRef<bool> needed;                          ///< by operand: does its gradient lead to a parameter
   llvm::SmallVectorImpl<mlir::Value> &operandGradients; ///< by operand; left null when not needed
   /// The value of the forward pass, available at the builder's position (stashed, re-read or the value itself).
   llvm::function_ref<mlir::Value(mlir::Value)> forward;

@@ -8,7 +8,8 @@
 
 namespace accord {
 
-/// Which kind of core an operation wants. `None`: a view that costs nothing. `Network`: no core, but links to other devices.
+/// Which kind of core an operation wants. `None`: a view that costs nothing. `Network`: no core, but links to other
+/// devices.
 enum class WorkCore : uint8_t { None, Tensor, Vector, Network };
 
 /// An iteration domain and how each tensor is accessed from it.

@@ -23,14 +23,11 @@ static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
   word = parser.getBuilder().getStringAttr(keyword);
   return success();
 }
-static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) {
-  printer << word.getValue();
-}
+static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) { printer << word.getValue(); }
 
 /// `[8]` after a blank: how many.
 static ParseResult parseInstance(OpAsmParser &parser, IntegerAttr &number) {
-  return failure(parser.parseLSquare() ||
-                 parser.parseAttribute(number, parser.getBuilder().getI64Type()) ||
+  return failure(parser.parseLSquare() || parser.parseAttribute(number, parser.getBuilder().getI64Type()) ||
                  parser.parseRSquare());
 }
 static void printInstance(OpAsmPrinter &printer, Operation *, IntegerAttr number) {
@@ -38,9 +35,7 @@ static void printInstance(OpAsmPrinter &printer, Operation *, IntegerAttr number
 }
 
 /// `[0]` right after a name: which one.
-static ParseResult parseWhere(OpAsmParser &parser, IntegerAttr &number) {
-  return parseInstance(parser, number);
-}
+static ParseResult parseWhere(OpAsmParser &parser, IntegerAttr &number) { return parseInstance(parser, number); }
 static void printWhere(OpAsmPrinter &printer, Operation *, IntegerAttr number) {
   printer << "[" << (number ? number.getInt() : 0) << "]";
 }

@@ -11,7 +11,7 @@ def Plan_Dialect : Dialect {
   let description = [{
     A placement names its resources, gives every operation a slot, and says what bound holds for the whole. Times are whole
     picoseconds, sizes whole bytes. The verifier proves again what can be seen here: slots on one core do not overlap, an
-    operation starts after those it waits for, residents fit their memory, nothing is better than its bound.
+    operation starts after those it waits for, staticTensors fit their memory, nothing is better than its bound.
 
     ```mlir
     plan.placement @mlp model "mlp" on "a100" minimize "step_time" value 2.0e-08 bound 1.5e-08 step 20000 ps {

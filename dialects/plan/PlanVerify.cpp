@@ -68,8 +68,7 @@ private:
   llvm::DenseMap<Operation *, llvm::SetVector<Lane>> lanes; ///< by region: what its slots hold
 
   /// Remembers a named thing; two of one name contradict each other.
-  template <typename Thing>
-  LogicalResult remember(llvm::StringMap<Thing> &all, Thing thing, StringRef what) {
+  template <typename Thing> LogicalResult remember(llvm::StringMap<Thing> &all, Thing thing, StringRef what) {
     auto [place, fresh] = all.try_emplace(thing.getName(), thing);
     if (fresh)
       return success();
@@ -82,8 +81,7 @@ private:
     for (Operation &operation : placement.getBody().front()) {
       if (auto core = dyn_cast<CoreOp>(operation); core && failed(remember(cores, core, "core")))
         return failure();
-      if (auto memory = dyn_cast<MemoryOp>(operation);
-          memory && failed(remember(memories, memory, "memory")))
+      if (auto memory = dyn_cast<MemoryOp>(operation); memory && failed(remember(memories, memory, "memory")))
         return failure();
       if (auto region = dyn_cast<RegionOp>(operation))
         regions.try_emplace(region.getSymName(), region); // symbols are unique already
@@ -91,9 +89,8 @@ private:
     for (StageOp stage : placement.getBody().getOps<StageOp>())
       for (auto reference : stage.getRegions().getAsRange<FlatSymbolRefAttr>())
         if (!regions.count(reference.getValue()))
-          return stage.emitError()
-                 << "stage '" << stage.getName() << "' runs '" << reference.getValue()
-                 << "', which is no region of this placement";
+          return stage.emitError() << "stage '" << stage.getName() << "' runs '" << reference.getValue()
+                                   << "', which is no region of this placement";
     return success();
   }
 
@@ -125,9 +122,9 @@ private:
       }
       Wide all = Wide(body.getCount()) * body.getLength();
       if (all != Wide(slot.getDuration())) {
-        auto error = slot.emitError() << "'" << slot.getName() << "' lasts " << slot.getDuration()
-                                      << " ps, but " << body.getCount() << " iterations of "
-                                      << body.getLength() << " ps are " << text(all) << " ps";
+        auto error = slot.emitError() << "'" << slot.getName() << "' lasts " << slot.getDuration() << " ps, but "
+                                      << body.getCount() << " iterations of " << body.getLength() << " ps are "
+                                      << text(all) << " ps";
         error.attachNote(body.getLoc()) << "region '" << *name << "' is here";
         return error;
       }
@@ -180,10 +177,9 @@ private:
         SlotOp before = slots[i - 1], after = slots[i];
         if (before.end() <= after.begin())
           continue;
-        auto error = after.emitError()
-                     << "'" << after.getName() << "' starts at " << after.getStart() << " ps on '"
-                     << lane.first << "'[" << lane.second << "], which '" << before.getName()
-                     << "' holds until " << text(before.end()) << " ps";
+        auto error = after.emitError() << "'" << after.getName() << "' starts at " << after.getStart() << " ps on '"
+                                       << lane.first << "'[" << lane.second << "], which '" << before.getName()
+                                       << "' holds until " << text(before.end()) << " ps";
         error.attachNote(before.getLoc()) << "'" << before.getName() << "' is here";
         return error;
       }
@@ -210,12 +206,11 @@ private:
   LogicalResult checkStep() {
     Wide step = 0;
     for (RegionOp region : placement.getBody().getOps<RegionOp>())
-      if (!owner.count(region) &&
-          __builtin_add_overflow(step, Wide(region.getCount()) * region.getLength(), &step))
+      if (!owner.count(region) && __builtin_add_overflow(step, Wide(region.getCount()) * region.getLength(), &step))
         return placement.emitError() << "the step is too long to count";
     if (step != Wide(placement.getStep()))
-      return placement.emitError() << "the step is given as " << placement.getStep()
-                                   << " ps, but its regions take " << text(step) << " ps";
+      return placement.emitError() << "the step is given as " << placement.getStep() << " ps, but its regions take "
+                                   << text(step) << " ps";
     return success();
   }
 
@@ -225,16 +220,15 @@ private:
     for (ResidencyOp residency : placement.getBody().getOps<ResidencyOp>()) {
       auto memory = memories.find(residency.getMemory());
       if (memory == memories.end())
-        return residency.emitError() << "'" << residency.getCategory() << "' is in memory '"
-                                     << residency.getMemory() << "', which this placement has not";
+        return residency.emitError() << "'" << residency.getCategory() << "' is in memory '" << residency.getMemory()
+                                     << "', which this placement has not";
       Wide &sum = used[residency.getMemory()];
       sum += residency.getBytes();
       if (feasible && sum > Wide(memory->second.getCapacity())) {
-        auto error = residency.emitError() << "'" << residency.getCategory() << "' brings memory '"
-                                           << residency.getMemory() << "' to " << text(sum)
-                                           << " B of " << memory->second.getCapacity() << " B";
-        error.attachNote(memory->second.getLoc())
-            << "memory '" << residency.getMemory() << "' is here";
+        auto error = residency.emitError()
+                     << "'" << residency.getCategory() << "' brings memory '" << residency.getMemory() << "' to "
+                     << text(sum) << " B of " << memory->second.getCapacity() << " B";
+        error.attachNote(memory->second.getLoc()) << "memory '" << residency.getMemory() << "' is here";
         return error;
       }
     }
@@ -244,9 +238,8 @@ private:
   LogicalResult checkBounds() {
     for (BoundOp bound : placement.getBody().getOps<BoundOp>())
       if (placement.getStep() < bound.getStep()) {
-        auto error = bound.emitError()
-                     << "the step of " << placement.getStep() << " ps is shorter than its bound of "
-                     << bound.getStep() << " ps by " << bound.getProof();
+        auto error = bound.emitError() << "the step of " << placement.getStep() << " ps is shorter than its bound of "
+                                       << bound.getStep() << " ps by " << bound.getProof();
         error.attachNote(placement.getLoc()) << "the step is given here";
         return error;
       }
@@ -274,8 +267,7 @@ LogicalResult RegionOp::verifyRegions() {
       return error;
     }
   }
-  auto precedence = [&](Operation *operation, StringRef name, uint64_t start,
-                        ArrayAttr after) -> LogicalResult {
+  auto precedence = [&](Operation *operation, StringRef name, uint64_t start, ArrayAttr after) -> LogicalResult {
     for (auto waited : after.getAsRange<StringAttr>()) {
       auto found = slots.find(waited.getValue());
       if (found == slots.end())
@@ -285,8 +277,8 @@ LogicalResult RegionOp::verifyRegions() {
       if (before.end() <= Wide(start))
         continue;
       auto error = operation->emitError()
-                   << "precedence violated: '" << before.getName() << "' ends at "
-                   << text(before.end()) << " ps but '" << name << "' starts at " << start << " ps";
+                   << "precedence violated: '" << before.getName() << "' ends at " << text(before.end()) << " ps but '"
+                   << name << "' starts at " << start << " ps";
       error.attachNote(before.getLoc()) << "'" << before.getName() << "' is here";
       return error;
     }
@@ -297,8 +289,7 @@ LogicalResult RegionOp::verifyRegions() {
       if (failed(precedence(slot, slot.getName(), slot.getStart(), *slot.getAfter())))
         return failure();
     if (auto transfer = dyn_cast<TransferOp>(operation); transfer && transfer.getAfter())
-      if (failed(
-              precedence(transfer, transfer.getName(), transfer.getStart(), *transfer.getAfter())))
+      if (failed(precedence(transfer, transfer.getName(), transfer.getStart(), *transfer.getAfter())))
         return failure();
   }
   return success();

@@ -66,9 +66,9 @@ def Plan_PrecedenceOp : Plan_ProblemPart<"precedence"> {
 def Plan_BufferOp : Plan_ProblemPart<"buffer"> {
   let summary = "bytes from the start of the task that makes them to the end of the last that reads them";
   let arguments = (ins StrAttr:$name, Plan_Natural:$bytes, StrAttr:$memory, OptionalAttr<StrAttr>:$producer,
-                       OptionalAttr<ArrayAttr>:$readers, UnitAttr:$kept);
+                       OptionalAttr<ArrayAttr>:$readers, UnitAttr:$persistent);
   let assemblyFormat = [{
-    $name `bytes` $bytes `in` $memory (`made_by` $producer^)? (`read_by` custom<Readers>($readers)^)? (`kept` $kept^)? attr-dict
+    $name `bytes` $bytes `in` $memory (`made_by` $producer^)? (`read_by` custom<Readers>($readers)^)? (`persistent` $persistent^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -99,7 +99,7 @@ def Plan_StartOp : Plan_Op<"start", [HasParent<"SolutionOp">]> {
   let assemblyFormat = "$task `at` $start (`mode` $mode^)? attr-dict";
 }
 
-def Plan_LeastOp : Plan_Op<"least", [HasParent<"SolutionOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
+def Plan_LowerBoundOp : Plan_Op<"lower_bound", [HasParent<"SolutionOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "no schedule is shorter, and what proves it";
   let arguments = (ins Plan_Natural:$value, StrAttr:$kind, StrAttr:$proof, OptionalAttr<StrArrayAttr>:$tasks,
                        OptionalAttr<StrAttr>:$resource, OptionalAttr<Plan_Natural>:$unit);
@@ -111,7 +111,7 @@ def Plan_LeastOp : Plan_Op<"least", [HasParent<"SolutionOp">, NoTerminator, Sing
   let hasVerifier = 1;
 }
 
-def Plan_StepOp : Plan_Op<"step", [HasParent<"LeastOp">]> {
+def Plan_StepOp : Plan_Op<"step", [HasParent<"LowerBoundOp">]> {
   let summary = "one step of a proof by windows";
   let arguments = (ins StrAttr:$rule, StrAttr:$task, UnitAttr:$early, I64Attr:$time, StrAttr:$other,
                        OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end, OptionalAttr<StrArrayAttr>:$tasks);

@@ -10,8 +10,7 @@ static ParseResult parseAmounts(OpAsmParser &parser, NamedAttrList &mode, String
     int64_t amount = 0;
     if (parser.parseAttribute(name) || parser.parseInteger(amount))
       return failure();
-    list.push_back(
-        parser.getBuilder().getArrayAttr({name, parser.getBuilder().getI64IntegerAttr(amount)}));
+    list.push_back(parser.getBuilder().getArrayAttr({name, parser.getBuilder().getI64IntegerAttr(amount)}));
     return success();
   };
   if (parser.parseCommaSeparatedList(one))

@@ -11,9 +11,7 @@ using namespace accord::plan;
 using Wide = __int128;
 
 /// For messages.
-static int64_t shown(Wide value) {
-  return value < INT64_MAX ? static_cast<int64_t>(value) : INT64_MAX;
-}
+static int64_t shown(Wide value) { return value < INT64_MAX ? static_cast<int64_t>(value) : INT64_MAX; }
 
 static bool amountsAreWhole(DictionaryAttr mode, StringRef what) {
   Attribute given = mode.get(what);
@@ -23,8 +21,7 @@ static bool amountsAreWhole(DictionaryAttr mode, StringRef what) {
   return !list.empty() && llvm::all_of(list, [](Attribute entry) {
     auto use = dyn_cast<ArrayAttr>(entry);
     auto amount = use && use.size() == 2 ? dyn_cast<IntegerAttr>(use[1]) : IntegerAttr();
-    return amount && isa<StringAttr>(use[0]) && amount.getType().isInteger(64) &&
-           amount.getInt() >= 0;
+    return amount && isa<StringAttr>(use[0]) && amount.getType().isInteger(64) && amount.getInt() >= 0;
   });
 }
 
@@ -137,15 +134,14 @@ private:
   }
 
   template <typename Op>
-  LogicalResult amounts(TaskOp task, DictionaryAttr mode, StringRef what, StringRef kind,
-                        const Names<Op> &names) {
+  LogicalResult amounts(TaskOp task, DictionaryAttr mode, StringRef what, StringRef kind, const Names<Op> &names) {
     auto list = mode.getAs<ArrayAttr>(what);
     if (!list)
       return success();
     for (auto use : list.template getAsRange<ArrayAttr>())
       if (StringRef name = cast<StringAttr>(use[0]).getValue(); !names.find(name))
-        return task.emitError() << "'" << task.getName() << "' " << what << " '" << name
-                                << "', which is no " << kind << " of this problem, or several";
+        return task.emitError() << "'" << task.getName() << "' " << what << " '" << name << "', which is no " << kind
+                                << " of this problem, or several";
     return success();
   }
 
@@ -186,8 +182,7 @@ public:
       : solution(solution), tasks(problem), resources(problem), problem(problem) {}
 
   LogicalResult run() {
-    return success(succeeded(collect()) && succeeded(order()) && succeeded(sharing()) &&
-                   succeeded(length()));
+    return success(succeeded(collect()) && succeeded(order()) && succeeded(sharing()) && succeeded(length()));
   }
 
 private:
@@ -206,12 +201,10 @@ private:
     for (StartOp start : solution.getBody().getOps<StartOp>()) {
       TaskOp task = tasks.find(start.getTask());
       if (!task)
-        return start.emitError() << "'" << start.getTask()
-                                 << "' is no task of the problem, or several";
+        return start.emitError() << "'" << start.getTask() << "' is no task of the problem, or several";
       if (start.getMode().value_or(0) >= task.getModes().size()) {
-        auto error = start.emitError()
-                     << "mode " << start.getMode().value_or(0) << " of '" << task.getName()
-                     << "', which has " << task.getModes().size();
+        auto error = start.emitError() << "mode " << start.getMode().value_or(0) << " of '" << task.getName()
+                                       << "', which has " << task.getModes().size();
         error.attachNote(task.getLoc()) << "'" << task.getName() << "' is here";
         return error;
       }
@@ -247,10 +240,8 @@ private:
       if (Wide(start.getStart()) >= ready)
         continue;
       auto error = start.emitError() << "'" << after.getName() << "' starts at " << start.getStart()
-                                     << " but may start at " << shown(ready) << ", after '"
-                                     << before.getName() << "'";
-      error.attachNote(starts.lookup(before).getLoc())
-          << "'" << before.getName() << "' ends at " << shown(end(before));
+                                     << " but may start at " << shown(ready) << ", after '" << before.getName() << "'";
+      error.attachNote(starts.lookup(before).getLoc()) << "'" << before.getName() << "' ends at " << shown(end(before));
       error.attachNote(p.getLoc()) << "the precedence is here";
       return error;
     }
@@ -278,9 +269,8 @@ private:
         if (taken <= Wide(resource.getCapacity()))
           continue;
         auto error = what.first.emitError()
-                     << "'" << what.first.getTask() << "' brings '" << resource.getName() << "' to "
-                     << shown(taken) << " of " << resource.getCapacity() << " at "
-                     << shown(when.first);
+                     << "'" << what.first.getTask() << "' brings '" << resource.getName() << "' to " << shown(taken)
+                     << " of " << resource.getCapacity() << " at " << shown(when.first);
         error.attachNote(resource.getLoc()) << "'" << resource.getName() << "' is here";
         return error;
       }
@@ -295,11 +285,10 @@ private:
     if (solution.getMakespan() && last != Wide(*solution.getMakespan()))
       return solution.emitError() << "the makespan is given as " << *solution.getMakespan()
                                   << ", but the last task ends at " << shown(last);
-    for (LeastOp least : solution.getBody().getOps<LeastOp>())
-      if (solution.getMakespan() && least.getValue() > *solution.getMakespan()) {
-        auto error = least.emitError()
-                     << "no schedule takes less than " << least.getValue()
-                     << ", it says, but this one takes " << *solution.getMakespan();
+    for (LowerBoundOp lowerBound : solution.getBody().getOps<LowerBoundOp>())
+      if (solution.getMakespan() && lowerBound.getValue() > *solution.getMakespan()) {
+        auto error = lowerBound.emitError() << "no schedule takes less than " << lowerBound.getValue()
+                                            << ", it says, but this one takes " << *solution.getMakespan();
         error.attachNote(solution.getLoc()) << "the schedule is here";
         return error;
       }
@@ -313,8 +302,7 @@ LogicalResult ProblemOp::verifyRegions() { return ProblemCheck(*this).run(); }
 
 LogicalResult SolutionOp::verify() {
   if (!llvm::is_contained({"feasible", "infeasible", "unknown"}, getVerdict()))
-    return emitOpError() << "is 'feasible', 'infeasible' or 'unknown', found '" << getVerdict()
-                         << "'";
+    return emitOpError() << "is 'feasible', 'infeasible' or 'unknown', found '" << getVerdict() << "'";
   if ((getVerdict() == "feasible") != getMakespan().has_value())
     return emitOpError() << "has a makespan exactly if it is feasible";
   return success();
@@ -333,10 +321,9 @@ LogicalResult SolutionOp::verifyRegions() {
   return SolutionCheck(*this, problem).run();
 }
 
-LogicalResult LeastOp::verify() {
+LogicalResult LowerBoundOp::verify() {
   if (!llvm::is_contained({"nothing", "path", "set", "windows", "solver"}, getKind()))
-    return emitOpError() << "is proved by 'nothing', 'path', 'set', 'windows' or 'solver', found '"
-                         << getKind() << "'";
+    return emitOpError() << "is proved by 'nothing', 'path', 'set', 'windows' or 'solver', found '" << getKind() << "'";
   if (getUnit() && (*getUnit() == 0 || getKind() != "solver"))
     return emitOpError() << "counts in units of 1 or more, which only a solver's do";
   return success();
@@ -344,7 +331,7 @@ LogicalResult LeastOp::verify() {
 
 LogicalResult StepOp::verify() {
   if (!llvm::is_contained({"chain", "pair", "compulsory", "energy", "set"}, getRule()))
-    return emitOpError() << "follows from 'chain', 'pair', 'compulsory', 'energy' or 'set', found '"
-                         << getRule() << "'";
+    return emitOpError() << "follows from 'chain', 'pair', 'compulsory', 'energy' or 'set', found '" << getRule()
+                         << "'";
   return success();
 }

@@ -26,10 +26,9 @@ struct DropDropout : mlir::PassWrapper<DropDropout, mlir::OperationPass<mlir::Mo
     getOperation().walk([&](dnn::DropoutOp dropout) {
       if (!dropout.getMask().use_empty()) {
         // A training graph: the backward pass, and perhaps a stash, hold on to the mask.
-        mlir::InFlightDiagnostic error = dropout.emitError()
-                                         << "the mask of '" << dnn::nameOf(dropout)
-                                         << "' is used: run 'drop-dropout' on the model, before "
-                                            "'build-training-graph'";
+        mlir::InFlightDiagnostic error = dropout.emitError() << "the mask of '" << dnn::nameOf(dropout)
+                                                             << "' is used: run 'drop-dropout' on the model, before "
+                                                                "'build-training-graph'";
         error.attachNote((*dropout.getMask().user_begin())->getLoc()) << "it is used here";
         failed = true;
         return;

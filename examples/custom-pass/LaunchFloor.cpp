@@ -1,8 +1,8 @@
 // A cost model: large matrix products come near the peak, small ones do not, and nothing is faster
 // than its launch.
 #include "Plugin.h"
+#include "lib/latency/forms/SymbolicCosts.h"
 #include "lib/machine/cost/CostModel.h"
-#include "lib/latency/forms/Forms.h"
 #include <fmt/format.h>
 
 using namespace accord;
@@ -10,7 +10,7 @@ using namespace accord;
 namespace {
 
 /// Illustrative numbers; fit your own to measured times of your machine.
-constexpr double kMost = 0.79;     // share of the peak that the largest products reach
+constexpr double kMax = 0.79;      // share of the peak that the largest products reach
 constexpr double kHalfway = 14e9;  // FLOP of a product that reaches half of that
 constexpr Seconds kLaunch(4.5e-6); // of one kernel
 
@@ -24,23 +24,20 @@ public:
     auto peak = core.peak.find(query.type);
     if (peak == core.peak.end())
       return Issue{"A0451",
-                   fmt::format("cost model 'launch-floor' needs the peak of core '{}' for {}",
-                               core.name, query.type),
+                   fmt::format("cost model 'launch-floor' needs the peak of core '{}' for {}", core.name, query.type),
                    query.machine.location,
                    {}};
     double flops = static_cast<double>(op.flops);
     if (flops == 0)
       return ComputeTime{Seconds(0), "0"};
-    double efficiency = op.contraction ? kMost * flops / (flops + kHalfway) : 1;
+    double efficiency = op.contraction ? kMax * flops / (flops + kHalfway) : 1;
     double rate = static_cast<double>(core.count) * peak->second.value * core.efficiency;
     return ComputeTime{
         Seconds(flops / (rate * efficiency)),
-        fmt::format("flops / (count * peak * efficiency) = {:.6g} / ({:.6g} * {:.4f})", flops, rate,
-                    efficiency)};
+        fmt::format("flops / (count * peak * efficiency) = {:.6g} / ({:.6g} * {:.4f})", flops, rate, efficiency)};
   }
 
-  std::variant<OperationCost, Issue> cost(const CostQuery &query,
-                                          Assumptions &assumptions) const override {
+  std::variant<OperationCost, Issue> cost(const CostQuery &query, Assumptions &assumptions) const override {
     auto priced = CostModel::cost(query, assumptions);
     if (auto *cost = std::get_if<OperationCost>(&priced); cost && cost->time < kLaunch) {
       cost->time = kLaunch;
@@ -61,17 +58,15 @@ std::vector<NodeId> arithmetic(const SymbolicOperation &op, Expressions &e) {
   NodeId flops = e.toReal(op.flops);
   const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
   NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
-  NodeId efficiency = e.divide(e.multiply(e.real(kMost), flops), e.add(flops, e.real(kHalfway)));
+  NodeId efficiency = e.divide(e.multiply(e.real(kMax), flops), e.add(flops, e.real(kHalfway)));
   return {e.divide(flops, e.multiply(rate, efficiency))};
 }
 
-std::vector<NodeId> total(NodeId roofline, Expressions &e) {
-  return {e.maximum({roofline, e.real(kLaunch.value)})};
-}
+std::vector<NodeId> total(NodeId roofline, Expressions &e) { return {e.maximum({roofline, e.real(kLaunch.value)})}; }
 
 } // namespace
 
 void custom::registerLaunchFloor() {
   registerCostModel("launch-floor", [] { return std::make_unique<LaunchFloor>(); });
-  registerCostForm("launch-floor", arithmetic, total);
+  registerSymbolicCost("launch-floor", arithmetic, total);
 }

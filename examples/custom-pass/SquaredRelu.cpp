@@ -15,11 +15,10 @@ namespace {
 /// all that costs, schedules and plans know of it; what it answers for `DifferentiableOpInterface`
 /// is all that the training graph needs.
 class SquaredReluOp
-    : public mlir::Op<SquaredReluOp, mlir::OpTrait::ZeroRegions, mlir::OpTrait::ZeroSuccessors,
-                      mlir::OpTrait::OneOperand, mlir::OpTrait::OneResult,
-                      mlir::OpTrait::OneTypedResult<mlir::RankedTensorType>::Impl,
-                      mlir::OpTrait::SameOperandsAndResultType, WorkOpInterface::Trait,
-                      DifferentiableOpInterface::Trait> {
+    : public mlir::Op<
+          SquaredReluOp, mlir::OpTrait::ZeroRegions, mlir::OpTrait::ZeroSuccessors, mlir::OpTrait::OneOperand,
+          mlir::OpTrait::OneResult, mlir::OpTrait::OneTypedResult<mlir::RankedTensorType>::Impl,
+          mlir::OpTrait::SameOperandsAndResultType, WorkOpInterface::Trait, DifferentiableOpInterface::Trait> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SquaredReluOp)
   using Op::Op;
@@ -41,8 +40,7 @@ public:
     mlir::Type type = getType();
     mlir::Value x = context.forward(getOperand());
     mlir::Value relu = dnn::ReluOp::create(builder, context.location, type, x);
-    mlir::Value slope =
-        dnn::ScaleOp::create(builder, context.location, type, relu, builder.getF64FloatAttr(2));
+    mlir::Value slope = dnn::ScaleOp::create(builder, context.location, type, relu, builder.getF64FloatAttr(2));
     context.operandGradients[0] =
         dnn::MulOp::create(builder, context.location, type, context.resultGradients[0], slope);
     return mlir::success();
@@ -66,9 +64,7 @@ struct UseSquaredRelu : mlir::PassWrapper<UseSquaredRelu, mlir::OperationPass<ml
 
   llvm::StringRef getArgument() const override { return "use-squared-relu"; }
   llvm::StringRef getDescription() const override { return "relu(x)^2 instead of gelu(x)"; }
-  void getDependentDialects(mlir::DialectRegistry &registry) const override {
-    registry.insert<CustomDialect>();
-  }
+  void getDependentDialects(mlir::DialectRegistry &registry) const override { registry.insert<CustomDialect>(); }
 
   void runOnOperation() override {
     getOperation().walk([](dnn::GeluOp gelu) {

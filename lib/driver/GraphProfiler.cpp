@@ -1,9 +1,9 @@
 #include "lib/driver/GraphProfiler.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/language/program/Elaborate.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -48,12 +48,11 @@ struct GraphProfiler::Data {
       return mlir::success();
     });
     mlir::PassManager passes(&context);
-    std::string why;
-    llvm::raw_string_ostream stream(why);
-    bool ok = mlir::succeeded(mlir::parsePassPipeline(pipeline, passes, stream)) &&
-              mlir::succeeded(passes.run(module));
+    std::string reason;
+    llvm::raw_string_ostream stream(reason);
+    bool ok = mlir::succeeded(mlir::parsePassPipeline(pipeline, passes, stream)) && mlir::succeeded(passes.run(module));
     if (!ok && error.empty())
-      error = why.empty() ? "pipeline '" + pipeline + "' failed" : why;
+      error = reason.empty() ? "pipeline '" + pipeline + "' failed" : reason;
     return ok;
   }
 
@@ -77,11 +76,9 @@ struct GraphProfiler::Data {
       pipeline = "recompute{policy=" + workload.recompute + "}," + pipeline;
     pipeline = "expand-recurrent," + pipeline;
     if (workload.tensor > 1)
-      pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", workload.tensor,
-                              workload.sequence);
+      pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", workload.tensor, workload.sequence);
     if (workload.data > 1)
-      pipeline += fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data,
-                              workload.tables);
+      pipeline += fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data, workload.tables);
     if (workload.fused)
       pipeline += ",dnn.training_graph(fuse)";
     if (!run(*into.module, pipeline, into.error))
@@ -134,8 +131,7 @@ std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, in
   return profile;
 }
 
-std::variant<WorkGraph, Issue> GraphProfiler::graph(const Workload &workload, int64_t microbatch,
-                                                    int64_t microbatches,
+std::variant<WorkGraph, Issue> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                                                     const SourceLocation &row) {
   auto [found, isNew] = data->graphs.try_emplace(Data::keyOf(workload));
   Data::Built &built = found->second;
@@ -154,8 +150,7 @@ std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
   SourceManager sources;
   Diagnostics diags(sources);
   // A program needs a main file; what it says does not matter here.
-  sources.add("machine.dnn",
-              "model none() {\n  input x : float[1]\n  input y : float[1]\n  loss mse(x, y)\n}\n");
+  sources.add("machine.dnn", "model none() {\n  input x : float[1]\n  input y : float[1]\n  loss mse(x, y)\n}\n");
   ElaborateOptions options;
   options.catalog = data->catalog;
   options.target = target;

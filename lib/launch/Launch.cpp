@@ -14,8 +14,8 @@ std::string jobName(const std::string &text) {
   std::string out;
   for (char c : text) {
     auto u = static_cast<unsigned char>(c);
-    bool kept = u < 128 && std::isalnum(u);
-    if (kept)
+    bool activations = u < 128 && std::isalnum(u);
+    if (activations)
       out += static_cast<char>(std::tolower(u));
     else if (!out.empty() && out.back() != '-')
       out += '-';
@@ -30,20 +30,20 @@ std::string jobName(const std::string &text) {
   return out;
 }
 
-std::string exports(const LaunchShape &shape) {
+std::string exports(const LaunchLayout &shape) {
   std::string text;
   for (const auto &[key, value] : shape.environment)
     text += fmt::format("export {}=\"{}\"\n", key, value);
   return text;
 }
 
-std::string torchrun(const LaunchShape &shape) {
+std::string torchrun(const LaunchLayout &shape) {
   return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
                      "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
                      shape.nodes, shape.perNode);
 }
 
-std::string whereToMeet(const LaunchShape &shape) {
+std::string whereToMeet(const LaunchLayout &shape) {
   return fmt::format("# Ranks follow the order of the servers, because the plan does: hence "
                      "numbers, not discovery.\n"
                      ": \"${{NODE_RANK:=${{SLURM_NODEID:-{}}}}}\"\n"
@@ -54,38 +54,36 @@ std::string whereToMeet(const LaunchShape &shape) {
                      shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kPort);
 }
 
-std::string torchrunText(const LaunchShape &shape) {
+std::string torchrunText(const LaunchLayout &shape) {
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
                      "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exports(shape),
-                     torchrun(shape));
+                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exports(shape), torchrun(shape));
 }
 
-std::string megatronText(const LaunchShape &shape, const MegatronArguments &megatron) {
+std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
   std::string arguments, remarks;
   for (const std::string &argument : megatron.arguments)
     arguments += "  " + argument + "\n";
   for (const std::string &remark : megatron.remarks)
-    remarks += "# " + harmless(remark) + "\n";
-  return fmt::format(
-      "#!/usr/bin/env bash\n# {}\n"
-      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
-      "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
-      "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
-      "length of the run.\n"
-      "{}set -euo pipefail\n"
-      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
-      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
-      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
-      "\"${{arguments[@]}}\" \"$@\"\n",
-      shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape),
-      arguments, torchrun(shape));
+    remarks += "# " + sanitized(remark) + "\n";
+  return fmt::format("#!/usr/bin/env bash\n# {}\n"
+                     "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
+                     "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
+                     "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
+                     "length of the run.\n"
+                     "{}set -euo pipefail\n"
+                     ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
+                     "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
+                     "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+                     "\"${{arguments[@]}}\" \"$@\"\n",
+                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape), arguments,
+                     torchrun(shape));
 }
 
-std::string slurmText(const LaunchShape &shape) {
+std::string slurmText(const LaunchLayout &shape) {
   std::string inner = fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
                                   "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
                                   "--master-port=\"$MASTER_PORT\" \"$@\"",
@@ -100,75 +98,74 @@ std::string slurmText(const LaunchShape &shape) {
                      "# One torchrun on each server; each variable is that of its server.\n"
                      "# shellcheck disable=SC2016\n"
                      "srun --kill-on-bad-exit=1 bash -c '{}' torchrun \"$@\"\n",
-                     shape.job, shape.nodes, shape.perNode, shape.title, kPort, exports(shape),
-                     inner);
+                     shape.job, shape.nodes, shape.perNode, shape.title, kPort, exports(shape), inner);
 }
 
 } // namespace
 
-std::string harmless(const std::string &text) {
+std::string sanitized(const std::string &text) {
   std::string out;
   for (char c : text) {
     auto u = static_cast<unsigned char>(c);
-    out += u < 128 && (std::isalnum(u) ||
-                       std::string_view(" _-.,:;()[]+*/%=|'").find(c) != std::string_view::npos)
+    out += u < 128 && (std::isalnum(u) || std::string_view(" _-.,:;()[]+*/%=|'").find(c) != std::string_view::npos)
                ? c
                : '_';
   }
   return out;
 }
 
-std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds) {
-  auto cannot = [&](std::string why) { return Issue{"A0955", std::move(why), plan.location, {}}; };
+std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
+  auto cannot = [&](std::string error) { return Issue{"A0955", std::move(error), plan.location, {}}; };
   if (!plan.result.plan)
     return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
   const PlacementProblem &problem = plan.problem;
   const Placement &placement = *plan.result.plan;
-  size_t groups = placement.stages.size() / static_cast<size_t>(placement.chunks);
-  LaunchShape shape;
-  const PlacementProblem::Form &first = problem.forms[placement.stages[0].form];
+  size_t groups = placement.stages.size() / static_cast<size_t>(placement.virtualStages);
+  LaunchLayout shape;
+  const PlacementProblem::ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   std::string tensor, data, sequence, zero, layers, stageRanks;
-  std::vector<int64_t> used(problem.kinds.size()), within; // devices by kind, and before each group
+  std::vector<int64_t> used(problem.deviceTypes.size()), within; // devices by kind, and before each group
   bool same = true;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
-    const PlacementProblem::Form &form = problem.forms[placement.stages[s].form];
-    if (form.kind != first.kind && !severalKinds)
+    const PlacementProblem::ParallelConfig &parallelConfig =
+        problem.parallelConfigs[placement.stages[s].parallelConfig];
+    if (parallelConfig.kind != first.kind && !allowMixedDeviceTypes)
       return cannot(fmt::format("stages are on '{}' and '{}': one launch starts servers of one "
                                 "kind (JobSets of Kubernetes have several)",
-                                problem.kinds[first.kind].name, problem.kinds[form.kind].name));
+                                problem.deviceTypes[first.kind].name, problem.deviceTypes[parallelConfig.kind].name));
     layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
     if (s >= groups)
       continue;
-    same &= placement.stages[s].form == placement.stages[0].form;
-    within.push_back(used[form.kind]);
-    used[form.kind] += form.devices();
-    tensor += fmt::format("{}{}", s ? " " : "", form.tensor);
-    data += fmt::format("{}{}", s ? " " : "", form.data);
-    sequence += fmt::format("{}{}", s ? " " : "", form.sequence ? 1 : 0);
-    zero += fmt::format("{}{}", s ? " " : "", form.zero);
+    same &= placement.stages[s].parallelConfig == placement.stages[0].parallelConfig;
+    within.push_back(used[parallelConfig.kind]);
+    used[parallelConfig.kind] += parallelConfig.devices();
+    tensor += fmt::format("{}{}", s ? " " : "", parallelConfig.tensor);
+    data += fmt::format("{}{}", s ? " " : "", parallelConfig.data);
+    sequence += fmt::format("{}{}", s ? " " : "", parallelConfig.sequence ? 1 : 0);
+    zero += fmt::format("{}{}", s ? " " : "", parallelConfig.zero);
   }
-  std::vector<int64_t> before(problem.kinds.size()); // ranks of other kinds
+  std::vector<int64_t> before(problem.deviceTypes.size()); // ranks of other kinds
   int64_t ranks = 0;
   for (size_t k = 0; k < used.size(); ++k) {
     before[k] = ranks;
     ranks += used[k];
     if (used[k] == 0)
       continue;
-    int64_t perServer = problem.kinds[k].perServer, perNode = std::min(used[k], perServer);
+    int64_t devicesPerNode = problem.deviceTypes[k].devicesPerNode, perNode = std::min(used[k], devicesPerNode);
     if (used[k] % perNode != 0)
       return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many "
                                 "on each server",
-                                used[k], perServer));
-    shape.pools.push_back({problem.kinds[k].name, used[k] / perNode, perNode});
+                                used[k], devicesPerNode));
+    shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode});
     shape.nodes += used[k] / perNode;
   }
   shape.perNode = shape.pools.front().perNode;
   for (size_t g = 0; g < groups; ++g)
     stageRanks += fmt::format("{}{}", g ? " " : "",
-                              before[problem.forms[placement.stages[g].form].kind] + within[g]);
+                              before[problem.parallelConfigs[placement.stages[g].parallelConfig].kind] + within[g]);
   shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
-  shape.title = harmless(fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster,
-                                     degreesText(problem, placement), plan.version));
+  shape.title = sanitized(
+      fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster, degreesText(problem, placement), plan.version));
   auto one = [&](const std::string &all) { return same ? all.substr(0, all.find(' ')) : all; };
   shape.environment = {{"ACCORD_TENSOR_PARALLEL", one(tensor)},
                        {"ACCORD_PIPELINE_PARALLEL", std::to_string(groups)},
@@ -179,7 +176,7 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool sev
                        {"ACCORD_MICROBATCHES", std::to_string(placement.microbatches)},
                        {"ACCORD_GLOBAL_BATCH", std::to_string(problem.batch)},
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
-                       {"ACCORD_CHUNKS", std::to_string(placement.chunks)},
+                       {"ACCORD_CHUNKS", std::to_string(placement.virtualStages)},
                        {"ACCORD_STAGE_LAYERS", layers}};
   if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
     shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});
@@ -188,11 +185,9 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool sev
     if (same && is)
       shape.environment.push_back({variable, std::move(value)});
   };
-  also(first.order != PlacementProblem::RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER",
-       name(first.order));
+  also(first.order != PlacementProblem::RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER", name(first.order));
   also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
-  also(first.tables != PlacementProblem::Tables::Whole, "ACCORD_TABLE_PARALLEL",
-       name(first.tables));
+  also(first.tables != PlacementProblem::Tables::Whole, "ACCORD_TABLE_PARALLEL", name(first.tables));
   also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");
   also(first.hostStates || first.hostWeights, "ACCORD_OFFLOAD",
        first.hostStates && first.hostWeights ? "optimizer weights"
@@ -204,10 +199,10 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool sev
 std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
                                             const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
-  auto made = launchShape(plan, jobset);
+  auto made = launchLayout(plan, jobset);
   if (auto *issue = std::get_if<Issue>(&made))
     return *issue;
-  const auto &shape = std::get<LaunchShape>(made);
+  const auto &shape = std::get<LaunchLayout>(made);
   switch (launcher) {
   case Launcher::Torchrun:
     return torchrunText(shape);

@@ -21,8 +21,8 @@ enum class KubernetesKind : uint8_t {
 };
 
 struct LaunchOptions {
-  std::string script; ///< of the training, in the container; Kubernetes alone
-  std::string image;  ///< Kubernetes alone; empty: a line that has to be filled in
+  std::string script;                      ///< of the training, in the container; Kubernetes alone
+  std::string image;                       ///< Kubernetes alone; empty: a line that has to be filled in
   std::string resource = "nvidia.com/gpu"; ///< what Kubernetes calls a device
   KubernetesKind kind = KubernetesKind::Job;
   std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
@@ -38,7 +38,7 @@ std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher 
                                             const LaunchOptions &options = {});
 
 /// What every launcher needs.
-struct LaunchShape {
+struct LaunchLayout {
   /// Servers of one kind of devices; ranks of a pool follow those of the one before it.
   struct Pool {
     std::string name;
@@ -46,15 +46,15 @@ struct LaunchShape {
   };
   std::vector<Pool> pools;
   int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
-  std::string job;   ///< letters, digits, "-", starts with a letter: fit for every backend
-  std::string title; ///< "gpt3 on selene: tensor 8, …", on one line
+  std::string job;                ///< letters, digits, "-", starts with a letter: fit for every backend
+  std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
 };
 /// Several kinds are refused unless asked for.
-std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds = false);
+std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 constexpr int kRendezvousPort = 29500;
-std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options);
+std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
 
 /// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers
 /// are cut between the equal blocks of the longest run; what stands before them is the embedding,
@@ -66,6 +66,6 @@ struct MegatronArguments {
 std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
-std::string harmless(const std::string &text);
+std::string sanitized(const std::string &text);
 
 } // namespace accord

@@ -29,7 +29,7 @@ std::string indented(const std::string &text, size_t by) {
 }
 
 /// Fits into names and labels: lower case letters, digits and "-", with a letter first.
-std::string labelOf(const std::string &text, size_t most) {
+std::string labelOf(const std::string &text, size_t max) {
   std::string out;
   for (char c : text) {
     auto u = static_cast<unsigned char>(c);
@@ -40,7 +40,7 @@ std::string labelOf(const std::string &text, size_t most) {
   }
   if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])))
     out = "d-" + out;
-  out = out.substr(0, most);
+  out = out.substr(0, max);
   while (out.back() == '-')
     out.pop_back();
   return out;
@@ -54,7 +54,7 @@ std::string scriptOf(const LaunchOptions &options) {
   return options.script.empty() ? "\"train.py\" # FILL IN: the training script and its arguments"
                                 : quoted(options.script);
 }
-std::string environmentOf(const LaunchShape &shape) {
+std::string environmentOf(const LaunchLayout &shape) {
   std::string text;
   for (const auto &[key, value] : shape.environment)
     text += fmt::format("- name: {}\n  value: {}\n", key, quoted(value));
@@ -63,13 +63,13 @@ std::string environmentOf(const LaunchShape &shape) {
 
 /// The specification of an indexed Job: a pod for each server of the pool, the first of which has
 /// the rank `first`.
-std::string jobSpec(const LaunchShape &shape, const LaunchOptions &options,
-                    const LaunchShape::Pool &pool, int64_t first, const std::string &master,
-                    const std::string &subdomain, const std::string &selector) {
+std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, const LaunchLayout::Pool &pool,
+                    int64_t first, const std::string &master, const std::string &subdomain,
+                    const std::string &selector) {
   std::string rank = "$(NODE_RANK)", command = "command: [\"torchrun\"]\nargs:\n", begin;
   if (first > 0) { // a shell adds it up; the second $ keeps Kubernetes from it
-    command = "command: [\"sh\", \"-c\", \"exec torchrun --node-rank=$$((NODE_RANK + " +
-              std::to_string(first) + ")) \\\"$@\\\"\", \"torchrun\"]\nargs:\n";
+    command = "command: [\"sh\", \"-c\", \"exec torchrun --node-rank=$$((NODE_RANK + " + std::to_string(first) +
+              ")) \\\"$@\\\"\", \"torchrun\"]\nargs:\n";
   } else {
     begin = fmt::format("  - \"--node-rank={}\"\n", rank);
   }
@@ -81,12 +81,10 @@ std::string jobSpec(const LaunchShape &shape, const LaunchOptions &options,
       "        fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']\n"
       "{environment}resources:\n  limits:\n    {resource}: {perNode}\n"
       "volumeMounts:\n  - name: shared-memory\n    mountPath: /dev/shm\n",
-      fmt::arg("image", imageOf(options)), fmt::arg("command", command),
-      fmt::arg("nodes", shape.nodes), fmt::arg("perNode", pool.perNode), fmt::arg("begin", begin),
-      fmt::arg("master", master), fmt::arg("port", kRendezvousPort),
-      fmt::arg("script", scriptOf(options)),
-      fmt::arg("environment", indented(environmentOf(shape), 2)),
-      fmt::arg("resource", quoted(options.resource)));
+      fmt::arg("image", imageOf(options)), fmt::arg("command", command), fmt::arg("nodes", shape.nodes),
+      fmt::arg("perNode", pool.perNode), fmt::arg("begin", begin), fmt::arg("master", master),
+      fmt::arg("port", kRendezvousPort), fmt::arg("script", scriptOf(options)),
+      fmt::arg("environment", indented(environmentOf(shape), 2)), fmt::arg("resource", quoted(options.resource)));
   return fmt::format("completionMode: Indexed\ncompletions: {0}\nparallelism: {0}\n"
                      "backoffLimit: 0\ntemplate:\n{1}  spec:\n{2}{3}    restartPolicy: Never\n"
                      "    containers:\n      - name: train\n{4}"
@@ -102,26 +100,25 @@ std::string jobSpec(const LaunchShape &shape, const LaunchOptions &options,
                      indented(container, 8));
 }
 
-std::string jobText(const LaunchShape &shape, const LaunchOptions &options) {
-  return fmt::format(
-      "apiVersion: v1\nkind: Service\nmetadata:\n  name: {job}\nspec:\n"
-      "  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n"
-      "    app.kubernetes.io/instance: {job}\n  ports:\n    - name: rendezvous\n"
-      "      port: {port}\n---\n"
-      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {job}\nspec:\n{spec}",
-      fmt::arg("job", shape.job), fmt::arg("port", kRendezvousPort),
-      fmt::arg("spec", indented(jobSpec(shape, options, shape.pools.front(), 0,
-                                        shape.job + "-0." + shape.job, shape.job, ""),
-                                2)));
+std::string jobText(const LaunchLayout &shape, const LaunchOptions &options) {
+  return fmt::format("apiVersion: v1\nkind: Service\nmetadata:\n  name: {job}\nspec:\n"
+                     "  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n"
+                     "    app.kubernetes.io/instance: {job}\n  ports:\n    - name: rendezvous\n"
+                     "      port: {port}\n---\n"
+                     "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {job}\nspec:\n{spec}",
+                     fmt::arg("job", shape.job), fmt::arg("port", kRendezvousPort),
+                     fmt::arg("spec", indented(jobSpec(shape, options, shape.pools.front(), 0,
+                                                       shape.job + "-0." + shape.job, shape.job, ""),
+                                               2)));
 }
 
 /// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters,
 /// and a pod's has its index and six more behind.
-std::string jobSetText(const LaunchShape &shape, const LaunchOptions &options) {
+std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) {
   std::string job = labelOf(shape.job, 30), replicated, master;
   std::set<std::string> taken;
   int64_t first = 0;
-  for (const LaunchShape::Pool &pool : shape.pools) {
+  for (const LaunchLayout::Pool &pool : shape.pools) {
     bool several = shape.pools.size() > 1;
     std::string name = several ? labelOf(pool.name, 15) : "server", selector;
     if (!taken.insert(name).second)
@@ -130,16 +127,15 @@ std::string jobSetText(const LaunchShape &shape, const LaunchOptions &options) {
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
     if (several)
       selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, 63)));
-    replicated +=
-        fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
-                    indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
+    replicated += fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
+                              indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
     first += pool.nodes;
   }
   std::string labels;
   if (shape.pools.size() > 1)
-    for (const LaunchShape::Pool &pool : shape.pools)
-      labels += fmt::format("# kubectl label node SERVER {}={}\n", harmless(options.nodeLabel),
-                            labelOf(pool.name, 63));
+    for (const LaunchLayout::Pool &pool : shape.pools)
+      labels +=
+          fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), labelOf(pool.name, 63));
   return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
                      "  name: {}\nspec:\n  network:\n    enableDNSHostnames: true\n"
                      "    subdomain: {}\n    publishNotReadyAddresses: true\n"
@@ -148,7 +144,7 @@ std::string jobSetText(const LaunchShape &shape, const LaunchOptions &options) {
                      labels, job, job, indented(replicated, 4));
 }
 
-std::string trainJobText(const LaunchShape &shape, const LaunchOptions &options) {
+std::string trainJobText(const LaunchLayout &shape, const LaunchOptions &options) {
   return fmt::format("# The runtime '{comment}' numbers servers, says where they meet and gives "
                      "containers their /dev/shm.\n"
                      "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n"
@@ -158,18 +154,16 @@ std::string trainJobText(const LaunchShape &shape, const LaunchOptions &options)
                      "      - {script}\n    numNodes: {nodes}\n    numProcPerNode: {perNode}\n"
                      "    env:\n{environment}    resourcesPerNode:\n      limits:\n"
                      "        {resource}: {perNode}\n",
-                     fmt::arg("comment", harmless(options.runtime)),
-                     fmt::arg("job", labelOf(shape.job, 30)),
-                     fmt::arg("runtime", quoted(options.runtime)),
-                     fmt::arg("image", imageOf(options)), fmt::arg("script", scriptOf(options)),
-                     fmt::arg("nodes", shape.nodes), fmt::arg("perNode", shape.perNode),
-                     fmt::arg("environment", indented(environmentOf(shape), 6)),
+                     fmt::arg("comment", sanitized(options.runtime)), fmt::arg("job", labelOf(shape.job, 30)),
+                     fmt::arg("runtime", quoted(options.runtime)), fmt::arg("image", imageOf(options)),
+                     fmt::arg("script", scriptOf(options)), fmt::arg("nodes", shape.nodes),
+                     fmt::arg("perNode", shape.perNode), fmt::arg("environment", indented(environmentOf(shape), 6)),
                      fmt::arg("resource", quoted(options.resource)));
 }
 
 } // namespace
 
-std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options) {
+std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options) {
   std::string text = options.kind == KubernetesKind::JobSet     ? jobSetText(shape, options)
                      : options.kind == KubernetesKind::TrainJob ? trainJobText(shape, options)
                                                                 : jobText(shape, options);

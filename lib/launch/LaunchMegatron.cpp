@@ -13,72 +13,72 @@ class Megatron {
 public:
   explicit Megatron(const PlacementPlan &plan)
       : problem(plan.problem), plan(plan), placement(*plan.result.plan),
-        groups(placement.stages.size() / static_cast<size_t>(placement.chunks)) {}
+        groups(placement.stages.size() / static_cast<size_t>(placement.virtualStages)) {}
 
   std::variant<MegatronArguments, Issue> run() {
-    if (auto why = schedule())
-      return cannot(*why);
-    if (auto why = forms())
-      return cannot(*why);
-    if (auto why = layers())
-      return cannot(*why);
+    if (auto error = schedule())
+      return cannot(*error);
+    if (auto error = parallelConfigs())
+      return cannot(*error);
+    if (auto error = layers())
+      return cannot(*error);
     recompute();
     model();
     return std::move(out);
   }
 
 private:
-  Issue cannot(std::string why) const {
-    return {"A0955", "Megatron-LM " + std::move(why), plan.location, {}};
-  }
+  Issue cannot(std::string error) const { return {"A0955", "Megatron-LM " + std::move(error), plan.location, {}}; }
   void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
 
   std::optional<std::string> schedule() const {
     if (groups == 1 || placement.schedule == PipelineSchedule::OneFOneB ||
         placement.schedule == PipelineSchedule::Interleaved)
       return std::nullopt;
-    return fmt::format("has no schedule {}: it runs 1F1B, plain or interleaved",
-                       name(placement.schedule));
+    return fmt::format("has no schedule {}: it runs 1F1B, plain or interleaved", name(placement.schedule));
   }
 
-  std::optional<std::string> forms() {
-    const PlacementProblem::Form &form = problem.forms[placement.stages[0].form];
+  std::optional<std::string> parallelConfigs() {
+    const PlacementProblem::ParallelConfig &parallelConfig =
+        problem.parallelConfigs[placement.stages[0].parallelConfig];
     for (size_t s = 1; s < groups; ++s)
-      if (placement.stages[s].form != placement.stages[0].form)
+      if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
         return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
                            "another form than stage 0",
                            s);
-    if (form.zero > 1)
+    if (parallelConfig.zero > 1)
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
                          "has ZeRO {}",
-                         form.zero);
-    if (form.hostWeights)
+                         parallelConfig.zero);
+    if (parallelConfig.hostWeights)
       return "keeps weights on the devices; the plan has them on the host";
-    if (form.tables != PlacementProblem::Tables::Whole)
+    if (parallelConfig.tables != PlacementProblem::Tables::Whole)
       return "does not divide embedding tables among replicas";
     for (const PlacedStage &stage : placement.stages)
       for (size_t i = 0; i < stage.layers.size(); ++i)
-        if (problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].hostKept > 0)
+        if (problem.cost(stage.layers[i], stage.parallelConfig)
+                ->recomputeChoices[stage.recomputeChoices[i]]
+                .hostActivations > 0)
           return "keeps activations on the devices; the plan has some on the host";
-    add(fmt::format("--tensor-model-parallel-size {}", form.tensor));
-    if (form.order == PlacementProblem::RankOrder::TensorPipelineData)
+    add(fmt::format("--tensor-model-parallel-size {}", parallelConfig.tensor));
+    if (parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData)
       add("--use-tp-pp-dp-mapping");
-    if (form.expert > 1)
-      add(fmt::format("--expert-model-parallel-size {}", form.expert));
-    if (form.ringOverlap)
+    if (parallelConfig.expert > 1)
+      add(fmt::format("--expert-model-parallel-size {}", parallelConfig.expert));
+    if (parallelConfig.ringOverlap)
       add("--tp-comm-overlap");
-    if (form.hostStates)
+    if (parallelConfig.hostStates)
       add("--optimizer-cpu-offload");
     add(fmt::format("--pipeline-model-parallel-size {}", groups));
-    if (form.sequence && form.tensor > 1)
+    if (parallelConfig.sequence && parallelConfig.tensor > 1)
       add("--sequence-parallel");
-    add(fmt::format("--micro-batch-size {}", form.microbatch));
+    add(fmt::format("--micro-batch-size {}", parallelConfig.microbatch));
     add(fmt::format("--global-batch-size {}", problem.batch));
-    if (form.zero == 1)
+    if (parallelConfig.zero == 1)
       add("--use-distributed-optimizer");
-    if (form.data > 1) // the plan hides the exchange behind the backward pass
+    if (parallelConfig.data > 1) // the plan hides the exchange behind the backward pass
       add("--overlap-grad-reduce");
-    if (form.data > 1 && form.zero == 1)
+    if (parallelConfig.data > 1 && parallelConfig.zero == 1)
       add("--overlap-param-gather");
     return std::nullopt;
   }
@@ -109,28 +109,26 @@ private:
         return fmt::format("has all that stands behind the blocks in the last stage; '{}' is in "
                            "stage {}",
                            problem.layers[all.back()].name, s);
-      blocks.push_back(static_cast<int64_t>(
-          std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; })));
+      blocks.push_back(
+          static_cast<int64_t>(std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; })));
     }
     if (last - first < placement.stages.size())
-      return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages",
-                         last - first, placement.stages.size());
+      return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages", last - first,
+                         placement.stages.size());
     add(fmt::format("--num-layers {}", last - first));
     cut(blocks);
     return std::nullopt;
   }
 
   void cut(const std::vector<int64_t> &blocks) {
-    bool interleaved = placement.chunks > 1;
-    bool even =
-        std::all_of(blocks.begin(), blocks.end(), [&](int64_t n) { return n == blocks.front(); });
+    bool interleaved = placement.virtualStages > 1;
+    bool even = std::all_of(blocks.begin(), blocks.end(), [&](int64_t n) { return n == blocks.front(); });
     if (even && interleaved)
       return add(fmt::format("--num-layers-per-virtual-pipeline-stage {}", blocks.front()));
     if (even)
       return;
     bool middle = !interleaved && groups > 2 && blocks.front() > 0 && blocks.back() > 0 &&
-                  std::all_of(blocks.begin() + 1, blocks.end() - 1,
-                              [&](int64_t n) { return n == blocks[1] && n > 0; });
+                  std::all_of(blocks.begin() + 1, blocks.end() - 1, [&](int64_t n) { return n == blocks[1] && n > 0; });
     if (middle) {
       add(fmt::format("--decoder-first-pipeline-num-layers {}", blocks.front()));
       add(fmt::format("--decoder-last-pipeline-num-layers {}", blocks.back()));
@@ -150,24 +148,24 @@ private:
   /// One policy for all, or the first blocks of each stage in full. Never less than the plan: what
   /// is computed again must fit.
   void recompute() {
-    int64_t most = 0, least = INT64_MAX, selective = 0, none = 0, full = 0, gathered = 0;
+    int64_t max = 0, min = INT64_MAX, selective = 0, none = 0, full = 0, gathered = 0;
     for (const PlacedStage &stage : placement.stages) {
-      int64_t again = 0, blocks = 0;
+      int64_t recomputedBlocks = 0, blocks = 0;
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         if (stage.layers[i] < first || stage.layers[i] >= last)
           continue;
         std::string_view policy =
-            problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy;
+            problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy;
         if (policy.ends_with("+gathered"))
           ++gathered, policy.remove_suffix(std::string_view("+gathered").size());
         ++blocks;
-        again += policy != "none";
+        recomputedBlocks += policy != "none";
         full += policy == "full";
         selective += policy != "none" && policy != "full";
         none += policy == "none";
       }
-      most = std::max(most, again);
-      least = std::min(least, again);
+      max = std::max(max, recomputedBlocks);
+      min = std::min(min, recomputedBlocks);
       largest = std::max(largest, blocks);
     }
     if (gathered > 0)
@@ -185,31 +183,29 @@ private:
       return;
     }
     add("--recompute-granularity full");
-    if (none == 0 && most == largest) {
+    if (none == 0 && max == largest) {
       add("--recompute-method uniform");
       add("--recompute-num-layers 1");
     } else {
       add("--recompute-method block");
-      add(fmt::format("--recompute-num-layers {}", most));
+      add(fmt::format("--recompute-num-layers {}", max));
     }
     if (selective > 0)
       out.remarks.push_back(fmt::format("slower than planned: {} blocks recompute selectively in "
                                         "the plan; beside full recomputation Megatron-LM has none",
                                         selective));
-    if (least != most)
+    if (min != max)
       out.remarks.push_back(fmt::format("slower than planned: stages recompute {} to {} blocks in "
                                         "the plan, one number holds for all of them",
-                                        least, most));
+                                        min, max));
   }
 
   void model() {
-    auto known = [&](const char *option, const char *parameter, const char *variable,
-                     const char *what) {
+    auto known = [&](const char *option, const char *parameter, const char *variable, const char *what) {
       for (const auto &[name, value] : plan.sizes)
         if (name == parameter && value > 0)
           return add(fmt::format("{} {}", option, value));
-      add(fmt::format("{} \"${{{}:?{} of {}, which the plan does not say}}\"", option, variable,
-                      what, harmlessName()));
+      add(fmt::format("{} \"${{{}:?{} of {}, which the plan does not say}}\"", option, variable, what, harmlessName()));
     };
     known("--hidden-size", "hidden", "HIDDEN_SIZE", "hidden size");
     known("--num-attention-heads", "heads", "ATTENTION_HEADS", "attention heads");
@@ -226,7 +222,7 @@ private:
   }
   /// Fit for the text of "${NAME:?…}".
   std::string harmlessName() const {
-    std::string text = harmless(plan.model);
+    std::string text = sanitized(plan.model);
     std::erase_if(text, [](char c) { return c == '\''; });
     return text;
   }

@@ -36,8 +36,8 @@ struct Above {
   /// The first bits of a positive fraction, cut: never above it.
   static Above below(const Rational &value) {
     using llvm::DynamicAPInt;
-    int64_t shift = 62 + static_cast<int64_t>(bitsOf(value.denominator())) -
-                    static_cast<int64_t>(bitsOf(value.numerator()));
+    int64_t shift =
+        62 + static_cast<int64_t>(bitsOf(value.denominator())) - static_cast<int64_t>(bitsOf(value.numerator()));
     Rational two(1);
     for (int64_t i = 0; i < std::abs(shift); ++i)
       two = two + two;
@@ -48,9 +48,7 @@ struct Above {
   friend Above operator*(Above a, Above b) {
     return of(static_cast<Wide>(a.mantissa) * b.mantissa, a.exponent + b.exponent);
   }
-  friend Above operator*(Above a, uint64_t b) {
-    return of(static_cast<Wide>(a.mantissa) * b, a.exponent);
-  }
+  friend Above operator*(Above a, uint64_t b) { return of(static_cast<Wide>(a.mantissa) * b, a.exponent); }
   friend Above operator/(Above a, uint64_t b) {
     Wide shifted = static_cast<Wide>(a.mantissa) << 63;
     return of(shifted / b + 1, a.exponent - 63);
@@ -100,12 +98,10 @@ struct Tail {
     }
     // n! = sqrt(2 pi n) (n/e)^n e^r with 1/(12n+1) < r < 1/(12n) (Robbins, American Mathematical
     // Monthly 62, 1955); e^-y < 1 - y + y^2/2.
-    auto n = static_cast<double>(samples), a = static_cast<double>(x),
-         b = static_cast<double>(other);
+    auto n = static_cast<double>(samples), a = static_cast<double>(x), b = static_cast<double>(other);
     double y = 1 / (12 * a + 1) + 1 / (12 * b + 1) - 1 / (12 * n);
     double root = std::sqrt(n / a / b / (2 * 3.141592653589793));
-    return Above::ofDouble(root * (1 - y + y * y / 2)) * power(p * samples / x, x) *
-           power(q * samples / other, other);
+    return Above::ofDouble(root * (1 - y + y * y / 2)) * power(p * samples / x, x) * power(q * samples / other, other);
   }
 
   /// At least P(X <= x); 1 where p <= x / samples.
@@ -115,10 +111,10 @@ struct Tail {
     if (part == whole)
       return {};
     Above term = exactly(x), sum = term;
-    constexpr int kMostTerms = 65536;
+    constexpr int kMaxTerms = 65536;
     for (int terms = 0; x > 0; --x, ++terms) {
       // The next term is r times this one, and r only falls: what is left is below a geometric sum.
-      if (terms == kMostTerms || term.exponent < sum.exponent - 90) {
+      if (terms == kMaxTerms || term.exponent < sum.exponent - 90) {
         Wide gap = (static_cast<Wide>(samples) + 1) * part - static_cast<Wide>(x) * whole;
         int shift = 0;
         for (; gap >> 64; gap >>= 1)
@@ -137,13 +133,11 @@ struct Tail {
 /// Near the limit, or no number.
 double guess(uint64_t wrong, uint64_t samples, double delta) {
   using namespace boost::math::policies;
-  using Quiet =
-      policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
-             evaluation_error<ignore_error>, rounding_error<ignore_error>, promote_double<false>>;
+  using Quiet = policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
+                       evaluation_error<ignore_error>, rounding_error<ignore_error>, promote_double<false>>;
   if (samples > 1'000'000'000'000 || !(delta > 1e-300))
     return NAN;
-  return boost::math::ibetac_inv(static_cast<double>(wrong) + 1,
-                                 static_cast<double>(samples - wrong), delta, Quiet());
+  return boost::math::ibetac_inv(static_cast<double>(wrong) + 1, static_cast<double>(samples - wrong), delta, Quiet());
 }
 
 } // namespace
@@ -152,19 +146,18 @@ Rational upperLimit(int64_t wrong, int64_t samples, const Rational &delta) {
   wrong = std::max<int64_t>(wrong, 0);
   if (samples <= 0 || wrong >= samples || delta.sign() <= 0)
     return 1;
-  Above most = Above::below(delta);
-  most.mantissa -= most.mantissa >> 30; // room for who sums up in another order
-  most = Above::of(most.mantissa, most.exponent);
+  Above max = Above::below(delta);
+  max.mantissa -= max.mantissa >> 30; // room for who sums up in another order
+  max = Above::of(max.mantissa, max.exponent);
   auto x = static_cast<uint64_t>(wrong), n = static_cast<uint64_t>(samples);
   double seen = static_cast<double>(x) / static_cast<double>(n);
   double near = guess(x, n, delta.toDouble());
   if (!(near > seen && near < 1))
     near = std::min(0.999, std::max(seen, 1 / static_cast<double>(n)));
   uint64_t whole = 10'000'000;
-  while (std::min(near, 1 - near) * static_cast<double>(whole) < 1e6 &&
-         whole < 1'000'000'000'000'000'000)
+  while (std::min(near, 1 - near) * static_cast<double>(whole) < 1e6 && whole < 1'000'000'000'000'000'000)
     whole *= 10;
-  auto holds = [&](uint64_t part) { return !(most < Tail{n, part, whole}.atMost(x)); };
+  auto holds = [&](uint64_t part) { return !(max < Tail{n, part, whole}.atMost(x)); };
   // The least that holds is in (fails, enough].
   auto part = static_cast<uint64_t>(near * static_cast<double>(whole));
   uint64_t fails = 0, enough = whole, step = 1;

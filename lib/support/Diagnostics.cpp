@@ -27,8 +27,7 @@ Diagnostics::Builder &Diagnostics::Builder::help(std::string message) {
   return *this;
 }
 
-Diagnostics::Builder Diagnostics::add(Severity severity, Code code, SourceRange range,
-                                      std::string message) {
+Diagnostics::Builder Diagnostics::add(Severity severity, Code code, SourceRange range, std::string message) {
   if (list.size() >= kKept)
     return {this, kNone};
   Diagnostic diagnostic;
@@ -51,21 +50,17 @@ Diagnostics::Builder Diagnostics::warning(Code code, SourceRange range, std::str
 
 void Diagnostics::dropErrors(size_t keep) {
   size_t seen = 0;
-  std::erase_if(
-      list, [&](const Diagnostic &d) { return d.severity == Severity::Error && seen++ >= keep; });
+  std::erase_if(list, [&](const Diagnostic &d) { return d.severity == Severity::Error && seen++ >= keep; });
   errorCount = std::min(errorCount, keep);
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
   // No place (the command line) comes first: ~0 + 1 wraps to 0.
-  auto key = [](const Diagnostic &d) {
-    return std::tuple(d.range.file.index + 1u, d.range.begin, d.range.end);
-  };
+  auto key = [](const Diagnostic &d) { return std::tuple(d.range.file.index + 1u, d.range.begin, d.range.end); };
   std::vector<size_t> order(list.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tuple(key(list[a]), a) < std::tuple(key(list[b]), b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::tuple(key(list[a]), a) < std::tuple(key(list[b]), b); });
   std::vector<Diagnostic> result;
   for (size_t i : order)
     result.push_back(list[i]);
@@ -91,10 +86,9 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
     if (candidate == name)
       continue;
     // The same letters in another case are always near, and two that changed places are one slip.
-    unsigned distance =
-        llvm::StringRef(candidate).equals_insensitive(name) || swapped(name, candidate)
-            ? 1
-            : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
+    unsigned distance = llvm::StringRef(candidate).equals_insensitive(name) || swapped(name, candidate)
+                            ? 1
+                            : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
     // A replaced one-letter name has nothing in common with the other.
     if (distance < best && distance < std::max(name.size(), candidate.size())) {
       best = distance;

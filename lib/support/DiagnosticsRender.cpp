@@ -27,8 +27,7 @@ std::vector<Cell> cellsOf(llvm::StringRef line, uint32_t start) {
       cell.text = "?";
       length = 1;
     } else if (length == 1 && (line[i] < ' ' || line[i] == 0x7f)) {
-      cell.text =
-          " "; // tabs and control characters: one column, so that the caret stays where it belongs
+      cell.text = " "; // tabs and control characters: one column, so that the caret stays where it belongs
     } else {
       cell.text = bytes.str();
       cell.width = std::max(0, llvm::sys::unicode::columnWidthUTF8(bytes));
@@ -39,8 +38,7 @@ std::vector<Cell> cellsOf(llvm::StringRef line, uint32_t start) {
   return cells;
 }
 
-void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range,
-               bool colour) {
+void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range, bool colour) {
   constexpr size_t kWindow = 160;
   uint32_t start = 0;
   llvm::StringRef line = sources.line(range.file, range.begin, &start);
@@ -73,12 +71,11 @@ void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange
   if (caret >= cells.size())
     marks += '^';
   out << "  " << llvm::StringRef(text).rtrim() << (cutRight ? "..." : "") << '\n';
-  out << "  " << (colour ? "\033[32m" : "") << llvm::StringRef(marks).rtrim()
-      << (colour ? "\033[0m" : "") << '\n';
+  out << "  " << (colour ? "\033[32m" : "") << llvm::StringRef(marks).rtrim() << (colour ? "\033[0m" : "") << '\n';
 }
 
-void printHead(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range,
-               llvm::StringRef kind, llvm::StringRef message, llvm::StringRef colour) {
+void printHead(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range, llvm::StringRef kind,
+               llvm::StringRef message, llvm::StringRef colour) {
   llvm::StringRef reset = colour.empty() ? "" : "\033[0m";
   if (range.valid()) {
     Position position = sources.position(range);
@@ -113,10 +110,7 @@ void Diagnostics::render(llvm::raw_ostream &out, bool colour) const {
       --hidden;
     }
     std::string kind = (isError ? "error[" : "warning[") + entryOf(d.code).number.str() + "]";
-    printHead(out, *manager, d.range, kind, d.message,
-              !colour   ? ""
-              : isError ? "\033[1;31m"
-                        : "\033[1;35m");
+    printHead(out, *manager, d.range, kind, d.message, !colour ? "" : isError ? "\033[1;31m" : "\033[1;35m");
     if (d.range.valid())
       printLine(out, *manager, d.range, colour);
     if (!d.help.empty())

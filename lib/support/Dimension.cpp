@@ -10,9 +10,8 @@ struct Known {
 };
 
 const std::vector<Known> &knownDimensions() {
-  const auto s = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte),
-             flop = Dimension::of(Base::Flop), cycle = Dimension::of(Base::Cycle),
-             joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
+  const auto s = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte), flop = Dimension::of(Base::Flop),
+             cycle = Dimension::of(Base::Cycle), joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
              dollar = Dimension::of(Base::Dollar), kelvin = Dimension::of(Base::Kelvin);
   static const std::vector<Known> table = {
       {Dimension{}, "plain number", ""},

@@ -6,7 +6,7 @@
 namespace accord {
 
 static constexpr ErrorEntry kTable[] = {
-#define ACCORD_ERROR(number, name, title, explanation, wrong, right)                               \
+#define ACCORD_ERROR(number, name, title, explanation, wrong, right)                                                   \
   {Code::name, #number, #name, title, explanation, wrong, right},
 #include "lib/support/ErrorCodes.def"
 #undef ACCORD_ERROR
@@ -31,8 +31,7 @@ static void indented(std::string &out, llvm::StringRef text) {
 }
 
 std::string explain(const ErrorEntry &entry) {
-  std::string out = entry.number.str() + ": " + entry.title.str() + "\n\n" +
-                    entry.explanation.str() + "\n\nWrong:\n";
+  std::string out = entry.number.str() + ": " + entry.title.str() + "\n\n" + entry.explanation.str() + "\n\nWrong:\n";
   indented(out, entry.wrong);
   out += "Right:\n";
   indented(out, entry.right);
@@ -40,15 +39,12 @@ std::string explain(const ErrorEntry &entry) {
 }
 
 std::string errorsMarkdown() {
-  std::string out =
-      "# Errors\n\nEvery error Accord can report, by its code. `accord explain A0101` prints one "
-      "of them.\n"
-      "This page is written from `lib/support/errors/` by `accord explain --markdown`.\n";
+  std::string out = "# Errors\n\nEvery error Accord can report, by its code. `accord explain A0101` prints one "
+                    "of them.\n"
+                    "This page is written from `lib/support/errors/` by `accord explain --markdown`.\n";
   for (const ErrorEntry &entry : kTable) {
-    out += "\n## " + entry.number.str() + ": " + entry.title.str() + "\n\n" +
-           entry.explanation.str() + "\n\n";
-    out += "Wrong:\n```\n" + entry.wrong.str() + "\n```\nRight:\n```\n" + entry.right.str() +
-           "\n```\n";
+    out += "\n## " + entry.number.str() + ": " + entry.title.str() + "\n\n" + entry.explanation.str() + "\n\n";
+    out += "Wrong:\n```\n" + entry.wrong.str() + "\n```\nRight:\n```\n" + entry.right.str() + "\n```\n";
   }
   return out;
 }

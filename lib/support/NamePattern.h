@@ -6,7 +6,7 @@ namespace accord {
 
 /// Whether a pattern means a name; `*` stands for any letters, points included, or none. Steps of
 /// the order of pattern times name at most.
-inline bool meansName(std::string_view pattern, std::string_view name) {
+inline bool matchesPattern(std::string_view pattern, std::string_view name) {
   size_t p = 0, n = 0, star = std::string_view::npos, from = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -8,26 +8,21 @@ namespace accord {
 namespace {
 
 Problem tooLarge() {
-  return {Code::NumberTooLarge, "the result is too large or too precise to be computed exactly",
-          ""};
+  return {Code::NumberTooLarge, "the result is too large or too precise to be computed exactly", ""};
 }
 
 Checked<Quantity> checked(Rational value, Dimension dimension) {
   for (int8_t exponent : dimension.exponents)
     if (exponent > 32 || exponent < -32)
-      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32",
-                     ""};
+      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
   if (value.bits() > Rational::kMaxBits)
     return tooLarge();
   return Quantity(std::move(value), dimension);
 }
 
-Problem mismatch(llvm::StringRef verb, const Quantity &a, llvm::StringRef joint,
-                 const Quantity &b) {
+Problem mismatch(llvm::StringRef verb, const Quantity &a, llvm::StringRef joint, const Quantity &b) {
   return {Code::DimensionMismatch,
-          "cannot " + verb.str() + " " + describe(a.dimension) + " " + joint.str() + " " +
-              describe(b.dimension),
-          ""};
+          "cannot " + verb.str() + " " + describe(a.dimension) + " " + joint.str() + " " + describe(b.dimension), ""};
 }
 
 Problem divisionByZero() { return {Code::DivisionByZero, "division by zero", ""}; }
@@ -35,13 +30,11 @@ Problem divisionByZero() { return {Code::DivisionByZero, "division by zero", ""}
 /// A whole number that can be an exponent.
 Checked<int64_t> exponentOf(const Quantity &b) {
   if (!b.dimensionless())
-    return Problem{Code::BadExponent,
-                   "an exponent is a plain number, and this is " + describe(b.dimension), ""};
+    return Problem{Code::BadExponent, "an exponent is a plain number, and this is " + describe(b.dimension), ""};
   auto n = b.value.toInt64();
   if (!n || *n > 8192 || *n < -8192)
-    return Problem{
-        Code::BadExponent,
-        "an exponent is a whole number between -8192 and 8192, and this is " + b.value.print(), ""};
+    return Problem{Code::BadExponent,
+                   "an exponent is a whole number between -8192 and 8192, and this is " + b.value.print(), ""};
   return *n;
 }
 
@@ -58,9 +51,7 @@ Rational raise(const Rational &base, int64_t n) {
 
 } // namespace
 
-std::optional<int64_t> Quantity::toInt64() const {
-  return dimensionless() ? value.toInt64() : std::nullopt;
-}
+std::optional<int64_t> Quantity::toInt64() const { return dimensionless() ? value.toInt64() : std::nullopt; }
 
 Checked<Quantity> parseUnit(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
@@ -84,8 +75,7 @@ Checked<Quantity> parseUnit(llvm::StringRef text) {
       return Problem{Code::UnknownUnit, message, suggestion};
     }
     Quantity factor = unit->factor;
-    result = i == 0 ? factor
-                    : Quantity(result.value / factor.value, result.dimension / factor.dimension);
+    result = i == 0 ? factor : Quantity(result.value / factor.value, result.dimension / factor.dimension);
     if (i > 16)
       return Problem{Code::BadExponent, "a unit has at most 16 parts", ""};
   }
@@ -112,8 +102,8 @@ Checked<Quantity> parseQuantity(llvm::StringRef text) {
     if (number.find_first_of("0123456789") == llvm::StringRef::npos)
       return Problem{Code::WrongType, "'" + text.str() + "' is not a quantity", ""};
     return Problem{Code::NumberTooLarge,
-                   "the number '" + number.take_front(40).str() +
-                       (number.size() > 40 ? "..." : "") + "' is too large or too precise",
+                   "the number '" + number.take_front(40).str() + (number.size() > 40 ? "..." : "") +
+                       "' is too large or too precise",
                    ""};
   }
   if (unit.empty())
@@ -175,21 +165,18 @@ Checked<Quantity> power(const Quantity &a, const Quantity &b) {
   int64_t size = *n < 0 ? -*n : *n;
   for (int8_t exponent : a.dimension.exponents)
     if (exponent != 0 && size * (exponent < 0 ? -exponent : exponent) > 32)
-      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32",
-                     ""};
+      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
   // 0, 1 and -1 stay small whatever the exponent.
   if (a.value.bits() > 1 && static_cast<int64_t>(a.value.bits()) * size > Rational::kMaxBits)
     return tooLarge();
-  return checked(raise(a.value, *n),
-                 a.dimension.power(static_cast<int>(a.dimensionless() ? 0 : *n)));
+  return checked(raise(a.value, *n), a.dimension.power(static_cast<int>(a.dimensionless() ? 0 : *n)));
 }
 
 Checked<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
 
 Checked<Quantity> logTwo(const Quantity &a) {
   if (!a.dimensionless() || a.value.sign() <= 0)
-    return Problem{Code::BadExponent,
-                   "log2 needs a positive plain number, and this is " + a.print(), ""};
+    return Problem{Code::BadExponent, "log2 needs a positive plain number, and this is " + a.print(), ""};
   const Rational &v = a.value;
   auto exact = [](const llvm::DynamicAPInt &n) -> std::optional<int64_t> {
     unsigned bits = bitsOf(n);
@@ -202,10 +189,8 @@ Checked<Quantity> logTwo(const Quantity &a) {
   if (above && below)
     return Quantity(Rational(*above - *below));
   // Beyond the range of a double the logarithm is split, so that it stays finite.
-  double shift =
-      static_cast<double>(bitsOf(v.numerator())) - static_cast<double>(bitsOf(v.denominator()));
-  auto scaled =
-      multiply(Quantity(v), *powerOfTwo(Quantity(Rational(-static_cast<int64_t>(shift)))));
+  double shift = static_cast<double>(bitsOf(v.numerator())) - static_cast<double>(bitsOf(v.denominator()));
+  auto scaled = multiply(Quantity(v), *powerOfTwo(Quantity(Rational(-static_cast<int64_t>(shift)))));
   if (!scaled)
     return tooLarge();
   return Quantity(Rational::ofDouble(std::log2(scaled->value.toDouble()) + shift));

@@ -22,7 +22,7 @@ struct Quantity {
   static Quantity number(int64_t n) { return Quantity(Rational(n)); }
 
   bool dimensionless() const { return dimension.dimensionless(); }
-  std::optional<int64_t> toInt64() const; ///< only for a dimensionless integer that fits
+  std::optional<int64_t> toInt64() const;              ///< only for a dimensionless integer that fits
   double toDouble() const { return value.toDouble(); } ///< in base units
   /// In the field's unit, shortest exact form: "900 GB/s", "16 GiB", "1.5", "1/3 s".
   std::string print() const;
@@ -44,13 +44,13 @@ Checked<Quantity> subtract(const Quantity &a, const Quantity &b);
 Checked<Quantity> multiply(const Quantity &a, const Quantity &b);
 Checked<Quantity> divide(const Quantity &a, const Quantity &b);
 Checked<Quantity> floorDivide(const Quantity &a,
-                              const Quantity &b); ///< floor(a/b); dimension of a/b
+                              const Quantity &b);                   ///< floor(a/b); dimension of a/b
 Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b); ///< ceil(a/b); dimension of a/b
 Checked<Quantity> modulo(const Quantity &a,
                          const Quantity &b);                   ///< a - b*floor(a/b); same dimension
 Checked<Quantity> power(const Quantity &a, const Quantity &b); ///< integer exponent
 Checked<Quantity> powerOfTwo(const Quantity &a);               ///< 2^a, integer exponent
-Checked<Quantity> logTwo(const Quantity &a); ///< exact for powers of two, else the nearest double
+Checked<Quantity> logTwo(const Quantity &a);                   ///< exact for powers of two, else the nearest double
 /// <0, 0, >0.
 Checked<int> compare(const Quantity &a, const Quantity &b);
 

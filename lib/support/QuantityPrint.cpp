@@ -66,10 +66,8 @@ std::string Quantity::print() const {
     if (!text)
       continue;
     Rational size = number.sign() < 0 ? -number : number;
-    bool handy =
-        value.isZero() ||
-        (size >= one &&
-         size < (candidate.unit.find('i') == std::string::npos ? thousand : Rational(1024)));
+    bool handy = value.isZero() ||
+                 (size >= one && size < (candidate.unit.find('i') == std::string::npos ? thousand : Rational(1024)));
     // Out of the handy range only if that saves four characters.
     unsigned cost = static_cast<unsigned>(text->size()) + (handy ? 0 : 4);
     if (cost < bestCost) {

@@ -53,8 +53,7 @@ static APInt magnitude(const DynamicAPInt &value) {
 unsigned bitsOf(const DynamicAPInt &value) {
   if (isSmall(value)) {
     int64_t v = static_cast<int64_t>(value);
-    return static_cast<unsigned>(
-        std::bit_width(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)));
+    return static_cast<unsigned>(std::bit_width(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)));
   }
   return magnitude(value).getActiveBits();
 }
@@ -128,14 +127,12 @@ std::optional<int64_t> Rational::toInt64() const {
 double Rational::toDouble() const {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (num >= -kExact && num <= kExact && den <= kExact)
-    return static_cast<double>(static_cast<int64_t>(num)) /
-           static_cast<double>(static_cast<int64_t>(den));
+    return static_cast<double>(static_cast<int64_t>(num)) / static_cast<double>(static_cast<int64_t>(den));
   // A quotient of at least 66 bits with the remainder folded into its last bit rounds like the
   // exact value.
   APInt n = magnitude(num), d = magnitude(den);
   int shift = 66 - (static_cast<int>(n.getActiveBits()) - static_cast<int>(d.getActiveBits()));
-  unsigned width =
-      std::max(n.getActiveBits(), d.getActiveBits()) + static_cast<unsigned>(std::abs(shift)) + 70;
+  unsigned width = std::max(n.getActiveBits(), d.getActiveBits()) + static_cast<unsigned>(std::abs(shift)) + 70;
   n = n.zextOrTrunc(width);
   d = d.zextOrTrunc(width);
   (shift >= 0 ? n : d) <<= static_cast<unsigned>(std::abs(shift));
@@ -177,8 +174,7 @@ std::optional<std::string> Rational::decimal(unsigned maxDigits) const {
     return std::nullopt;
   std::string sign = negative ? "-" : "";
   if (digits.size() > places + 21) // 1e30 and not thirty zeros
-    return sign + significant.str() + "e" +
-           std::to_string(digits.size() - places - significant.size());
+    return sign + significant.str() + "e" + std::to_string(digits.size() - places - significant.size());
   if (places == 0)
     return sign + digits;
   if (digits.size() <= places)
@@ -206,12 +202,8 @@ Rational operator-(const Rational &a, const Rational &b) {
     return Rational(a.num - b.num, a.den);
   return Rational(a.num * b.den - b.num * a.den, a.den * b.den);
 }
-Rational operator*(const Rational &a, const Rational &b) {
-  return Rational(a.num * b.num, a.den * b.den);
-}
-Rational operator/(const Rational &a, const Rational &b) {
-  return Rational(a.num * b.den, a.den * b.num);
-}
+Rational operator*(const Rational &a, const Rational &b) { return Rational(a.num * b.num, a.den * b.den); }
+Rational operator/(const Rational &a, const Rational &b) { return Rational(a.num * b.den, a.den * b.num); }
 
 std::strong_ordering operator<=>(const Rational &a, const Rational &b) {
   DynamicAPInt left = a.num * b.den, right = b.num * a.den;

@@ -43,9 +43,7 @@ public:
   friend Rational operator*(const Rational &a, const Rational &b);
   friend Rational operator/(const Rational &a, const Rational &b); ///< b must not be zero
   friend Rational operator-(const Rational &a) { return Rational(0) - a; }
-  friend bool operator==(const Rational &a, const Rational &b) {
-    return a.num == b.num && a.den == b.den;
-  }
+  friend bool operator==(const Rational &a, const Rational &b) { return a.num == b.num && a.den == b.den; }
   friend std::strong_ordering operator<=>(const Rational &a, const Rational &b);
 
 private:

@@ -9,8 +9,7 @@ FileId SourceManager::add(std::string path, std::string text) {
   file.text = std::move(text);
   file.lineStarts.push_back(0);
   for (uint32_t i = 0; i < file.text.size(); ++i)
-    if (file.text[i] == '\n' ||
-        (file.text[i] == '\r' && (i + 1 == file.text.size() || file.text[i + 1] != '\n')))
+    if (file.text[i] == '\n' || (file.text[i] == '\r' && (i + 1 == file.text.size() || file.text[i + 1] != '\n')))
       file.lineStarts.push_back(i + 1);
   return {static_cast<uint32_t>(files.size() - 1)};
 }
@@ -31,9 +30,7 @@ std::optional<FileId> SourceManager::find(llvm::StringRef path) const {
 static bool startsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 static size_t lineIndex(const std::vector<uint32_t> &starts, uint32_t offset) {
-  return static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), offset) -
-                             starts.begin()) -
-         1;
+  return static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin()) - 1;
 }
 
 Position SourceManager::position(FileId id, uint32_t offset) const {
@@ -54,8 +51,7 @@ SourceRange SourceManager::at(FileId id, Position position) const {
   const File &file = files[id.index];
   size_t line = std::clamp<size_t>(position.line, 1, file.lineStarts.size()) - 1;
   uint32_t begin = file.lineStarts[line], size = static_cast<uint32_t>(file.text.size());
-  for (uint32_t column = 1; column < position.column && begin < size && file.text[begin] != '\n';
-       ++column)
+  for (uint32_t column = 1; column < position.column && begin < size && file.text[begin] != '\n'; ++column)
     do
       ++begin;
     while (begin < size && !startsCharacter(file.text[begin]));
@@ -73,8 +69,7 @@ llvm::StringRef SourceManager::line(FileId id, uint32_t offset, uint32_t *start)
   uint32_t begin = file.lineStarts[lineIndex(file.lineStarts, offset)];
   if (start)
     *start = begin;
-  return llvm::StringRef(file.text).substr(begin).take_until(
-      [](char c) { return c == '\n' || c == '\r'; });
+  return llvm::StringRef(file.text).substr(begin).take_until([](char c) { return c == '\n' || c == '\r'; });
 }
 
 } // namespace accord

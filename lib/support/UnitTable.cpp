@@ -19,10 +19,8 @@ struct Prefix {
 };
 constexpr Prefix kLarge[] = {{"k", 10, 3},  {"M", 10, 6},  {"G", 10, 9}, {"T", 10, 12},
                              {"P", 10, 15}, {"E", 10, 18}, {"Z", 10, 21}};
-constexpr Prefix kSmall[] = {
-    {"f", 10, -15}, {"p", 10, -12}, {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}};
-constexpr Prefix kBinary[] = {{"Ki", 2, 10}, {"Mi", 2, 20}, {"Gi", 2, 30},
-                              {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60}};
+constexpr Prefix kSmall[] = {{"f", 10, -15}, {"p", 10, -12}, {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}};
+constexpr Prefix kBinary[] = {{"Ki", 2, 10}, {"Mi", 2, 20}, {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60}};
 
 class Builder {
 public:
@@ -31,17 +29,16 @@ public:
   void one(const std::string &name, Rational factor, Dimension dimension) {
     entries.push_back({name, Quantity(std::move(factor), dimension)});
   }
-  void with(llvm::ArrayRef<Prefix> prefixes, const std::string &name, const Rational &factor,
-            Dimension dimension, int power = 1) {
+  void with(llvm::ArrayRef<Prefix> prefixes, const std::string &name, const Rational &factor, Dimension dimension,
+            int power = 1) {
     for (const Prefix &prefix : prefixes)
       one(prefix.symbol + name, powerOf(prefix.base, prefix.exponent * power) * factor, dimension);
   }
 };
 
 std::vector<UnitEntry> build() {
-  const auto second = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte),
-             flop = Dimension::of(Base::Flop), cycle = Dimension::of(Base::Cycle),
-             joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
+  const auto second = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte), flop = Dimension::of(Base::Flop),
+             cycle = Dimension::of(Base::Cycle), joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
              dollar = Dimension::of(Base::Dollar);
   const Rational one(1), eighth = one / Rational(8);
   Builder b;
@@ -114,21 +111,18 @@ const std::vector<std::string> &unitNames() {
 
 llvm::StringRef usualMisspelling(llvm::StringRef name) {
   static const llvm::StringMap<llvm::StringRef> others = {
-      {"bps", "bit/s"},      {"kbps", "kbit/s"},    {"Kbps", "kbit/s"},    {"Mbps", "Mbit/s"},
-      {"Gbps", "Gbit/s"},    {"Tbps", "Tbit/s"},    {"Bps", "B/s"},        {"MBps", "MB/s"},
-      {"GBps", "GB/s"},      {"TBps", "TB/s"},      {"GBs", "GB/s"},       {"KB", "kB"},
-      {"Kb", "kbit"},        {"Mb", "Mbit"},        {"Gb", "Gbit"},        {"b", "bit"},
-      {"bits", "bit"},       {"bytes", "B"},        {"byte", "B"},         {"sec", "s"},
-      {"seconds", "s"},      {"second", "s"},       {"hr", "h"},           {"hrs", "h"},
-      {"hour", "h"},         {"hours", "h"},        {"mins", "min"},       {"minutes", "min"},
-      {"minute", "min"},     {"d", "day"},          {"FLOPS", "FLOP/s"},   {"FLOPs", "FLOP"},
-      {"GFLOPS", "GFLOP/s"}, {"TFLOPS", "TFLOP/s"}, {"PFLOPS", "PFLOP/s"}, {"EFLOPS", "EFLOP/s"},
-      {"GFLOPs", "GFLOP"},   {"TFLOPs", "TFLOP"},   {"PFLOPs", "PFLOP"},   {"flops", "FLOP/s"},
-      {"OPS", "OP/s"},       {"GOPS", "GOP/s"},     {"TOPS", "TOP/s"},     {"POPS", "POP/s"},
-      {"TOPs", "TOP"},       {"usd", "USD"},        {"dollars", "USD"},    {"EUR", "USD"},
-      {"watts", "W"},        {"watt", "W"},         {"joules", "J"},       {"KHz", "kHz"},
-      {"mhz", "MHz"},        {"ghz", "GHz"},        {"sqmm", "mm2"},       {"cyc", "cycles"},
-      {"clk", "cycle"},      {"clock", "cycle"},    {"KiloB", "kB"},       {"ops", "OP"}};
+      {"bps", "bit/s"},      {"kbps", "kbit/s"},  {"Kbps", "kbit/s"},    {"Mbps", "Mbit/s"},    {"Gbps", "Gbit/s"},
+      {"Tbps", "Tbit/s"},    {"Bps", "B/s"},      {"MBps", "MB/s"},      {"GBps", "GB/s"},      {"TBps", "TB/s"},
+      {"GBs", "GB/s"},       {"KB", "kB"},        {"Kb", "kbit"},        {"Mb", "Mbit"},        {"Gb", "Gbit"},
+      {"b", "bit"},          {"bits", "bit"},     {"bytes", "B"},        {"byte", "B"},         {"sec", "s"},
+      {"seconds", "s"},      {"second", "s"},     {"hr", "h"},           {"hrs", "h"},          {"hour", "h"},
+      {"hours", "h"},        {"mins", "min"},     {"minutes", "min"},    {"minute", "min"},     {"d", "day"},
+      {"FLOPS", "FLOP/s"},   {"FLOPs", "FLOP"},   {"GFLOPS", "GFLOP/s"}, {"TFLOPS", "TFLOP/s"}, {"PFLOPS", "PFLOP/s"},
+      {"EFLOPS", "EFLOP/s"}, {"GFLOPs", "GFLOP"}, {"TFLOPs", "TFLOP"},   {"PFLOPs", "PFLOP"},   {"flops", "FLOP/s"},
+      {"OPS", "OP/s"},       {"GOPS", "GOP/s"},   {"TOPS", "TOP/s"},     {"POPS", "POP/s"},     {"TOPs", "TOP"},
+      {"usd", "USD"},        {"dollars", "USD"},  {"EUR", "USD"},        {"watts", "W"},        {"watt", "W"},
+      {"joules", "J"},       {"KHz", "kHz"},      {"mhz", "MHz"},        {"ghz", "GHz"},        {"sqmm", "mm2"},
+      {"cyc", "cycles"},     {"clk", "cycle"},    {"clock", "cycle"},    {"KiloB", "kB"},       {"ops", "OP"}};
   return others.lookup(name);
 }
 

@@ -21,10 +21,9 @@ FailureOr<std::vector<Picoseconds>> times(dnn::TrainingGraphOp graph, const Work
       continue;
     auto time = origins[id]->getAttrOfType<IntegerAttr>("plan.time");
     if (!time || !time.getType().isInteger(64) || time.getInt() < 0)
-      return origins[id]->emitError()
-             << "'" << work.operations[id].name << "' "
-             << (time ? "has a 'plan.time' that is no number of picoseconds (i64, 0 or more)"
-                      : "has no 'plan.time': run 'estimate-cost' first");
+      return origins[id]->emitError() << "'" << work.operations[id].name << "' "
+                                      << (time ? "has a 'plan.time' that is no number of picoseconds (i64, 0 or more)"
+                                               : "has no 'plan.time': run 'estimate-cost' first");
     durations[id] = Picoseconds{time.getInt()};
   }
   if (sumOfWork(work, durations) >= kLongestStep)
@@ -33,11 +32,10 @@ FailureOr<std::vector<Picoseconds>> times(dnn::TrainingGraphOp graph, const Work
 }
 
 /// What each operation and each kind of core contributes to the longest chains.
-void annotateWhatIf(dnn::TrainingGraphOp graph, const WorkGraph &work,
-                    const Dependences &dependences, const std::vector<Picoseconds> &durations,
-                    ArrayRef<mlir::Operation *> origins) {
+void annotateWhatIf(dnn::TrainingGraphOp graph, const WorkGraph &work, const Dependences &dependences,
+                    const std::vector<Picoseconds> &durations, ArrayRef<mlir::Operation *> origins) {
   Builder builder(graph.getContext());
-  MovingCriticalPath moving(work, dependences, durations);
+  IncrementalCriticalPath moving(work, dependences, durations);
   int64_t step = moving.path().step.value;
   std::vector<Timing> timing = moving.path().timing;
   for (OperationId id = 0; id < origins.size(); ++id) {
@@ -87,9 +85,8 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, bool whatIf) {
   }
   for (OperationId id : path.chain)
     origins[id]->setAttr("plan.critical", builder.getUnitAttr());
-  graph->setAttr("plan.critical_path",
-                 builder.getDenseI64ArrayAttr(
-                     {path.length[kMicrobatchRegion].value, path.length[kUpdateRegion].value}));
+  graph->setAttr("plan.critical_path", builder.getDenseI64ArrayAttr(
+                                           {path.length[kMicrobatchRegion].value, path.length[kUpdateRegion].value}));
   if (whatIf)
     annotateWhatIf(graph, *work, dependences, *durations, origins);
   return success();

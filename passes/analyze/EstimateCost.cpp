@@ -33,8 +33,7 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64
     const OperationCost &cost = costs.operations[id];
     if (cost.core >= 0)
       origins[id]->setAttr("plan.core", builder.getStringAttr(machine.cores[cost.core].name));
-    origins[id]->setAttr("plan.time",
-                         builder.getI64IntegerAttr(Picoseconds::ceil(cost.time).value));
+    origins[id]->setAttr("plan.time", builder.getI64IntegerAttr(Picoseconds::ceil(cost.time).value));
     origins[id]->setAttr("plan.bound", builder.getStringAttr(cost.bound));
   }
   graph->setAttr("plan.machine", builder.getStringAttr(machine.name));

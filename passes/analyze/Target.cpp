@@ -19,8 +19,7 @@ FailureOr<Machine> machineNamed(ModuleOp module, StringRef name) {
   else
     error << "the module has no accelerator '" << name << "'";
   for (accel::AcceleratorOp accelerator : all)
-    error.attachNote(accelerator.getLoc())
-        << "'" << accelerator.getSymName() << "' is described here";
+    error.attachNote(accelerator.getLoc()) << "'" << accelerator.getSymName() << "' is described here";
   return failure();
 }
 
@@ -38,8 +37,8 @@ void emitIssues(mlir::Operation *fallback, ArrayRef<Issue> issues) {
   }
 }
 
-FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
-                                 int64_t microbatches, std::vector<mlir::Operation *> *origins) {
+FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
+                                 std::vector<mlir::Operation *> *origins) {
   if (microbatch < 1)
     return graph.emitError() << "a micro-batch of " << microbatch << " samples; it has at least 1";
   std::string error;

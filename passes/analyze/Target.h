@@ -16,8 +16,7 @@ void emitIssues(mlir::Operation *fallback, llvm::ArrayRef<Issue> issues);
 
 /// The work of a graph, checked; errors at the graph. `origins` gets the operation of each
 /// OperationId.
-mlir::FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
-                                       int64_t microbatches,
+mlir::FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
                                        std::vector<mlir::Operation *> *origins = nullptr);
 
 } // namespace accord

@@ -13,7 +13,7 @@ namespace accord {
 namespace {
 
 /// Points of all iterations of all operations; more than this takes minutes.
-constexpr double kMostPoints = 2e8;
+constexpr double kMaxPoints = 2e8;
 
 double pointsOf(Block &block, int64_t batch) {
   double points = 0;
@@ -35,8 +35,7 @@ DenseElementsAttr valuesOf(const interpret::Copies &copies, MLIRContext *context
   std::vector<double> all;
   for (const interpret::Array &copy : copies)
     llvm::append_range(all, copy.data);
-  return DenseElementsAttr::get(RankedTensorType::get(shape, Float64Type::get(context)),
-                                llvm::ArrayRef(all));
+  return DenseElementsAttr::get(RankedTensorType::get(shape, Float64Type::get(context)), llvm::ArrayRef(all));
 }
 
 struct Interpret : impl::InterpretBase<Interpret> {
@@ -45,9 +44,8 @@ struct Interpret : impl::InterpretBase<Interpret> {
   LogicalResult run(dnn::TrainingGraphOp graph) {
     if (batch < 1)
       return graph.emitError() << "a micro-batch has at least one sample, found " << batch;
-    if (pointsOf(graph.getMicrobatch().getBlock(), batch) > kMostPoints)
-      return graph.emitError() << "'" << graph.getSymName()
-                               << "' is too large to interpret; scale it down";
+    if (pointsOf(graph.getMicrobatch().getBlock(), batch) > kMaxPoints)
+      return graph.emitError() << "'" << graph.getSymName() << "' is too large to interpret; scale it down";
     llvm::Expected<interpret::StepInputs> inputs = interpret::randomInputs(graph, batch, seed);
     if (!inputs)
       return emitAt(graph, inputs.takeError());
@@ -67,8 +65,8 @@ struct Interpret : impl::InterpretBase<Interpret> {
     if (!check)
       return emitAt(graph, check.takeError());
     if (check->largestError > tolerance)
-      return graph.emitError() << "the gradient of '" << graph.getSymName() << "' is off by "
-                               << check->largestError << " (relative) at " << check->where;
+      return graph.emitError() << "the gradient of '" << graph.getSymName() << "' is off by " << check->largestError
+                               << " (relative) at " << check->where;
     Builder builder(&getContext());
     graph->setAttr("dnn.derivatives_checked", builder.getI64IntegerAttr(check->checked));
     graph->setAttr("dnn.derivative_error", builder.getF64FloatAttr(check->largestError));

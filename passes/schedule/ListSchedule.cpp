@@ -23,8 +23,7 @@ struct ListSchedule : impl::ListScheduleBase<ListSchedule> {
     request.costModel = costModel;
     request.effort = effort;
     if (microbatch < 1 || request.batch < 1 || request.batch % microbatch != 0)
-      return graph.emitError() << "a batch of " << request.batch
-                               << " samples is no multiple of a micro-batch of "
+      return graph.emitError() << "a batch of " << request.batch << " samples is no multiple of a micro-batch of "
                                << microbatch.getValue();
     FailureOr<WorkGraph> work = checkedWork(graph, microbatch, request.batch / microbatch);
     if (failed(work))

@@ -38,7 +38,8 @@ struct Replicate : impl::ReplicateBase<Replicate> {
         return signalPassFailure();
       for (dnn::ParameterOp table : replicas.whole())
         table.emitRemark() << (table.getTensorType().getRank() == 3 ? "experts' weight '" : "table '")
-                           << table.getSymName() << "', " << table.getTensorType() << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis << "'";
+                           << table.getSymName() << "', " << table.getTensorType() << ", stays whole on each of the "
+                           << int64_t(devices) << " devices of axis '" << axis << "'";
     }
   }
 };

@@ -19,9 +19,9 @@ struct Shard : impl::ShardBase<Shard> {
       if (failed(partitioner.run()))
         return signalPassFailure();
       for (dnn::ParameterOp parameter : partitioner.whole())
-        parameter.emitRemark() << "parameter '" << parameter.getSymName() << "', "
-                               << parameter.getTensorType() << ", stays whole on each of the "
-                               << int64_t(devices) << " devices of axis '" << axis << "'";
+        parameter.emitRemark() << "parameter '" << parameter.getSymName() << "', " << parameter.getTensorType()
+                               << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis
+                               << "'";
     }
   }
 };

@@ -1,5 +1,5 @@
 // The pass: chains of operations as one.
-#include "lib/training/fuse/Bodies.h"
+#include "lib/training/fuse/BlockNodes.h"
 #include "passes/simplify/Passes.h"
 
 using namespace mlir;
@@ -22,11 +22,11 @@ struct FusePass : impl::FuseBase<FusePass> {
 
   void runOnOperation() override {
     dnn::TrainingGraphOp graph = getOperation();
-    if (most < 1) {
-      graph.emitError() << "'max-bodies' of 'fuse' is at least 1, found " << most.getValue();
+    if (maxBodies < 1) {
+      graph.emitError() << "'max-bodies' of 'fuse' is at least 1, found " << maxBodies.getValue();
       return signalPassFailure();
     }
-    fuseIn(graph.getMicrobatch().getBlock(), {contractions, normalizations, elementwise, most});
+    fuseIn(graph.getMicrobatch().getBlock(), {contractions, normalizations, elementwise, maxBodies});
   }
 };
 

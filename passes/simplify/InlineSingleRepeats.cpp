@@ -14,9 +14,8 @@ namespace {
 void giveNames(dnn::RepeatOp repeat) {
   for (Operation &op : repeat.getBlock().without_terminator())
     if (dnn::nameOf(&op).empty() && !isa<dnn::ReadOp, dnn::RepeatOp>(op))
-      op.setAttr(
-          dnn::DnnDialect::kNameAttr,
-          StringAttr::get(op.getContext(), repeat.getLabel() + "." + op.getName().stripDialect()));
+      op.setAttr(dnn::DnnDialect::kNameAttr,
+                 StringAttr::get(op.getContext(), repeat.getLabel() + "." + op.getName().stripDialect()));
 }
 
 void inlineBody(dnn::RepeatOp repeat) {

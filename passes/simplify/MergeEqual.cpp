@@ -23,16 +23,14 @@ DictionaryAttr meaning(Operation *op) {
 struct Equal : llvm::DenseMapInfo<Operation *> {
   static unsigned getHashValue(const Operation *key) {
     auto *op = const_cast<Operation *>(key);
-    return llvm::hash_combine(
-        op->getName(), op->hashProperties(), meaning(op),
-        llvm::hash_combine_range(op->operand_begin(), op->operand_end()),
-        llvm::hash_combine_range(op->result_type_begin(), op->result_type_end()));
+    return llvm::hash_combine(op->getName(), op->hashProperties(), meaning(op),
+                              llvm::hash_combine_range(op->operand_begin(), op->operand_end()),
+                              llvm::hash_combine_range(op->result_type_begin(), op->result_type_end()));
   }
   static bool isEqual(const Operation *x, const Operation *y) {
     if (x == y)
       return true;
-    if (x == getEmptyKey() || x == getTombstoneKey() || y == getEmptyKey() ||
-        y == getTombstoneKey())
+    if (x == getEmptyKey() || x == getTombstoneKey() || y == getEmptyKey() || y == getTombstoneKey())
       return false;
     auto *a = const_cast<Operation *>(x), *b = const_cast<Operation *>(y);
     return a->getName() == b->getName() && llvm::equal(a->getOperands(), b->getOperands()) &&

@@ -71,7 +71,7 @@ def Fuse : Pass<"fuse", "::accord::dnn::TrainingGraphOp"> {
     Option<"contractions", "contractions", "bool", "true", "element-wise work behind contractions and convolutions">,
     Option<"normalizations", "normalizations", "bool", "true", "element-wise work before and behind normalizations and softmax">,
     Option<"elementwise", "elementwise", "bool", "true", "chains of element-wise work alone">,
-    Option<"most", "max-bodies", "unsigned", "16", "operations in one dnn.fused, at least 1">
+    Option<"maxBodies", "max-bodies", "unsigned", "16", "operations in one dnn.fused, at least 1">
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }

@@ -12,8 +12,9 @@ namespace accord {
 
 namespace {
 
-/// Tables whose lookups ask for sparse gradients, with the optimizers that they name (null: that of the rest). A gradient is
-/// sparse if nothing else uses the table, and the lookups are no part of a repeat, where gradients are added up.
+/// Tables whose lookups ask for sparse gradients, with the optimizers that they name (null: that of the rest). A
+/// gradient is sparse if nothing else uses the table, and the lookups are no part of a repeat, where gradients are
+/// added up.
 using SparseTables = llvm::MapVector<StringAttr, StringAttr>;
 LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
   llvm::DenseMap<StringAttr, Operation *> sparse, others;
@@ -37,8 +38,9 @@ LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
       auto ids = cast<RankedTensorType>(user->getOperand(0).getType());
       auto first = cast<RankedTensorType>(sparse[name]->getOperand(0).getType());
       if (ids.getElementType() != first.getElementType()) {
-        user->emitError() << "lookups of table '" << name.getValue() << "' with a sparse gradient have ids of one type, found "
-                          << ids.getElementType() << " and " << first.getElementType();
+        user->emitError() << "lookups of table '" << name.getValue()
+                          << "' with a sparse gradient have ids of one type, found " << ids.getElementType() << " and "
+                          << first.getElementType();
         good = false;
       }
       if (user->getParentOp() != model) {
@@ -50,8 +52,8 @@ LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
   });
   for (auto [name, other] : others)
     if (Operation *lookup = sparse.lookup(name)) {
-      InFlightDiagnostic error = lookup->emitError()
-                                 << "the gradient of table '" << name.getValue() << "' cannot be sparse: not all of its uses are sparse lookups";
+      InFlightDiagnostic error = lookup->emitError() << "the gradient of table '" << name.getValue()
+                                                     << "' cannot be sparse: not all of its uses are sparse lookups";
       error.attachNote(other->getLoc()) << "this one is not";
       good = false;
     }
@@ -71,7 +73,7 @@ void addUpdates(dnn::TrainingGraphOp graph, Block &step, Names &names, const Spa
     auto update = dnn::UpdateOp::create(builder, parameter.getLoc(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
                                         parameter.getTypeAttr(), parameter.getCopiesAttr(), optimizer,
                                         graph.getPrecisionAttr(), rows.lookup(parameter.getSymNameAttr()));
-    names.give(update, (parameter.getSymName() + ".update").str(), dnn::Phase::Update);
+    names.setName(update, (parameter.getSymName() + ".update").str(), dnn::Phase::Update);
   }
 }
 
@@ -93,9 +95,8 @@ LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &set
   if (failed(findSparse(model, tables)))
     return failure();
   OpBuilder builder(model);
-  auto graph = dnn::TrainingGraphOp::create(
-      builder, model.getLoc(), model.getSymName(), settings.precision,
-      dnn::OptimizerKindAttr::get(model.getContext(), *settings.optimizer));
+  auto graph = dnn::TrainingGraphOp::create(builder, model.getLoc(), model.getSymName(), settings.precision,
+                                            dnn::OptimizerKindAttr::get(model.getContext(), *settings.optimizer));
   if (model.getInputNamesAttr())
     graph.setInputNamesAttr(model.getInputNamesAttr());
   builder.setInsertionPointToEnd(&graph.getBlock());
@@ -111,7 +112,7 @@ LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &set
   model.erase();
 
   Names names;
-  names.giveForward(body);
+  names.nameForward(body);
   if (failed(Differentiator(body, names).run()) || failed(checkReached(graph)))
     return failure();
   addUpdates(graph, step.getBlock(), names, tables);

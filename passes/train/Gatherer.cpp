@@ -19,7 +19,7 @@ void Gatherer::run() {
   for (const Accumulator &one : accumulators)
     for (Operation *summand : one.summands)
       for (Value operand : summand->getOperands())
-        if (inside(operand) && !stackOf(operand) && !llvm::is_contained(repeat.getYield().getStashed(), operand))
+        if (isInLoopBody(operand) && !stackOf(operand) && !llvm::is_contained(repeat.getYield().getStashed(), operand))
           repeat.getYield().getStashedMutable().append(operand);
   rebuild();
   llvm::SetVector<Value> starts;
@@ -45,8 +45,8 @@ std::optional<Gatherer::Accumulator> Gatherer::accumulator(unsigned index) {
       accumulates = true;
       continue;
     }
-    Operation *op = inside(parts[i]) ? parts[i].getDefiningOp() : nullptr;
-    auto varies = [&](Value operand) { return inside(operand); };
+    Operation *op = isInLoopBody(parts[i]) ? parts[i].getDefiningOp() : nullptr;
+    auto varies = [&](Value operand) { return isInLoopBody(operand); };
     if (isa_and_nonnull<dnn::AddOp>(op)) {
       found.adds.push_back(op);
       parts.append(op->operand_begin(), op->operand_end());
@@ -65,8 +65,8 @@ Value Gatherer::stackOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (unsigned i = argument.getArgNumber(); i >= repeat.getInits().size())
       return repeat.getUnstashed()[i - repeat.getInits().size()];
-  for (auto [kept, stash] : llvm::zip(repeat.getYield().getStashed(), repeat.getStashed()))
-    if (kept == value)
+  for (auto [keptDimensions, stash] : llvm::zip(repeat.getYield().getStashed(), repeat.getStashed()))
+    if (keptDimensions == value)
       return stash;
   return {};
 }
@@ -84,8 +84,8 @@ void Gatherer::rebuild() {
       carried.push_back(yield.getCarried()[i]);
       results.push_back(repeat.getCarried()[i]);
     }
-  for (Value kept : yield.getStashed())
-    stashes.push_back(dnn::StashType::get(repeat.getContext(), repeat.getCount(), kept.getType()));
+  for (Value keptDimensions : yield.getStashed())
+    stashes.push_back(dnn::StashType::get(repeat.getContext(), repeat.getCount(), keptDimensions.getType()));
   yield.getCarriedMutable().assign(carried);
   for (const Accumulator &one : accumulators) {
     for (Operation *add : one.adds)
@@ -108,10 +108,10 @@ void Gatherer::rebuild() {
 }
 
 Value Gatherer::whole(Value value, Operation *user) {
-  if (!inside(value))
+  if (!isInLoopBody(value))
     return value;
   auto stack = dnn::StackOp::create(builder, value.getLoc(), stackOf(value), builder.getI64IntegerAttr(0));
-  names.give(stack, (dnn::nameOf(user) + ".steps").str(), dnn::phaseOf(user));
+  names.setName(stack, (dnn::nameOf(user) + ".steps").str(), dnn::phaseOf(user));
   return stack;
 }
 
@@ -119,7 +119,7 @@ Operation *Gatherer::gathered(Operation *summand) {
   SmallVector<Value> operands;
   SmallVector<int64_t> added; // the new dimension of each operand, -1 if it has none
   for (Value operand : summand->getOperands()) {
-    added.push_back(inside(operand) ? dnn::batchRank(cast<RankedTensorType>(operand.getType())) : -1);
+    added.push_back(isInLoopBody(operand) ? dnn::batchRank(cast<RankedTensorType>(operand.getType())) : -1);
     operands.push_back(whole(operand, summand));
   }
   summand->setOperands(operands);
@@ -140,11 +140,11 @@ Operation *Gatherer::gathered(Operation *summand) {
     auto shift = [&](ArrayRef<int64_t> dimensions) {
       return llvm::map_to_vector(dimensions, [&](int64_t d) { return d < added[0] ? d : d + 1; });
     };
-    SmallVector<int64_t> dimensions = shift(reduce.getDimensions()), kept = shift(reduce.getKept());
+    SmallVector<int64_t> dimensions = shift(reduce.getDimensions()), keptDimensions = shift(reduce.getKept());
     dimensions.push_back(added[0]);
     llvm::sort(dimensions);
     reduce.setDimensions(dimensions);
-    reduce.setKept(kept);
+    reduce.setKept(keptDimensions);
   }
   return summand;
 }
@@ -156,7 +156,7 @@ void Gatherer::sumUp(const Accumulator &one) {
     Value value = gathered(summand)->getResult(0);
     if (total) {
       auto add = dnn::AddOp::create(builder, value.getLoc(), total, value);
-      names.give(add, (dnn::nameOf(summand) + ".sum").str(), dnn::phaseOf(summand));
+      names.setName(add, (dnn::nameOf(summand) + ".sum").str(), dnn::phaseOf(summand));
       value = add;
     }
     total = value;

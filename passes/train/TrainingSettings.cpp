@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace accord {
 
-std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) { 
+std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) {
   auto kind = dnn::symbolizeOptimizerKind(text);
   return kind == dnn::OptimizerKind::RowwiseAdagrad ? std::nullopt : kind; // of tables alone
 }
@@ -50,8 +50,9 @@ FailureOr<TrainingSettings> settingsFor(dnn::ModelOp model, ModuleOp module, Tra
       continue;
     if (first && (!given.optimizer || !given.precision) &&
         (first.getOptimizer() != train.getOptimizer() || first.getPrecisionAttr() != train.getPrecisionAttr())) {
-      InFlightDiagnostic error = train.emitError() << "'" << train.getSymName() << "' trains model '" << model.getSymName()
-                                                   << "' with other settings than '" << first.getSymName() << "'";
+      InFlightDiagnostic error = train.emitError()
+                                 << "'" << train.getSymName() << "' trains model '" << model.getSymName()
+                                 << "' with other settings than '" << first.getSymName() << "'";
       error.attachNote(first.getLoc()) << "the other training";
       return error;
     }

@@ -7,7 +7,8 @@ namespace accord {
 
 /// "sgd", "momentum", "adam", "adamw"; nullopt otherwise.
 std::optional<dnn::OptimizerKind> optimizerFrom(llvm::StringRef text);
-/// "fp32", "bf16", "fp16", "tf32", "fp64" (also f32, …), "mixed(bf16)", "mixed(bf16, gradients = fp32)"; null otherwise.
+/// "fp32", "bf16", "fp16", "tf32", "fp64" (also f32, …), "mixed(bf16)", "mixed(bf16, gradients = fp32)"; null
+/// otherwise.
 dnn::PrecisionAttr precisionFrom(llvm::StringRef text, mlir::MLIRContext *context);
 
 struct TrainingSettings {
@@ -15,8 +16,8 @@ struct TrainingSettings {
   dnn::PrecisionAttr precision;
 };
 
-/// The `dnn.train` that names the model, else the model's own attributes, fill what `given` leaves open. Two trains that disagree and
-/// a model without a setting are errors.
+/// The `dnn.train` that names the model, else the model's own attributes, fill what `given` leaves open. Two trains
+/// that disagree and a model without a setting are errors.
 mlir::FailureOr<TrainingSettings> settingsFor(dnn::ModelOp model, mlir::ModuleOp module, TrainingSettings given);
 
 } // namespace accord

@@ -9,9 +9,9 @@ using namespace accord;
 static std::array<Gemm, 256> products() {
   std::array<Gemm, 256> made;
   uint64_t x = 7;
-  auto next = [&](int64_t most) {
+  auto next = [&](int64_t max) {
     x = x * 6364136223846793005ull + 1442695040888963407ull;
-    return 1 + static_cast<int64_t>((x >> 33) % static_cast<uint64_t>(most));
+    return 1 + static_cast<int64_t>((x >> 33) % static_cast<uint64_t>(max));
   };
   for (Gemm &gemm : made)
     gemm = {next(64), next(8192), next(8192), next(8192)};

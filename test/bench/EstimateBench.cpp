@@ -7,8 +7,7 @@ using namespace accord;
 
 namespace {
 
-void step(benchmark::State &state, const char *file, const char *model, const char *target,
-          int64_t microbatch) {
+void step(benchmark::State &state, const char *file, const char *model, const char *target, int64_t microbatch) {
   auto found = test::ofCatalogue(file, model, target, microbatch);
   if (!found)
     return state.SkipWithError("the network cannot be priced");
@@ -31,9 +30,6 @@ void step(benchmark::State &state, const char *file, const char *model, const ch
 
 } // namespace
 
-BENCHMARK_CAPTURE(step, ResNet50OnArrays, "resnet.dnn", "resnet50", "tpu_like", 32)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(step, BertLargeOnArrays, "bert.dnn", "bert_large", "tpu_like", 16)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(step, Gpt3OnDataSheet, "gpt3.dnn", "gpt3", "a100_80g", 1)
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step, ResNet50OnArrays, "resnet.dnn", "resnet50", "tpu_like", 32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step, BertLargeOnArrays, "bert.dnn", "bert_large", "tpu_like", 16)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step, Gpt3OnDataSheet, "gpt3.dnn", "gpt3", "a100_80g", 1)->Unit(benchmark::kMillisecond);

@@ -11,10 +11,10 @@ namespace {
 
 const LatencyModel &gpt2() {
   static const LatencyModel model = [] {
-    std::string why;
-    auto made = test::catalogueLatencyModel("gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4, why);
+    std::string error;
+    auto made = test::catalogueLatencyModel("gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4, error);
     if (!made)
-      std::fprintf(stderr, "%s\n", why.c_str());
+      std::fprintf(stderr, "%s\n", error.c_str());
     return made ? std::move(*made) : LatencyModel();
   }();
   return model;
@@ -34,10 +34,9 @@ const std::vector<std::string> kSizes = {"batch", "microbatch", "sequence"};
 } // namespace
 
 static void BM_LatencyFit(benchmark::State &state) {
-  std::string why;
+  std::string error;
   for (auto _ : state)
-    benchmark::DoNotOptimize(
-        test::catalogueLatencyModel("gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4, why));
+    benchmark::DoNotOptimize(test::catalogueLatencyModel("gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4, error));
 }
 BENCHMARK(BM_LatencyFit)->Unit(benchmark::kMillisecond);
 
@@ -96,7 +95,7 @@ static void BM_LatencyBatch(benchmark::State &state) {
     for (size_t i = 0; i < kCount; ++i) {
       integers[index].push_back(index == kBatch        ? 64 + int64_t(i % 512)
                                 : index == kMicrobatch ? 1 + int64_t(i % 64)
-                                                       : int64_t(a.most) / 2 + int64_t(i % 128));
+                                                       : int64_t(a.max) / 2 + int64_t(i % 128));
       reals[index].push_back(a.initial * (0.5 + double(i) / kCount));
     }
     if (a.integer)
@@ -140,8 +139,7 @@ static void BM_LatencyDegrees(benchmark::State &state) {
   std::vector<double> step(kCount), memory(kCount), flops(kCount);
   std::vector<LatencyStatus> status(kCount);
   for (auto _ : state)
-    std::get<0>(compiled)->evaluate(kCount, columns,
-                                    {step.data(), memory.data(), flops.data(), status.data()});
+    std::get<0>(compiled)->evaluate(kCount, columns, {step.data(), memory.data(), flops.data(), status.data()});
   if (std::count(status.begin(), status.end(), 0) != int64_t(kCount))
     return state.SkipWithError("configurations are refused");
   state.SetItemsProcessed(state.iterations() * int64_t(kCount));

@@ -51,8 +51,8 @@ WorkGraph layer() {
 
 /// Arrays, lanes and a buffer of sizes that follow from a number.
 Machine design(uint64_t point) {
-  auto power = [&](unsigned least, unsigned choices) {
-    int64_t chosen = int64_t{1} << (least + point % choices);
+  auto power = [&](unsigned min, unsigned choices) {
+    int64_t chosen = int64_t{1} << (min + point % choices);
     point /= choices;
     return chosen;
   };

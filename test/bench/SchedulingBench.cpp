@@ -1,5 +1,5 @@
 // The list scheduler and its bounds on layered random problems of growing size.
-#include "lib/scheduling/solve/Beats.h"
+#include "lib/scheduling/solve/ImprovementQuery.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "test/fuzz/Random.h"
 #include "test/lib/scheduling/SchedulingTransformer.h"
@@ -18,10 +18,8 @@ static SchedulingProblem layered(int64_t tasks) {
     problem.addTask("", 1000 + static_cast<int64_t>(random.below(9000)),
                     {{core, 1}, {bandwidth, static_cast<int64_t>(random.below(400000))}});
     for (int edge = 0; edge < 2 && i > 0; ++edge) // to one of the 64 tasks before
-      problem.addPrecedence(
-          static_cast<uint32_t>(i - 1 -
-                                static_cast<int64_t>(random.below(std::min<size_t>(64, i)))),
-          static_cast<uint32_t>(i));
+      problem.addPrecedence(static_cast<uint32_t>(i - 1 - static_cast<int64_t>(random.below(std::min<size_t>(64, i)))),
+                            static_cast<uint32_t>(i));
   }
   return problem;
 }
@@ -34,17 +32,13 @@ static void BM_ScheduleLayered(benchmark::State &state) {
   state.counters["gap_percent"] = 100 * result.gap();
   state.SetComplexityN(state.range(0));
 }
-BENCHMARK(BM_ScheduleLayered)
-    ->RangeMultiplier(4)
-    ->Range(64, 16384)
-    ->Unit(benchmark::kMillisecond)
-    ->Complexity();
+BENCHMARK(BM_ScheduleLayered)->RangeMultiplier(4)->Range(64, 16384)->Unit(benchmark::kMillisecond)->Complexity();
 
 /// Training graphs of about 42 operations a layer on tensor and vector cores, at the effort of
 /// plans; the last argument: one core or all of a kind, as the scheduler decides.
 static void BM_ScheduleTransformer(benchmark::State &state) {
-  SchedulingProblem problem = testing::transformer(static_cast<unsigned>(state.range(0)),
-                                                   state.range(1), state.range(2), state.range(3));
+  SchedulingProblem problem =
+      testing::transformer(static_cast<unsigned>(state.range(0)), state.range(1), state.range(2), state.range(3));
   SolveOptions options;
   options.effort = 5;
   SchedulingResult result;
@@ -62,18 +56,17 @@ BENCHMARK(BM_ScheduleTransformer)
 
 /// "Can anything beat this?" of one layer with modes, warm: makespans around the best known, near
 /// and far; the share of them that stays open.
-static void BM_BeatsTransformer(benchmark::State &state) {
+static void BM_ImprovementQueryTransformer(benchmark::State &state) {
   SchedulingProblem problem = testing::transformer(1, state.range(0), state.range(1), true);
-  Beats beats(problem);
-  beats.ask(beats.bound().value);
+  ImprovementQuery query(problem);
+  query.ask(query.bound().value);
   double asked = 0, open = 0;
   for (auto _ : state)
     for (double share : {1.01, 0.99, 1.001, 0.999, 1.0001, 0.9999}) {
-      auto makespan = static_cast<int64_t>(static_cast<double>(beats.best().makespan) * share);
-      ++asked, open += beats.ask(makespan) == Beats::Answer::Unknown;
+      auto makespan = static_cast<int64_t>(static_cast<double>(query.best().makespan) * share);
+      ++asked, open += query.ask(makespan) == ImprovementQuery::Answer::Unknown;
     }
   state.counters["open_percent"] = 100 * open / asked;
-  state.counters["per_question"] =
-      benchmark::Counter(asked, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_question"] = benchmark::Counter(asked, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(BM_BeatsTransformer)->Args({8, 2})->Args({16, 16})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ImprovementQueryTransformer)->Args({8, 2})->Args({16, 16})->Unit(benchmark::kMillisecond);

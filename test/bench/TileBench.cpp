@@ -18,13 +18,11 @@ struct Convolution {
 /// ResNet-50: He, Zhang, Ren, Sun (CVPR 2016), table 1; the first 1x1 convolution of a stage and
 /// its projection have stride 2.
 const std::vector<Convolution> resnet50 = {
-    {64, 3, 112, 7, 2, 1},    {64, 64, 56, 1, 1, 1},    {64, 64, 56, 3, 1, 3},
-    {256, 64, 56, 1, 1, 4},   {64, 256, 56, 1, 1, 2},   {128, 256, 28, 1, 2, 1},
-    {128, 128, 28, 3, 1, 4},  {512, 128, 28, 1, 1, 4},  {512, 256, 28, 1, 2, 1},
-    {128, 512, 28, 1, 1, 3},  {256, 512, 14, 1, 2, 1},  {256, 256, 14, 3, 1, 6},
-    {1024, 256, 14, 1, 1, 6}, {1024, 512, 14, 1, 2, 1}, {256, 1024, 14, 1, 1, 5},
-    {512, 1024, 7, 1, 2, 1},  {512, 512, 7, 3, 1, 3},   {2048, 512, 7, 1, 1, 3},
-    {2048, 1024, 7, 1, 2, 1}, {512, 2048, 7, 1, 1, 2}};
+    {64, 3, 112, 7, 2, 1},    {64, 64, 56, 1, 1, 1},    {64, 64, 56, 3, 1, 3},    {256, 64, 56, 1, 1, 4},
+    {64, 256, 56, 1, 1, 2},   {128, 256, 28, 1, 2, 1},  {128, 128, 28, 3, 1, 4},  {512, 128, 28, 1, 1, 4},
+    {512, 256, 28, 1, 2, 1},  {128, 512, 28, 1, 1, 3},  {256, 512, 14, 1, 2, 1},  {256, 256, 14, 3, 1, 6},
+    {1024, 256, 14, 1, 1, 6}, {1024, 512, 14, 1, 2, 1}, {256, 1024, 14, 1, 1, 5}, {512, 1024, 7, 1, 2, 1},
+    {512, 512, 7, 3, 1, 3},   {2048, 512, 7, 1, 1, 3},  {2048, 1024, 7, 1, 2, 1}, {512, 2048, 7, 1, 1, 2}};
 
 /// 0: forward, 1: gradient of the input, 2: gradient of the weights. Elements of 16 bits.
 Nest nestOf(const Convolution &c, int which, int64_t batch) {
@@ -33,19 +31,13 @@ Nest nestOf(const Convolution &c, int which, int64_t batch) {
   int64_t side = which == 1 ? c.side * c.stride : c.side, stride = which == 1 ? 1 : c.stride;
   // n, channels of the small and of the large tensor, rows, columns, kernel. The gradient of the
   // input walks over input positions and reads outputs around each.
-  std::vector<Loop> domain = {
-      {batch, parallel},   {which == 1 ? c.in : c.out, parallel}, {side, parallel},
-      {side, parallel},    {which == 1 ? c.out : c.in, parallel}, {c.kernel, parallel},
-      {c.kernel, parallel}};
+  std::vector<Loop> domain = {{batch, parallel},   {which == 1 ? c.in : c.out, parallel}, {side, parallel},
+                              {side, parallel},    {which == 1 ? c.out : c.in, parallel}, {c.kernel, parallel},
+                              {c.kernel, parallel}};
   LoopTensor window{
-      {Terms{{0, 1}}, Terms{{4, 1}}, Terms{{2, stride}, {5, 1}}, Terms{{3, stride}, {6, 1}}},
-      {},
-      16,
-      false};
-  LoopTensor weight{
-      {Terms{{1, 1}}, Terms{{4, 1}}, Terms{{5, 1}}, Terms{{6, 1}}}, {}, 16, which == 2};
-  LoopTensor image{
-      {Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}, Terms{{3, 1}}}, {}, 16, which != 2};
+      {Terms{{0, 1}}, Terms{{4, 1}}, Terms{{2, stride}, {5, 1}}, Terms{{3, stride}, {6, 1}}}, {}, 16, false};
+  LoopTensor weight{{Terms{{1, 1}}, Terms{{4, 1}}, Terms{{5, 1}}, Terms{{6, 1}}}, {}, 16, which == 2};
+  LoopTensor image{{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}, Terms{{3, 1}}}, {}, 16, which != 2};
   return tile::nestOf(domain, std::vector<LoopTensor>{window, weight, image});
 }
 
@@ -74,18 +66,16 @@ constexpr double kSide = 128, kFill = 254, kClock = 940e6;
 
 Seconds arrayTime(const Nest &nest, std::span<const int64_t> extents) {
   Matrix m = matrixOf(nest, extents);
-  return Seconds(std::ceil(m.rows / kSide) * std::ceil(m.columns / kSide) * (m.depth + kFill) /
-                 kClock);
+  return Seconds(std::ceil(m.rows / kSide) * std::ceil(m.columns / kSide) * (m.depth + kFill) / kClock);
 }
 
 /// With tiles of at most `extents`: a fold works on that many rows and columns at most, and each
 /// cut of the depth fills again.
 Seconds arrayFloor(const Nest &nest, const Matrix &whole, std::span<const int64_t> extents) {
-  Matrix most = matrixOf(nest, extents);
-  double depths = std::ceil(whole.depth / most.depth);
-  return Seconds(std::ceil(whole.rows / std::min(kSide, most.rows)) *
-                 std::ceil(whole.columns / std::min(kSide, most.columns)) *
-                 (whole.depth + depths * kFill) / kClock);
+  Matrix max = matrixOf(nest, extents);
+  double depths = std::ceil(whole.depth / max.depth);
+  return Seconds(std::ceil(whole.rows / std::min(kSide, max.rows)) *
+                 std::ceil(whole.columns / std::min(kSide, max.columns)) * (whole.depth + depths * kFill) / kClock);
 }
 
 std::vector<Level> memories(double mebibytes) {
@@ -108,15 +98,10 @@ void BM_ResNet50(benchmark::State &state) {
           all.push_back(loop.extent);
         SearchLimits limits;
         if (Matrix whole = matrixOf(nest, all); array)
-          limits.floor = [&nest, whole](std::span<const int64_t> extents) {
-            return arrayFloor(nest, whole, extents);
-          };
+          limits.floor = [&nest, whole](std::span<const int64_t> extents) { return arrayFloor(nest, whole, extents); };
         auto mapping = bestMapping(
             nest, levels,
-            [&](std::span<const int64_t> extents) {
-              return array ? arrayTime(nest, extents) : Seconds(0);
-            },
-            limits);
+            [&](std::span<const int64_t> extents) { return array ? arrayTime(nest, extents) : Seconds(0); }, limits);
         if (auto *m = std::get_if<Mapping>(&mapping)) {
           ++nests;
           nodes += m->nodes;

@@ -31,11 +31,11 @@ Input layered(uint32_t operations, fuzz::Random &random) {
 /// operation kept, for most one of weights beside the chain, and its update.
 Input transformer(uint32_t operations, fuzz::Random &random) {
   Input in;
-  auto add = [&](std::initializer_list<uint32_t> after, size_t least) {
+  auto add = [&](std::initializer_list<uint32_t> after, size_t min) {
     auto id = static_cast<uint32_t>(in.durations.size());
     for (uint32_t before : after)
       in.edges.push_back({before, id, 0});
-    in.durations.push_back(static_cast<int64_t>(least + random.below(least)));
+    in.durations.push_back(static_cast<int64_t>(min + random.below(min)));
     return id;
   };
   std::vector<uint32_t> kept, weights;
@@ -80,9 +80,7 @@ void BM_TimeAll(benchmark::State &state) {
   for (auto _ : state)
     benchmark::DoNotOptimize(TimingGraph::of(in.durations, in.edges));
 }
-BENCHMARK(BM_TimeAll)
-    ->ArgsProduct({{Layered, Transformer, Chain}, {100000, 1000000}})
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_TimeAll)->ArgsProduct({{Layered, Transformer, Chain}, {100000, 1000000}})->Unit(benchmark::kMillisecond);
 
 void BM_TimeAfterOneChange(benchmark::State &state) {
   Input in = make(state.range(0), static_cast<uint32_t>(state.range(1)));

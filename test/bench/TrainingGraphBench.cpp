@@ -64,8 +64,7 @@ void flat(benchmark::State &state) {
   int64_t n = state.range(0) / 2; // as many again in the backward pass
   for (int64_t i = 0; i < n; ++i)
     text += i % 2 ? fmt::format("  %v{0} = dnn.tanh %v{1} : ({2}) -> {2}\n", i + 1, i, type)
-                  : fmt::format("  %v{0} = dnn.mul %v{1}, %w : ({2}, tensor<64xf32>) -> {2}\n",
-                                i + 1, i, type);
+                  : fmt::format("  %v{0} = dnn.mul %v{1}, %w : ({2}, tensor<64xf32>) -> {2}\n", i + 1, i, type);
   text += fmt::format("  %l = dnn.mse %v{0}, %v0 : ({1}, {1}) -> tensor<f32>\n"
                       "  dnn.loss %l : tensor<f32>\n}}\n",
                       n, type);
@@ -86,8 +85,8 @@ BENCHMARK(flat)->Name("BM_DifferentiateFlat")->Arg(100000)->Unit(benchmark::kMil
 const bool registered = [] {
   std::error_code error;
   std::vector<std::string> files;
-  for (llvm::sys::fs::directory_iterator it(ACCORD_SOURCE_DIR "/lib/catalog", error), end;
-       it != end && !error; it.increment(error))
+  for (llvm::sys::fs::directory_iterator it(ACCORD_SOURCE_DIR "/lib/catalog", error), end; it != end && !error;
+       it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".dnn"))
       files.push_back(it->path());
   std::sort(files.begin(), files.end());
@@ -99,8 +98,7 @@ const bool registered = [] {
       if (!line.consume_front("model "))
         continue;
       std::string model = line.take_until([](char c) { return c == '(' || c == ' '; }).str();
-      benchmark::RegisterBenchmark(("BM_Network/" + model).c_str(), [file, model](
-                                                                        benchmark::State &state) {
+      benchmark::RegisterBenchmark(("BM_Network/" + model).c_str(), [file, model](benchmark::State &state) {
         network(state, file, model);
       })->Unit(benchmark::kMillisecond);
     }

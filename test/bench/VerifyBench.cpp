@@ -22,8 +22,7 @@ std::string layers(int64_t operations) {
     auto line = [&](const std::string &line) { text += "  " + line + "\n"; };
     line(fmt::format("%a{0} = dnn.layer_norm %h{0}, %scale, %scale : {1}", i, norm));
     line(fmt::format("%q{0} = dnn.linear %a{0}, %w : ({1}, tensor<16x16xf32>) -> {1}", i, x));
-    line(fmt::format("%s{0} = dnn.matmul %q{0}, %a{0} {{transpose_b = true}} : ({1}, {1}) -> {2}",
-                     i, x, s));
+    line(fmt::format("%s{0} = dnn.matmul %q{0}, %a{0} {{transpose_b = true}} : ({1}, {1}) -> {2}", i, x, s));
     line(fmt::format("%p{0} = dnn.softmax %s{0} : ({1}) -> {1}", i, s));
     line(fmt::format("%v{0} = dnn.matmul %p{0}, %a{0} : ({1}, {2}) -> {2}", i, s, x));
     line(fmt::format("%o{0} = dnn.linear %v{0}, %w : ({1}, tensor<16x16xf32>) -> {1}", i, x));
@@ -31,8 +30,7 @@ std::string layers(int64_t operations) {
     line(fmt::format("%b{0} = dnn.layer_norm %r{0}, %scale, %scale : {1}", i, norm));
     line(fmt::format("%f{0} = dnn.linear %b{0}, %wide : ({1}, tensor<64x16xf32>) -> {2}", i, x, z));
     line(fmt::format("%g{0} = dnn.gelu %f{0} : ({1}) -> {1}", i, z));
-    line(fmt::format("%d{0} = dnn.linear %g{0}, %narrow : ({1}, tensor<16x64xf32>) -> {2}", i, z,
-                     x));
+    line(fmt::format("%d{0} = dnn.linear %g{0}, %narrow : ({1}, tensor<16x64xf32>) -> {2}", i, z, x));
     line(fmt::format("%h{2} = dnn.add %d{0}, %r{0} : ({1}, {1}) -> {1}", i, x, i + 1));
   }
   return text + fmt::format("  %l = dnn.mse %h{0}, %y : ({1}, {1}) -> tensor<f32>\n"
@@ -41,8 +39,7 @@ std::string layers(int64_t operations) {
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> read(mlir::MLIRContext &context, const std::string &text) {
-  return mlir::parseSourceString<mlir::ModuleOp>(
-      text, mlir::ParserConfig(&context, /*verifyAfterParse=*/false));
+  return mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context, /*verifyAfterParse=*/false));
 }
 } // namespace
 

@@ -66,7 +66,8 @@ TEST_F(DnnGradient, Contractions) {
 }
 
 TEST_F(DnnGradient, Elementwise) {
-  for (StringRef name : {"relu", "relu6", "hard_sigmoid", "hard_swish", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt", "neg"})
+  for (StringRef name :
+       {"relu", "relu6", "hard_sigmoid", "hard_swish", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt", "neg"})
     check(("dnn." + name).str(), {tensor({-1, 8})});
   for (StringRef name : {"add", "sub", "mul", "div"}) {
     check(("dnn." + name).str(), {tensor({-1, 3, 8}), tensor({3, 8})});
@@ -139,8 +140,7 @@ TEST_F(DnnGradient, CompositesAndLosses) {
   check("dnn.gru", {tensor({-1, 5, 3}), tensor({12, 3}), tensor({12, 4})});
   check("dnn.moe_dispatch", {tensor({-1, 64, 16}), tensor({8, 16})}, integer("top_k", 2));
   check("dnn.moe_experts", {tensor({-1, 8, 20, 16}), tensor({8, 32, 16}), tensor({8, 16, 32})});
-  check("dnn.moe_experts",
-        {tensor({-1, 2, 4, 20, 16}), tensor({4, 32, 16}), tensor({4, 16, 32}), tensor({4, 32, 16})});
+  check("dnn.moe_experts", {tensor({-1, 2, 4, 20, 16}), tensor({4, 32, 16}), tensor({4, 16, 32}), tensor({4, 32, 16})});
   check("dnn.moe_combine", {tensor({-1, 8, 20, 16}), ids({-1, 8, 20}), tensor({-1, 8, 20})}, array("dims", {8, 8}));
   check("dnn.cross_entropy", {tensor({-1, 8, 10}), ids({-1, 8})});
   check("dnn.mse", {tensor({-1, 8}), tensor({-1, 8})});

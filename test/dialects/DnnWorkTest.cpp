@@ -73,7 +73,8 @@ TEST_F(DnnWork, LinearIsTwiceItsProducts) {
   EXPECT_EQ(*work.getBytesWritten(4), 4 * 4LL * 1024 * 6400);
 }
 
-// The first layer of ResNet-50 has 118,013,952 multiply-accumulates per image (He et al. 2016, table 1: 7x7, 64, stride 2 on 224x224).
+// The first layer of ResNet-50 has 118,013,952 multiply-accumulates per image (He et al. 2016, table 1: 7x7, 64, stride
+// 2 on 224x224).
 TEST_F(DnnWork, FirstConvolutionOfResNet) {
   Operation *op = make("dnn.conv2d", {tensor({-1, 3, 224, 224}), tensor({64, 3, 7, 7})},
                        {integer("padding", 3), integer("stride", 2)});
@@ -98,7 +99,8 @@ TEST_F(DnnWork, ConvolutionMapsSayWhatAConvolutionIs) {
   const int64_t c = 4, o = 6, h = 5, w = 7, k = 3, stride = 2, padding = 1, dilation = 2, groups = 2;
   Value x = tensor({-1, c, h, w}), weight = tensor({o, c / groups, k, k});
   Operation *op = make("dnn.conv2d", {x, weight},
-                       {integer("stride", stride), integer("padding", padding), integer("dilation", dilation), integer("groups", groups)});
+                       {integer("stride", stride), integer("padding", padding), integer("dilation", dilation),
+                        integer("groups", groups)});
   ASSERT_TRUE(op);
   Dense dx(x.getType()), dw(weight.getType()), y(op->getResult(0).getType()), expected(op->getResult(0).getType());
   dx.fill(1);
@@ -118,7 +120,8 @@ TEST_F(DnnWork, ConvolutionMapsSayWhatAConvolutionIs) {
   EXPECT_EQ(y.data, expected.data);
 }
 
-// <dy, f(a, b)> is linear in each factor, so <da, a> = <db, b> = <dy, f(a, b)>; and each gradient costs what the forward costs.
+// <dy, f(a, b)> is linear in each factor, so <da, a> = <db, b> = <dy, f(a, b)>; and each gradient costs what the
+// forward costs.
 TEST_F(DnnWork, GradientsOfContractionsAreAdjointsOfTheSameCost) {
   SmallVector<Operation *> cases = {
       make("dnn.linear", {tensor({-1, 3, 4}), tensor({5, 4})}),
@@ -164,7 +167,9 @@ TEST_F(DnnWork, IteratorsAreParallelWhenPointsReachDifferentResults) {
   using utils::IteratorType;
   AffineExpr p, r;
   bindDims(&context, p, r);
-  auto kinds = [&](AffineExpr expr, ArrayRef<int64_t> domain) { return dnn::kindsOf(AffineMap::get(2, 0, expr), domain); };
+  auto kinds = [&](AffineExpr expr, ArrayRef<int64_t> domain) {
+    return dnn::kindsOf(AffineMap::get(2, 0, expr), domain);
+  };
   EXPECT_EQ(kinds(p * 3 + r, {5, 3}), SmallVector<IteratorType>(2, IteratorType::parallel));
   EXPECT_EQ(kinds(p * 2 + r, {5, 3}), SmallVector<IteratorType>(2, IteratorType::reduction));
   EXPECT_EQ(kinds(p, {5, 3}), (SmallVector<IteratorType>{IteratorType::parallel, IteratorType::reduction}));
@@ -175,12 +180,12 @@ TEST_F(DnnWork, ResidentBytesPerParameter) {
   using dnn::OptimizerKind;
   Type bf16 = builder.getBF16Type(), fp32 = builder.getF32Type();
   auto total = [&](OptimizerKind optimizer, dnn::PrecisionAttr precision) {
-    return dnn::residentBytesPerScalar(optimizer, precision).total();
+    return dnn::staticBytesPerScalar(optimizer, precision).total();
   };
   auto mixed = dnn::PrecisionAttr::get(&context, true, bf16);
   EXPECT_EQ(total(OptimizerKind::Adam, mixed), 16);
   EXPECT_EQ(total(OptimizerKind::Adam, dnn::PrecisionAttr::get(&context, true, bf16, fp32)), 18);
   EXPECT_EQ(total(OptimizerKind::Adam, dnn::PrecisionAttr::get(&context, false, fp32)), 16);
   EXPECT_EQ(total(OptimizerKind::Sgd, dnn::PrecisionAttr::get(&context, false, fp32)), 8);
-  EXPECT_EQ(dnn::residentBytesPerScalar(OptimizerKind::Adam, mixed).optimizerStates, 12);
+  EXPECT_EQ(dnn::staticBytesPerScalar(OptimizerKind::Adam, mixed).optimizerStates, 12);
 }

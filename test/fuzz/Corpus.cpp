@@ -22,8 +22,7 @@ std::vector<std::string_view> tokens(std::string_view text) {
     }
     if (std::isdigit(static_cast<unsigned char>(c))) {
       // A dot belongs to a number unless it starts a range.
-      while (at < text.size() &&
-             (word(text[at]) || (text[at] == '.' && text.substr(at, 2) != "..")))
+      while (at < text.size() && (word(text[at]) || (text[at] == '.' && text.substr(at, 2) != "..")))
         ++at;
     } else if (word(c)) {
       while (at < text.size() && word(text[at]))
@@ -42,9 +41,7 @@ std::vector<std::string_view> tokens(std::string_view text) {
   return result;
 }
 
-const char *extension(Kind kind) {
-  return kind == Kind::Accel ? ".accel" : kind == Kind::Dnn ? ".dnn" : ".json";
-}
+const char *extension(Kind kind) { return kind == Kind::Accel ? ".accel" : kind == Kind::Dnn ? ".dnn" : ".json"; }
 
 std::optional<Kind> kindOf(std::string_view path) {
   for (Kind kind : {Kind::Accel, Kind::Dnn, Kind::Plan})
@@ -60,8 +57,7 @@ static std::string contents(const fs::path &path) {
   return out.str();
 }
 
-static void addFenced(const std::string &name, const std::string &text,
-                      std::vector<Program> &into) {
+static void addFenced(const std::string &name, const std::string &text, std::vector<Program> &into) {
   std::istringstream lines(text);
   std::string line;
   while (std::getline(lines, line)) {
@@ -80,8 +76,7 @@ void Corpus::add(const std::string &path) {
   if (fs::is_regular_file(path, error)) {
     files.emplace_back(path);
   } else {
-    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end;
-         at.increment(error))
+    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error))
       if (at->is_regular_file(error))
         files.push_back(at->path());
   }

@@ -21,7 +21,7 @@ const char *const kPipelines[] = {
     "dnn.training_graph(fuse)",
     "canonicalize,cse",
 };
-constexpr double kMostPoints = 3e5;
+constexpr double kMaxPoints = 3e5;
 constexpr int64_t kBatch = 4;
 
 /// Points of all iterations of all operations: what interpreting takes.
@@ -46,18 +46,14 @@ bool finite(const interpret::StepResult &result) {
 }
 
 std::string difference(const interpret::StepResult &a, const interpret::StepResult &b) {
-  auto differ = [](double x, double y) {
-    return !(std::fabs(x - y) <= 1e-6 * (1 + std::fabs(x) + std::fabs(y)));
-  };
+  auto differ = [](double x, double y) { return !(std::fabs(x - y) <= 1e-6 * (1 + std::fabs(x) + std::fabs(y))); };
   if (differ(a.loss, b.loss))
     return "the loss changes from " + std::to_string(a.loss) + " to " + std::to_string(b.loss);
   for (const auto &[name, copies] : a.gradients)
     for (size_t copy = 0; copy < copies.size(); ++copy)
       for (size_t i = 0; i < copies[copy].data.size(); ++i)
-        if (double x = copies[copy].data[i], y = b.gradients.at(name).at(copy).data.at(i);
-            differ(x, y))
-          return "the gradient of '" + name + "' changes from " + std::to_string(x) + " to " +
-                 std::to_string(y);
+        if (double x = copies[copy].data[i], y = b.gradients.at(name).at(copy).data.at(i); differ(x, y))
+          return "the gradient of '" + name + "' changes from " + std::to_string(x) + " to " + std::to_string(y);
   return {};
 }
 
@@ -82,7 +78,7 @@ std::string divided(dnn::TrainingGraphOp graph, uint64_t choice) {
   }
   bool replicas = pipeline.find("replicate") != std::string::npos, ownStatistics = false;
   graph.walk([&](dnn::BatchNormOp) { ownStatistics = true; }); // of each replica's samples
-  if ((replicas && ownStatistics) || points(graph.getMicrobatch().getBlock()) > kMostPoints)
+  if ((replicas && ownStatistics) || points(graph.getMicrobatch().getBlock()) > kMaxPoints)
     return {};
   auto inputs = interpret::randomInputs(graph, kBatch, choice);
   if (!inputs)
@@ -94,8 +90,7 @@ std::string divided(dnn::TrainingGraphOp graph, uint64_t choice) {
     return {};
   auto after = interpret::interpret(copy, *inputs);
   if (!after)
-    return pipeline +
-           " leaves a step that cannot be executed: " + llvm::toString(after.takeError());
+    return pipeline + " leaves a step that cannot be executed: " + llvm::toString(after.takeError());
   std::string changed = difference(*before, *after);
   return changed.empty() ? changed : pipeline + ": " + changed;
 }

@@ -2,13 +2,13 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/machine/translate/SourceOf.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/language/program/Elaborate.h"
 #include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -76,23 +76,22 @@ public:
   bool back() {
     size_t operations = 0;
     graph.walk([&](mlir::Operation *) { ++operations; });
-    if (operations > kMost)
+    if (operations > kMax)
       return false;
     uint64_t choice = llvm::xxh3_64bits(program.text);
     if (std::string wrong = divided(graph, choice); !wrong.empty())
       fail(wrong);
-    int64_t least = 0;
+    int64_t min = 0;
     for (int64_t size : job->microbatches)
-      if (size > 0 && job->batch % size == 0 && (!least || size < least))
-        least = size;
+      if (size > 0 && job->batch % size == 0 && (!min || size < min))
+        min = size;
     SingleDeviceRequest request;
     request.job = job->name;
     request.batch = job->batch;
-    request.microbatches = {least};
+    request.microbatches = {min};
     request.objective = job->objective;
     request.requirements = job->requirements;
-    request.instantiate = [&](int64_t size, int64_t times,
-                              const std::string &) -> std::variant<WorkGraph, Issue> {
+    request.instantiate = [&](int64_t size, int64_t times, const std::string &) -> std::variant<WorkGraph, Issue> {
       std::string error;
       if (auto work = workGraphFrom(graph, size, times, error))
         return std::move(*work);
@@ -128,7 +127,7 @@ public:
 
 private:
   /// Larger graphs are left alone: the time of the scheduler is not what is tested here.
-  static constexpr size_t kMost = 20000;
+  static constexpr size_t kMax = 20000;
 
   void fail(std::string why) {
     if (broken.empty())
@@ -250,8 +249,7 @@ void checkElaboration(const Program &program, Verdict &verdict) {
   verdict.broken = run.broken;
   if (verdict.broken.empty())
     verdict.broken = badDiagnostic(run.diags);
-  if (verdict.broken.empty() &&
-      program.text.size() % 4 == 0) { // a quarter, as it costs as much again
+  if (verdict.broken.empty() && program.text.size() % 4 == 0) { // a quarter, as it costs as much again
     Run second(program);
     second.front();
     if (second.diags.text() != run.diags.text())

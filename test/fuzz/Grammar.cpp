@@ -15,8 +15,7 @@ unsigned Grammar::cost(const Element &element) const {
   case Element::Characters:
     return 0;
   case Element::Rule: {
-    if (std::isupper(
-            static_cast<unsigned char>(element.text[0]))) // one token is as good as another
+    if (std::isupper(static_cast<unsigned char>(element.text[0]))) // one token is as good as another
       return 0;
     auto found = costs.find(element.text);
     return found == costs.end() ? kEndless : std::min(kEndless, found->second + 1);
@@ -102,12 +101,12 @@ struct Grammar::Writer {
   const Element &choose(const Element &element) {
     if (!spent())
       return random.pick(element.children);
-    unsigned least = kEndless;
+    unsigned min = kEndless;
     for (const Element &child : element.children)
-      least = std::min(least, grammar.cost(child));
+      min = std::min(min, grammar.cost(child));
     std::vector<const Element *> soonest;
     for (const Element &child : element.children)
-      if (grammar.cost(child) == least)
+      if (grammar.cost(child) == min)
         soonest.push_back(&child);
     return *random.pick(soonest);
   }
@@ -151,8 +150,7 @@ struct Grammar::Writer {
   }
 };
 
-std::string Grammar::sentence(Random &random, const std::vector<std::string> &words,
-                              size_t budget) const {
+std::string Grammar::sentence(Random &random, const std::vector<std::string> &words, size_t budget) const {
   Writer writer{*this, random, words, budget, {}, 0, 0};
   writer.rule(first, false);
   return std::move(writer.out);

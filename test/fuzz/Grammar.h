@@ -12,7 +12,7 @@ namespace accord::fuzz {
 /// One part of a rule's right-hand side.
 struct Element {
   enum Kind { Literal, Rule, Characters, Sequence, Alternatives } kind = Sequence;
-  std::string text; ///< Literal: its characters; Rule: its name; Characters: the allowed bytes
+  std::string text;              ///< Literal: its characters; Rule: its name; Characters: the allowed bytes
   std::vector<Element> children; ///< Sequence, Alternatives
   char repeat = 0;               ///< 0, '?', '*' or '+'
 };

@@ -20,8 +20,7 @@ public:
         declaredTokens();
       } else if (word == "options" || word == "channels") {
         skipTo('{'), balanced('{', '}');
-      } else if (word == "grammar" || word == "lexer" || word == "parser" || word == "import" ||
-                 word == "mode") {
+      } else if (word == "grammar" || word == "lexer" || word == "parser" || word == "import" || word == "mode") {
         skipTo(';'), ++at;
       } else if (word != "fragment") {
         rule(word);
@@ -62,8 +61,7 @@ private:
   std::string name() {
     skip();
     size_t begin = at;
-    while (at < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
+    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
       ++at;
     return std::string(text.substr(begin, at - begin));
   }
@@ -81,9 +79,8 @@ private:
         body = {Element::Rule, "IDENT", {}, 0};
       if (token == "QUANTITY") {
         body = {};
-        for (const char *part :
-             {"1 GHz", "16 GiB", "900 GB/s", "64 B/cycle", "3.9 pJ/bit", "8 cycles", "312 TFLOP/s",
-              "1.5e-3 s", "600 mm2", "4.10 USD/h", "1_000 W", "0.5 MB"})
+        for (const char *part : {"1 GHz", "16 GiB", "900 GB/s", "64 B/cycle", "3.9 pJ/bit", "8 cycles", "312 TFLOP/s",
+                                 "1.5e-3 s", "600 mm2", "4.10 USD/h", "1_000 W", "0.5 MB"})
           body.children.push_back({Element::Literal, part, {}, 0});
         body.kind = Element::Alternatives;
       }
@@ -159,8 +156,7 @@ private:
         return {Element::Literal, low, {}, 0};
       at += 2, skip();
       std::string high = literal(), all;
-      for (int b = static_cast<unsigned char>(low[0]); b <= static_cast<unsigned char>(high[0]);
-           ++b)
+      for (int b = static_cast<unsigned char>(low[0]); b <= static_cast<unsigned char>(high[0]); ++b)
         all += static_cast<char>(b);
       return {Element::Characters, all, {}, 0};
     }

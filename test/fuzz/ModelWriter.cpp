@@ -28,17 +28,14 @@ public:
       if (!t.used || loss.empty())
         loss += fmt::format("{}mse({}, {})", loss.empty() ? "" : " + ", t.name, t.name);
     const std::vector<std::string> machines = {"a100_80g", "v100_32g", "h100", "tpu_like"},
-                                   precisions = {"fp32", "bf16", "fp16", "mixed(bf16)",
-                                                 "mixed(fp16)"},
+                                   precisions = {"fp32", "bf16", "fp16", "mixed(bf16)", "mixed(fp16)"},
                                    optimizers = {"sgd", "momentum", "adam", "adamw"},
-                                   objectives = {"throughput", "step_time", "device.memory",
-                                                 "energy"};
+                                   objectives = {"throughput", "step_time", "device.memory", "energy"};
     std::string objective = random.pick(objectives);
     return fmt::format("{}model m {{\n{}  loss {}\n}}\n\ntrain t = m() on {} {{\n  batch = {}\n"
                        "  precision = {}\n  optimizer = {}\n  {} {}\n}}\n",
-                       operations, body, loss, random.pick(machines), 1 + random.below(9),
-                       random.pick(precisions), random.pick(optimizers),
-                       objective == "throughput" ? "maximize" : "minimize", objective);
+                       operations, body, loss, random.pick(machines), 1 + random.below(9), random.pick(precisions),
+                       random.pick(optimizers), objective == "throughput" ? "maximize" : "minimize", objective);
   }
 
 private:
@@ -58,8 +55,8 @@ private:
       int64_t dim = extent();
       body += fmt::format("  input {} : int32[{}]\n", ids, fmt::join(t.shape, ", "));
       bool bag = random.percent(30);
-      body += fmt::format("  var {} = {}({}, rows = {}, dim = {})\n", name,
-                          bag ? "embedding_bag" : "embedding", ids, extent(), dim);
+      body += fmt::format("  var {} = {}({}, rows = {}, dim = {})\n", name, bag ? "embedding_bag" : "embedding", ids,
+                          extent(), dim);
       bag ? void(t.shape.back() = dim) : t.shape.push_back(dim);
       tensors.push_back({name, t.shape, false});
       return;
@@ -70,8 +67,7 @@ private:
       body += fmt::format("  {} = {} + b{}\n", t.name, t.name, count);
     } else {
       std::string raw = "raw" + std::to_string(count);
-      body += fmt::format("  input {} : float[{}]\n  var {} = {}\n", raw, fmt::join(t.shape, ", "),
-                          t.name, raw);
+      body += fmt::format("  input {} : float[{}]\n  var {} = {}\n", raw, fmt::join(t.shape, ", "), t.name, raw);
     }
     tensors.push_back(t);
   }
@@ -93,8 +89,7 @@ private:
     tensors[at].used = true;
     std::string name = fresh("v");
     if (!shape.empty() && shape[0] % 2 == 0 && random.percent(10)) {
-      body += fmt::format("{}let {}a, {}b = split({}, parts = 2, axis = 0)\n", indent, name, name,
-                          expr);
+      body += fmt::format("{}let {}a, {}b = split({}, parts = 2, axis = 0)\n", indent, name, name, expr);
       body += fmt::format("{}var {} = {}a - {}b\n", indent, name, name, name);
       shape[0] /= 2;
     } else {
@@ -130,8 +125,8 @@ private:
     }
     size_t states = tensors.size() - outside;
     std::string step = fresh("s"), all = fresh("v"), inner = indent + "  ";
-    body += fmt::format("{}scan {}{} as {} -> {} {{\n", indent,
-                        random.percent(30) ? "reverse " : "", walked.name, step, all);
+    body += fmt::format("{}scan {}{} as {} -> {} {{\n", indent, random.percent(30) ? "reverse " : "", walked.name, step,
+                        all);
     size_t own = tensors.size();
     body += fmt::format("{}var {}v = {}\n", inner, step, step);
     tensors.push_back({step + "v", slice, false});
@@ -142,8 +137,8 @@ private:
       int64_t all = 1;
       for (int64_t extent : lines.shape)
         all *= extent;
-      body += fmt::format("{}{}v = {}v + reshape(reduce_sum(reshape({}, [{}]), axis = 0), [1])\n",
-                          inner, step, step, lines.name, all);
+      body += fmt::format("{}{}v = {}v + reshape(reduce_sum(reshape({}, [{}]), axis = 0), [1])\n", inner, step, step,
+                          lines.name, all);
     }
     for (size_t i = outside; i < outside + states; ++i) {
       body += fmt::format("{}{} = {} + {}v\n", inner, tensors[i].name, tensors[i].name, step);
@@ -151,8 +146,7 @@ private:
     }
     update(own, inner);
     Shape shape = slice;
-    std::string expr =
-        step + "v"; // and all states, so that everything in the step reaches the loss
+    std::string expr = step + "v"; // and all states, so that everything in the step reaches the loss
     for (size_t k = outside; k < outside + states; ++k)
       expr += " + " + tensors[k].name;
     expr = this->step("(" + expr + ")", shape);
@@ -176,8 +170,7 @@ private:
     }
     if (shape != t.shape)
       expr = fmt::format("linear({}, out = {})", expr, t.shape.back());
-    body += fmt::format("{}{} = {}{}\n", indent, t.name, random.percent(50) ? t.name + " + " : "",
-                        expr);
+    body += fmt::format("{}{} = {}{}\n", indent, t.name, random.percent(50) ? t.name + " + " : "", expr);
   }
 
   /// Another value of this shape, or the expression itself.
@@ -259,15 +252,13 @@ private:
     }
     case 9: {
       int64_t start = static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis])));
-      int64_t size =
-          1 + static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis] - start)));
+      int64_t size = 1 + static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis] - start)));
       shape[axis] = size;
       return fmt::format("slice({}, axis = {}, start = {}, size = {})", expr, axis, start, size);
     }
     case 10: {
       shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-      return fmt::format("{}({}, axis = {})", random.percent(50) ? "reduce_mean" : "reduce_sum",
-                         expr, axis);
+      return fmt::format("{}({}, axis = {})", random.percent(50) ? "reduce_mean" : "reduce_sum", expr, axis);
     }
     case 11:
       if (rank < 2)
@@ -286,11 +277,7 @@ private:
     case 14:
       if (rank < 2 || last % 2)
         return unary(expr);
-      return fmt::format("{}({})",
-                         random.percent(50) ? "rotary"
-                         : rank > 2         ? "alibi"
-                                            : "sinusoids",
-                         expr);
+      return fmt::format("{}({})", random.percent(50) ? "rotary" : rank > 2 ? "alibi" : "sinusoids", expr);
     case 15:
       if (rank != 2 || shape[0] < 2)
         return unary(expr);
@@ -308,10 +295,9 @@ private:
     case 20:
       if (rank != 4 || expr.size() > 60)
         return unary(expr);
-      return fmt::format(
-          "flash_attention({0}, reduce_mean({0}, axis = 2), reduce_sum({0}, axis = 2), "
-          "causal = {1}, scale = 0.5)",
-          expr, random.percent(50));
+      return fmt::format("flash_attention({0}, reduce_mean({0}, axis = 2), reduce_sum({0}, axis = 2), "
+                         "causal = {1}, scale = 0.5)",
+                         expr, random.percent(50));
     default:
       return rank == 3 ? image(expr, shape) : unary(expr);
     }
@@ -345,8 +331,8 @@ private:
       value = fmt::format("{}({}, over = {})", random.pick(ways), value, indices[over]);
     }
     std::string name = fresh("op");
-    operations += fmt::format("operation {}({}{}) -> y[{}] {{\n  y = {}\n}}\n\n", name, x,
-                              weight ? ", " + w : "", fmt::join(result, ", "), value);
+    operations += fmt::format("operation {}({}{}) -> y[{}] {{\n  y = {}\n}}\n\n", name, x, weight ? ", " + w : "",
+                              fmt::join(result, ", "), value);
     shape = extents;
     return fmt::format("{}({})", name, arguments);
   }
@@ -369,8 +355,7 @@ private:
                                                   "exp(-{0} ^ 2)",
                                                   "{0} / (1 + {1} ^ 2)",
                                                   "(if {0} < {1} then {0} else {1} * 2)"};
-    std::string way = random.pick(ways), a = element(leaves, depth - 1),
-                b = element(leaves, depth - 1);
+    std::string way = random.pick(ways), a = element(leaves, depth - 1), b = element(leaves, depth - 1);
     return fmt::format(fmt::runtime(way), a, b);
   }
 

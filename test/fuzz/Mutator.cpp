@@ -7,35 +7,33 @@ namespace accord::fuzz {
 
 namespace {
 
-const std::vector<std::string> kNumbers = {
-    "0",
-    "-1",
-    "1",
-    "2",
-    "0.0",
-    "0.5",
-    "1e308",
-    "1e-308",
-    "1e999999999",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551616",
-    "340282366920938463463374607431768211456",
-    "0.1",
-    "3.3333333333333333333333333333",
-    "1.",
-    ".5",
-    "1e",
-    "1..",
-    "00",
-    "0x10",
-    "1_000",
-    "99999999999999999999999999999999999999999999999999999999999999999999"};
+const std::vector<std::string> kNumbers = {"0",
+                                           "-1",
+                                           "1",
+                                           "2",
+                                           "0.0",
+                                           "0.5",
+                                           "1e308",
+                                           "1e-308",
+                                           "1e999999999",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "18446744073709551616",
+                                           "340282366920938463463374607431768211456",
+                                           "0.1",
+                                           "3.3333333333333333333333333333",
+                                           "1.",
+                                           ".5",
+                                           "1e",
+                                           "1..",
+                                           "00",
+                                           "0x10",
+                                           "1_000",
+                                           "99999999999999999999999999999999999999999999999999999999999999999999"};
 const std::vector<std::string> kUnits = {
-    "Hz",      "MHz",    "GHz",    "B",     "KiB",       "MiB", "GiB",  "TB",      "GB/s",
-    "B/cycle", "cycles", "s",      "us",    "ns",        "h",   "W",    "kW",      "MW",
-    "pJ",      "J",      "pJ/bit", "mm2",   "um2",       "nm",  "FLOP", "TFLOP/s", "USD/h",
-    "USD",     "m",      "kg",     "qubit", "GiB/s/s/s", "1/s", "%",    "bit"};
+    "Hz",   "MHz",     "GHz",   "B",   "KiB", "MiB", "GiB",   "TB",        "GB/s",   "B/cycle", "cycles", "s",
+    "us",   "ns",      "h",     "W",   "kW",  "MW",  "pJ",    "J",         "pJ/bit", "mm2",     "um2",    "nm",
+    "FLOP", "TFLOP/s", "USD/h", "USD", "m",   "kg",  "qubit", "GiB/s/s/s", "1/s",    "%",       "bit"};
 const std::vector<std::string> kBytes = {std::string(1, '\0'),
                                          "\xff\xfe",
                                          "\xc0\x80",
@@ -107,8 +105,7 @@ private:
 
   /// A token at or after a random place whose first character is of the kind, or the end.
   size_t find(bool (*kind)(char)) {
-    for (size_t at = somewhere(), tried = 0; tried < parts.size();
-         ++tried, at = (at + 1) % parts.size()) {
+    for (size_t at = somewhere(), tried = 0; tried < parts.size(); ++tried, at = (at + 1) % parts.size()) {
       size_t first = parts[at].find_first_not_of(" \t\r\n");
       if (first != std::string::npos && kind(parts[at][first]))
         return at;
@@ -155,10 +152,8 @@ private:
       return nest(at);
     case 8: { // a piece of another program
       std::vector<std::string_view> other = tokens(random.pick(corpus.programs).text);
-      for (size_t from = random.below(other.size()), k = 0; k < n * 3 && from + k < other.size();
-           ++k)
-        parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at + k),
-                     " " + std::string(other[from + k]));
+      for (size_t from = random.below(other.size()), k = 0; k < n * 3 && from + k < other.size(); ++k)
+        parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at + k), " " + std::string(other[from + k]));
       return;
     }
     case 9: // one name for another: shadowing, cycles, wrong kinds

@@ -1,10 +1,10 @@
 #include "test/fuzz/Properties.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/planning/output/PlanJson.h"
-#include "lib/planning/output/Summary.h"
 #include "lib/language/syntax/Format.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
 #include "test/fuzz/Elaboration.h"
 #include <algorithm>
 
@@ -69,13 +69,11 @@ std::string badFormat(const Program &program, const Parsed &parsed) {
   std::vector<std::string> before = essence(parsed), after = essence(again);
   if (before != after) {
     auto [a, b] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
-    return "formatting changes '" + (a == before.end() ? "" : *a) + "' to '" +
-           (b == after.end() ? "" : *b) + "'";
+    return "formatting changes '" + (a == before.end() ? "" : *a) + "' to '" + (b == after.end() ? "" : *b) + "'";
   }
   size_t starts = parsed.file->layout.starts.size(), startsAgain = again.file->layout.starts.size();
   if (starts != startsAgain) // `a, b = 1` are two entries, `a b = 1` is one
-    return "formatting turns " + std::to_string(starts) + " entries into " +
-           std::to_string(startsAgain);
+    return "formatting turns " + std::to_string(starts) + " entries into " + std::to_string(startsAgain);
   if (format(again.sources, *again.file) != once.text)
     return "formatting twice gives another text than once";
   return {};

@@ -27,8 +27,7 @@ struct Options {
   size_t keepGoing = 1;
   std::string crashes = "fuzz-crashes";
   std::string print;
-  std::vector<std::string> corpus = {kSource + "/lib/catalog", kSource + "/examples",
-                                     kSource + "/docs"};
+  std::vector<std::string> corpus = {kSource + "/lib/catalog", kSource + "/examples", kSource + "/docs"};
   std::vector<std::string> replay;
 };
 
@@ -44,8 +43,7 @@ Grammar grammar(const char *which) {
 }
 
 /// Everything that decides on iteration `i` of a seed is here: any one can be made again alone.
-Program make(const Options &options, uint64_t i, const Corpus &corpus, const Grammar &accel,
-             const Grammar &dnn) {
+Program make(const Options &options, uint64_t i, const Corpus &corpus, const Grammar &accel, const Grammar &dnn) {
   uint64_t seed = options.seed;
   Random random(seed * 0x9e3779b97f4a7c15ull + i);
   Program result;
@@ -63,8 +61,7 @@ Program make(const Options &options, uint64_t i, const Corpus &corpus, const Gra
     from = result.kind == Kind::Dnn ? &dnn : &accel;
   }
   if (from) {
-    result.text =
-        from->sentence(random, corpus.words, 1 + random.below(random.percent(90) ? 60 : 4000));
+    result.text = from->sentence(random, corpus.words, 1 + random.below(random.percent(90) ? 60 : 4000));
     if (random.percent(30))
       result.text = mutate(random, corpus, result.text);
   } else {
@@ -86,8 +83,7 @@ int replay(const Options &options) {
     text << in.rdbuf();
     std::optional<Kind> kind = kindOf(path);
     if (!in || !kind) {
-      fmt::print(stderr, "accord-fuzz: error: '{}' is no readable .accel, .dnn or .json file\n",
-                 path);
+      fmt::print(stderr, "accord-fuzz: error: '{}' is no readable .accel, .dnn or .json file\n", path);
       return 1;
     }
     Program program{path, *kind, text.str()};
@@ -106,8 +102,7 @@ int fuzz(const Options &options) {
   Corpus corpus;
   for (const std::string &path : options.corpus)
     corpus.add(path);
-  std::erase_if(corpus.programs,
-                [&](const Program &p) { return (p.kind == Kind::Plan) != options.plans; });
+  std::erase_if(corpus.programs, [&](const Program &p) { return (p.kind == Kind::Plan) != options.plans; });
   corpus.finish();
   Grammar accel = grammar("Accel"), dnn = grammar("Dnn");
   if (corpus.empty()) {
@@ -128,8 +123,7 @@ int fuzz(const Options &options) {
   size_t broken = 0, accepted = 0, planned = 0;
   uint64_t i = 0;
   auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  while ((!options.iterations || i < options.iterations) &&
-         (options.iterations || seconds() < options.seconds)) {
+  while ((!options.iterations || i < options.iterations) && (options.iterations || seconds() < options.seconds)) {
     Program program = make(options, i, corpus, accel, dnn);
     underTest(program.text, program.name);
     Verdict verdict = check(program);
@@ -144,13 +138,12 @@ int fuzz(const Options &options) {
     }
     if (isatty(1) && Clock::now() - shown > std::chrono::milliseconds(500)) {
       shown = Clock::now();
-      fmt::print("\r\033[K{} inputs, {} accepted, {} planned, {:.0f} s", i, accepted, planned,
-                 seconds());
+      fmt::print("\r\033[K{} inputs, {} accepted, {} planned, {:.0f} s", i, accepted, planned, seconds());
       std::fflush(stdout);
     }
   }
-  fmt::print("{}{} inputs, {} accepted, {} planned, {} broken promises\n",
-             isatty(1) ? "\r\033[K" : "", i, accepted, planned, broken);
+  fmt::print("{}{} inputs, {} accepted, {} planned, {} broken promises\n", isatty(1) ? "\r\033[K" : "", i, accepted,
+             planned, broken);
   rmdir(options.crashes.c_str()); // only if nothing is in it
   return broken != 0;
 }
@@ -161,21 +154,15 @@ int main(int argc, char **argv) {
   Options options;
   CLI::App app{"Feeds random and mutated programs to Accord's front end; exit status 1 if one "
                "crashes it or breaks a promise"};
-  app.add_option("--seconds", options.seconds,
-                 "run this long (default 20, unless --iterations is given)");
+  app.add_option("--seconds", options.seconds, "run this long (default 20, unless --iterations is given)");
   app.add_option("--iterations", options.iterations, "run this many inputs");
-  app.add_option("--seed", options.seed, "the same seed makes the same inputs")
-      ->capture_default_str();
-  app.add_option("--crashes", options.crashes, "folder for inputs that fail")
-      ->capture_default_str();
-  app.add_option("--corpus", options.corpus,
-                 "files and folders to start from (default: catalogue, examples, docs)");
+  app.add_option("--seed", options.seed, "the same seed makes the same inputs")->capture_default_str();
+  app.add_option("--crashes", options.crashes, "folder for inputs that fail")->capture_default_str();
+  app.add_option("--corpus", options.corpus, "files and folders to start from (default: catalogue, examples, docs)");
   app.add_flag("--plans", options.plans,
                "feed plan.json files to what reads, verifies and explains plans; needs --corpus");
-  app.add_option("--hang", options.hang, "an input that takes more seconds than this fails")
-      ->capture_default_str();
-  app.add_option("--keep-going", options.keepGoing, "end after this many broken promises")
-      ->capture_default_str();
+  app.add_option("--hang", options.hang, "an input that takes more seconds than this fails")->capture_default_str();
+  app.add_option("--keep-going", options.keepGoing, "end after this many broken promises")->capture_default_str();
   app.add_option("--print", options.print, "write input N of the seed to standard output and end");
   app.add_option("files", options.replay, "check these files instead, one line each");
   CLI11_PARSE(app, argc, argv);

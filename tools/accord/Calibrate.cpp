@@ -1,12 +1,12 @@
 // accord calibrate: a machine's parameters from measured step times, and how well they predict
 // others.
 #include "dialects/Register.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/Accuracy.h"
 #include "lib/machine/calibration/CalibrationJson.h"
-#include "lib/machine/calibration/Runs.h"
+#include "lib/machine/calibration/CalibrationRuns.h"
+#include "lib/machine/calibration/PublishedRuns.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/machine/calibration/Published.h"
-#include "lib/language/syntax/Parser.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Passes.h"
@@ -86,7 +86,7 @@ private:
 
   /// --where column=value.
   bool keep(std::vector<Row> &rows) {
-    auto unknown = keepWhere(rows, options.where);
+    auto unknown = keepMatchingRows(rows, options.where);
     if (unknown)
       diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", *unknown))
           .suggest(nearest(*unknown, columnNames()));
@@ -102,10 +102,10 @@ private:
   }
 
   int fitAll() {
-    auto made = fitted(prepared);
+    auto made = fitCalibration(prepared);
     if (auto *issue = std::get_if<Issue>(&made))
       return fail(*issue);
-    const auto &[file, fit] = std::get<Fitted>(made);
+    const auto &[file, fit] = std::get<CalibrationFit>(made);
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
     return show(file, &fit);
@@ -125,13 +125,12 @@ private:
     const Machine *machine = named(profiler, file.machine);
     if (!machine)
       return finish(kWrongInput);
-    auto made = scored(std::move(file), *machine, prepared.cases);
+    auto made = scoreCalibration(std::move(file), *machine, prepared.cases);
     if (auto *issue = std::get_if<Issue>(&made))
       return fail(*issue);
-    const Scored &good = std::get<Scored>(made);
+    const CalibrationScore &good = std::get<CalibrationScore>(made);
     if (good.seen > 0)
-      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n",
-                 good.seen, options.check);
+      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", good.seen, options.check);
     return show(good.file, nullptr);
   }
 
@@ -178,19 +177,15 @@ private:
 
 void addCalibrate(CLI::App &app, int &status) {
   auto options = std::make_shared<CalibrateOptions>();
-  CLI::App *command =
-      app.add_subcommand("calibrate", "Fit a machine's parameters to measured step times");
+  CLI::App *command = app.add_subcommand("calibrate", "Fit a machine's parameters to measured step times");
   command->add_option("rows", options->rows, "Table of measured steps (.csv)")->required();
-  command->add_option(
-      "--target", options->target,
-      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
-      "accelerator that each row names)");
+  command->add_option("--target", options->target,
+                      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
+                      "accelerator that each row names)");
   command->add_option("-o,--output", options->output, "Calibration file to write");
-  command->add_option(
-      "--where", options->where,
-      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
-  command->add_option("--check", options->check,
-                      "Score the rows with this calibration instead of fitting");
+  command->add_option("--where", options->where,
+                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
+  command->add_option("--check", options->check, "Score the rows with this calibration instead of fitting");
   command
       ->add_flag("--accuracy{page}", options->accuracy,
                  "Print docs/accuracy.md for these rows; =gates: only its first table")
@@ -201,8 +196,7 @@ void addCalibrate(CLI::App &app, int &status) {
                  "as placements; =forced: without the plans that would be chosen")
       ->check(CLI::IsMember({"page", "forced"}));
   addJson(*command, options->json);
-  command->footer(
-      "Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
+  command->footer("Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
   command->callback([options, &status] { status = Calibration(*options).run(); });
 }
 

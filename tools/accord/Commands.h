@@ -13,7 +13,7 @@ void addEstimate(CLI::App &app, int &status);
 void addLatency(CLI::App &app, int &status);
 void addSchedule(CLI::App &app, int &status);
 void addMine(CLI::App &app, int &status);
-void addPlace(CLI::App &app, int &status);
+void addPartition(CLI::App &app, int &status);
 void addVerify(CLI::App &app, int &status);
 void addExplain(CLI::App &app, int &status);
 void addDiff(CLI::App &app, int &status);

@@ -1,15 +1,15 @@
 // accord compile: the best plan, and everything that explains and proves it.
 #include "lib/planning/output/Certificate.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/PlanMlir.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Trace.h"
 #include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/CompilePlacement.h"
-#include "tools/accord/LatencyForms.h"
-#include "tools/accord/Planning.h"
+#include "tools/accord/LatencyFormats.h"
+#include "tools/accord/PlanInterruptibly.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/WhatIfTable.h"
 #include "llvm/Support/FileSystem.h"
@@ -22,9 +22,8 @@ namespace {
 
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
-  if (std::error_code problem = llvm::sys::fs::create_directories(options.output)) {
-    diags.error(Code::CannotWrite, {},
-                fmt::format("folder '{}' cannot be made: {}", options.output, problem.message()));
+  if (std::error_code error = llvm::sys::fs::create_directories(options.output)) {
+    diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", options.output, error.message()));
     return false;
   }
   auto path = [&](const char *name) { return options.output + "/" + name; };
@@ -35,35 +34,31 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   }
   std::string mlirText;
   llvm::raw_string_ostream stream(mlirText);
-  mlir::OwningOpRef<mlir::ModuleOp> planModule =
-      toPlanDialect(*session.module().getContext(), plan);
+  mlir::OwningOpRef<mlir::ModuleOp> planModule = toPlanDialect(*session.module().getContext(), plan);
   planModule->print(stream);
   ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
-  ok = ok && writeLatencyForms(session, latencyModel(session, plan, /*needed=*/false),
-                               options.output, {});
+  ok = ok && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {});
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
-  ok = ok && writeFile(diags, path("report.html"),
-                       toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
   return ok && !diags.hasErrors();
 }
 
-int compile(Options options, const PlanningLimits &limits) {
+int compile(Options options, const PlanSearchLimits &limits) {
   options.elaborate.clusters = options.elaborate.placement = true;
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
   if (session.cluster())
     return compilePlacement(session, options, limits);
-  auto plan = planWatched(session, limits);
+  auto plan = planInterruptibly(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "compile");
   Verification proof = verify(*plan);
   if (!proof.holds()) {
     for (const Issue &finding : proof.findings)
-      session.diagnostics().error(Code::InternalError, {},
-                                  "the plan does not verify: " + finding.message);
+      session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
     return session.finish(kInternal, "compile");
   }
   if (!emitAll(session, *plan, options))
@@ -83,17 +78,16 @@ int compile(Options options, const PlanningLimits &limits) {
 
 void addCompile(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
-  auto limits = std::make_shared<PlanningLimits>();
-  CLI::App *command = app.add_subcommand(
-      "compile", "Find the best plan; write it with latency model, trace and report");
+  auto limits = std::make_shared<PlanSearchLimits>();
+  CLI::App *command =
+      app.add_subcommand("compile", "Find the best plan; write it with latency model, trace and report");
   addProgramOptions(*command, *options);
   command
       ->add_option("-o,--output", options->output,
                    "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, "
                    "report.html, certificate/")
       ->capture_default_str();
-  command->add_option("--gap", limits->gap,
-                      "Stop when a region's schedule is proven to be so near the best: 2%");
+  command->add_option("--gap", limits->gap, "Stop when a region's schedule is proven to be so near the best: 2%");
   command->add_option("--time-limit", limits->timeLimit,
                       "none, or a time such as '30 s', after which the best plan so far is "
                       "written; it then depends on the machine (default: none)");

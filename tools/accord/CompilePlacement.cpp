@@ -1,27 +1,27 @@
 #include "tools/accord/CompilePlacement.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSummary.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/Session.h"
-#include "tools/accord/SolveWatch.h"
+#include "tools/accord/SolverMonitor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-int compilePlacement(Session &session, const Options &options, const PlanningLimits &limits) {
-  auto asked = SolveWatch::asked(limits.gap, limits.timeLimit);
-  if (auto *message = std::get_if<std::string>(&asked)) {
+int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits) {
+  auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsedLimits)) {
     session.diagnostics().error(Code::BadCommandLine, {}, *message);
     return session.finish(kWrongInput, "compile");
   }
-  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
+  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
   std::optional<PlacementPlan> plan;
   {
-    SolveWatch watch("placing", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.tell(p); }};
+    SolverMonitor watch("placing", {true, seconds, true});
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }};
     plan = session.placement();
     session.search = {};
   }
@@ -32,8 +32,7 @@ int compilePlacement(Session &session, const Options &options, const PlanningLim
   brief.effort /= 20;
   Verification proof = verifyPlacement(*plan, brief);
   for (const Issue &finding : proof.findings)
-    session.diagnostics().error(Code::InternalError, {},
-                                "the placement does not verify: " + finding.message);
+    session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   if (!proof.holds())
     return session.finish(kInternal, "compile");
   PlacementReportOptions report;

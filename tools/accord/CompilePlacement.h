@@ -1,6 +1,6 @@
 // accord compile on a cluster.
 #pragma once
-#include "tools/accord/Planning.h"
+#include "tools/accord/PlanInterruptibly.h"
 
 namespace accord {
 
@@ -9,6 +9,6 @@ struct Options;
 
 /// Places the session's job, proves the plan, writes its folder, prints a summary; returns the exit
 /// status.
-int compilePlacement(Session &session, const Options &options, const PlanningLimits &limits);
+int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits);
 
 } // namespace accord

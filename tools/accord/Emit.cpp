@@ -1,7 +1,7 @@
 // accord emit: scripts and manifests that start a plan.
-#include "lib/support/documents/JsonText.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/Session.h"
@@ -35,8 +35,8 @@ int emitCommand(const EmitOptions &options) {
                     .Default(KubernetesKind::Job);
   auto made = launchText(*plan, launcher, launch);
   if (auto *issue = std::get_if<Issue>(&made))
-    return refuse(issue->code == "A0956" ? Code::NotAPlacement : Code::LauncherCannot,
-                  issue->message, options.json, "emit");
+    return refuse(issue->code == "A0956" ? Code::NotAPlacement : Code::LauncherCannot, issue->message, options.json,
+                  "emit");
   const auto &text = std::get<std::string>(made);
   if (!options.output.empty()) {
     std::error_code problem;
@@ -48,8 +48,7 @@ int emitCommand(const EmitOptions &options) {
       file.clear_error();
     }
     if (problem)
-      return refuse(Code::CannotWrite,
-                    fmt::format("'{}' cannot be written: {}", options.output, problem.message()),
+      return refuse(Code::CannotWrite, fmt::format("'{}' cannot be written: {}", options.output, problem.message()),
                     options.json, "emit");
   }
   if (options.json)
@@ -68,29 +67,21 @@ int emitCommand(const EmitOptions &options) {
 
 void addEmit(CLI::App &app, int &status) {
   auto options = std::make_shared<EmitOptions>();
-  CLI::App *command =
-      app.add_subcommand("emit", "Write what starts a plan: a script or a manifest");
+  CLI::App *command = app.add_subcommand("emit", "Write what starts a plan: a script or a manifest");
   command->add_option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
       ->required()
       ->check(CLI::IsMember({"torchrun", "megatron", "slurm", "kubernetes"}));
-  command
-      ->add_option("plan", options->path,
-                   "A folder that `accord compile` wrote for a cluster, or its plan.json")
+  command->add_option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
       ->required();
   command->add_option("-o,--output", options->output, "File to write (default: standard output)");
-  command->add_option("--script", options->launch.script,
-                      "Kubernetes: the training script in the image");
+  command->add_option("--script", options->launch.script, "Kubernetes: the training script in the image");
   command->add_option("--image", options->launch.image, "Kubernetes: the container's image");
   command->add_option("--resource", options->launch.resource, "Kubernetes: the name of a device")
       ->capture_default_str();
-  command
-      ->add_option("--kind", options->kind,
-                   "Kubernetes: job (a Service and an indexed Job), jobset or trainjob")
+  command->add_option("--kind", options->kind, "Kubernetes: job (a Service and an indexed Job), jobset or trainjob")
       ->check(CLI::IsMember({"job", "jobset", "trainjob"}))
       ->capture_default_str();
-  command
-      ->add_option("--runtime", options->launch.runtime,
-                   "Kubernetes: the ClusterTrainingRuntime of a TrainJob")
+  command->add_option("--runtime", options->launch.runtime, "Kubernetes: the ClusterTrainingRuntime of a TrainJob")
       ->capture_default_str();
   command
       ->add_option("--node-label", options->launch.nodeLabel,

@@ -35,10 +35,9 @@ int estimateCommand(Options options) {
     return session.finish(kWrongInput, "estimate");
   EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
   totals.memoryBytes = plan->memory.peak;
-  plan->costs.assumptions.insert(plan->costs.assumptions.end(), job.assumptions.begin(),
-                                 job.assumptions.end());
+  plan->costs.assumptions.insert(plan->costs.assumptions.end(), job.assumptions.begin(), job.assumptions.end());
   session.account(*plan, totals);
-  totals.loading = session.loadingOf(*plan, plan->costs.assumptions);
+  totals.dataLoading = session.dataLoaderOf(*plan, plan->costs.assumptions);
   if (session.diagnostics().hasErrors())
     return session.finish(kWrongInput, "estimate");
   llvm::json::Value document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
@@ -47,22 +46,20 @@ int estimateCommand(Options options) {
     for (const std::string &text : cluster->assumptions)
       plan->costs.assumptions.push_back(text);
     document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
-    document.getAsObject()->try_emplace(
-        "cluster", llvm::json::Object{{"name", jsonString(cluster->name)},
-                                      {"devices", cluster->fabric.devices()},
-                                      {"tensor_parallel", degrees.tensor},
-                                      {"sequence_parallel", degrees.sequence ? degrees.tensor : 1},
-                                      {"data_parallel", degrees.data},
-                                      {"expert_parallel", degrees.expert ? degrees.data : 1}});
-    plan->machine.name +=
-        fmt::format(", one of {} devices ({} tensor x {} data) of {}",
-                    degrees.tensor * degrees.data, degrees.tensor, degrees.data, cluster->name);
+    document.getAsObject()->try_emplace("cluster",
+                                        llvm::json::Object{{"name", jsonString(cluster->name)},
+                                                           {"devices", cluster->fabric.devices()},
+                                                           {"tensor_parallel", degrees.tensor},
+                                                           {"sequence_parallel", degrees.sequence ? degrees.tensor : 1},
+                                                           {"data_parallel", degrees.data},
+                                                           {"expert_parallel", degrees.expert ? degrees.data : 1}});
+    plan->machine.name += fmt::format(", one of {} devices ({} tensor x {} data) of {}", degrees.tensor * degrees.data,
+                                      degrees.tensor, degrees.data, cluster->name);
   }
   if (options.json)
     llvm::outs() << jsonText(document) << "\n";
   else
-    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals,
-                                  TextStyle::of(llvm::outs()));
+    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
   return session.finish(kDone, "estimate");
 }
 
@@ -70,12 +67,10 @@ int estimateCommand(Options options) {
 
 void addEstimate(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
-  CLI::App *command =
-      app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
+  CLI::App *command = app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
   addProgramOptions(*command, *options);
-  command->footer(
-      "Example: accord estimate gpt2.dnn --target a100_80g --json\nOn a cluster, numbers "
-      "are of one device; `search` fixes tensor_parallel and data_parallel.");
+  command->footer("Example: accord estimate gpt2.dnn --target a100_80g --json\nOn a cluster, numbers "
+                  "are of one device; `search` fixes tensor_parallel and data_parallel.");
   command->callback([options, &status] { status = estimateCommand(*options); });
 }
 

@@ -1,11 +1,11 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
-#include "lib/support/documents/JsonText.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
-#include "lib/planning/output/Timing.h"
+#include "lib/planning/output/TimingReport.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
@@ -19,8 +19,7 @@ namespace accord {
 namespace {
 
 bool looksLikeCode(llvm::StringRef text) {
-  return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') &&
-         llvm::all_of(text.drop_front(), llvm::isDigit);
+  return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') && llvm::all_of(text.drop_front(), llvm::isDigit);
 }
 
 int print(const std::string &text, bool json, const char *command, const Plan *plan = nullptr) {
@@ -50,16 +49,14 @@ int explainPlacement(const std::string &what, const std::string &layer, bool jso
                  json, "explain");
   auto text = explainLayer(*plan, layer, style);
   return text ? print(*text, json, "explain")
-              : refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json,
-                       "explain");
+              : refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json, "explain");
 }
 
 int explainCommand(const std::string &what, const std::string &operation, bool json) {
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
       return print(explain(*entry), json, "explain");
-    return refuse(Code::UnknownErrorCode, fmt::format("'{}' is no error code of Accord", what),
-                  json, "explain");
+    return refuse(Code::UnknownErrorCode, fmt::format("'{}' is no error code of Accord", what), json, "explain");
   }
   if (holdsPlacement(what))
     return explainPlacement(what, operation, json);
@@ -68,8 +65,7 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
     return kWrongInput;
   TextStyle style = styleFor(json);
   if (operation.empty())
-    return print(compileSummary(*plan, {}, style) + timingText(*plan, style), json, "explain",
-                 &*plan);
+    return print(compileSummary(*plan, {}, style) + timingText(*plan, style), json, "explain", &*plan);
   auto text = explainOperation(*plan, operation, style);
   if (text)
     return print(*text, json, "explain");
@@ -81,23 +77,21 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
 void addExplain(CLI::App &app, int &status) {
   auto what = std::make_shared<std::string>(), operation = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand(
-      "explain", "Why a number of a plan is what it is, or what an error code means");
-  CLI::Option *plan = command->add_option(
-      "plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
+  CLI::App *command =
+      app.add_subcommand("explain", "Why a number of a plan is what it is, or what an error code means");
+  CLI::Option *plan =
+      command->add_option("plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
   command->add_option("operation", *operation,
                       "Name of an operation, of a cluster's plan of a layer; without one, the plan "
                       "as a whole");
-  command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")
-      ->excludes(plan);
+  command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")->excludes(plan);
   addJson(*command, *json);
   command->footer("Examples: accord explain out/ gpt_logits.block.attended.linear\n          "
                   "accord explain A0104");
   command->callback([=, &status] {
     if (!*markdown && what->empty())
       throw CLI::RequiredError("plan");
-    status = *markdown ? print(errorsMarkdown(), *json, "explain")
-                       : explainCommand(*what, *operation, *json);
+    status = *markdown ? print(errorsMarkdown(), *json, "explain") : explainCommand(*what, *operation, *json);
   });
 }
 
@@ -113,14 +107,12 @@ void addDiff(CLI::App &app, int &status) {
     if (holdsPlacement(*a) || holdsPlacement(*b)) {
       auto before = readPlacement(*a, *json, "diff");
       auto after = before ? readPlacement(*b, *json, "diff") : std::nullopt;
-      status = after ? print(diffPlacements(*before, *after, styleFor(*json)), *json, "diff")
-                     : kWrongInput;
+      status = after ? print(diffPlacements(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
       return;
     }
     auto before = readPlan(*a, *json, "diff");
     auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
-    status =
-        after ? print(diffPlans(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
+    status = after ? print(diffPlans(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
   });
 }
 

@@ -44,11 +44,9 @@ int formatFiles(const FormatOptions &options) {
 
 void addFormat(CLI::App &app, int &status) {
   auto options = std::make_shared<FormatOptions>();
-  CLI::App *command =
-      app.add_subcommand("fmt", "Format .accel and .dnn files in place; every comment stays");
+  CLI::App *command = app.add_subcommand("fmt", "Format .accel and .dnn files in place; every comment stays");
   command->add_option("files", options->files, "Files to format")->required();
-  command->add_flag("--check", options->check,
-                    "Change nothing; exit with 1 if a file is not formatted");
+  command->add_flag("--check", options->check, "Change nothing; exit with 1 if a file is not formatted");
   command->add_flag("--print", options->print, "Print the formatted text instead of writing it");
   command->footer("Example: accord fmt my_model.dnn my_machine.accel");
   command->callback([options, &status] { status = formatFiles(*options); });

@@ -1,9 +1,9 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/import/huggingface/HuggingFace.h"
-#include "lib/import/text/Mlir.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
+#include "lib/import/text/Mlir.h"
 #include "lib/language/syntax/Parser.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
@@ -31,8 +31,8 @@ std::string nameOf(const std::string &path) {
 }
 
 /// Prints or writes what an importer gave; `notes` go to standard error.
-int deliver(const ImportOptions &options, Diagnostics &diags,
-            const std::optional<std::string> &text, const std::vector<std::string> &notes = {}) {
+int deliver(const ImportOptions &options, Diagnostics &diags, const std::optional<std::string> &text,
+            const std::vector<std::string> &notes = {}) {
   for (const std::string &note : notes)
     fmt::print(stderr, "accord: {}\n", note);
   if (text && options.output.empty())
@@ -48,12 +48,10 @@ int importConfig(const ImportOptions &options) {
   Diagnostics diags(sources);
   std::optional<HuggingFaceImport> result;
   if (auto file = readFile(diags, options.file))
-    result =
-        importHuggingFace(diags, *file, options.name.empty() ? nameOf(options.file) : options.name);
+    result = importHuggingFace(diags, *file, options.name.empty() ? nameOf(options.file) : options.name);
   std::vector<std::string> notes;
   if (result && !result->unread.empty())
-    notes.push_back(
-        fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
+    notes.push_back(fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
   return deliver(options, diags, result ? std::optional(result->text) : std::nullopt, notes);
 }
 
@@ -65,9 +63,8 @@ bool readLosses(const ImportOptions &options, std::map<std::string, std::string>
       std::swap(output, kind);
     if (!llvm::is_contained(onnxLosses(), kind)) {
       refuse(Code::BadCommandLine,
-             fmt::format("--loss: expected one of {}, found '{}'", fmt::join(onnxLosses(), ", "),
-                         text),
-             false, "import");
+             fmt::format("--loss: expected one of {}, found '{}'", fmt::join(onnxLosses(), ", "), text), false,
+             "import");
       return false;
     }
     losses[output.str()] = kind.str();
@@ -85,9 +82,8 @@ int importOnnxFile(const ImportOptions &options) {
     int64_t size = 0;
     if (symbol.empty() || number.getAsInteger(10, size) || size < 1 || size > int64_t(1) << 40)
       return refuse(Code::BadCommandLine,
-                    "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text +
-                        "'",
-                    false, "import");
+                    "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text + "'", false,
+                    "import");
     onnx.sizes[symbol.str()] = size;
   }
   onnx.unrolled = options.unrolled;
@@ -130,51 +126,48 @@ void addImport(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("import", "Turn other people's descriptions into .dnn");
   command->require_subcommand(1);
   auto options = std::make_shared<ImportOptions>();
-  auto importer = [&](const char *name, const std::string &what, const char *argument,
-                      const char *describes, int (*run)(const ImportOptions &)) {
+  auto importer = [&](const char *name, const std::string &what, const char *argument, const char *describes,
+                      int (*run)(const ImportOptions &)) {
     CLI::App *one = command->add_subcommand(name, what);
     one->add_option(argument, options->file, describes)->required();
     one->add_option("-o,--output", options->output, "The .dnn to write (default: print it)");
-    one->add_option("--name", options->name,
-                    "Name of the model (default: of the file or its folder)");
+    one->add_option("--name", options->name, "Name of the model (default: of the file or its folder)");
     one->callback([options, run, &status] { status = run(*options); });
     return one;
   };
   importer("huggingface",
-           fmt::format("A config.json of Hugging Face transformers ({})",
-                       fmt::join(huggingFaceFamilies(), ", ")),
+           fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
            "config", "The config.json", importConfig)
       ->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
-  CLI::App *onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model",
-                            "The .onnx", importOnnxFile);
+  CLI::App *onnx =
+      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importOnnxFile);
   onnx->add_option("--size", options->sizes, "NAME=N: an extent that the file leaves open");
   onnx->add_option("--loss", options->losses,
-                   fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})",
-                               fmt::join(onnxLosses(), ", ")));
+                   fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(onnxLosses(), ", ")));
   const char *unrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
   onnx->add_flag("--unrolled", options->unrolled, unrolled);
   onnx->footer("Example: accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o "
                "bert.dnn");
-  importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers",
-           "The topology .csv", importText<importScaleSim>)
+  importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers", "The topology .csv",
+           importText<importScaleSim>)
       ->footer("Example: accord import scalesim alexnet.csv -o alexnet.dnn");
-  importer("pipedream", "A profiled graph of PipeDream: given times and sizes", "profile",
-           "The graph.txt", importText<importPipedream>)
+  importer("pipedream", "A profiled graph of PipeDream: given times and sizes", "profile", "The graph.txt",
+           importText<importPipedream>)
       ->footer("Example: accord import pipedream resnet18.graph.txt -o resnet18.dnn");
-  importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes",
-           "graph", "The .json", importText<importDnnPartitioning>)
+  importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes", "graph", "The .json",
+           importText<importDnnPartitioning>)
       ->footer("Example: accord import dnn-partitioning gnmt.json -o gnmt.dnn");
   for (auto [name, what] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
                             {"linalg", "An MLIR module in Linalg as it infers"}}) {
-    CLI::App *mlir = importer(name, fmt::format("{}; a loss is added", what), "module",
-                              "The .mlir or .mlirbc", importMlirFile);
+    CLI::App *mlir =
+        importer(name, fmt::format("{}; a loss is added", what), "module", "The .mlir or .mlirbc", importMlirFile);
     mlir->add_option("--inputs", options->inputs,
                      "N: the first N arguments are inputs, the others weights (default: those with "
                      "an open batch, or the first)")
         ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
-    mlir->add_option("--loss", options->losses,
-                     fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})",
-                                 fmt::join(onnxLosses(), ", ")));
+    mlir->add_option(
+        "--loss", options->losses,
+        fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})", fmt::join(onnxLosses(), ", ")));
     mlir->add_flag("--unrolled", options->unrolled, unrolled);
     mlir->footer(fmt::format("Example: accord import {} resnet.mlir -o resnet.dnn", name));
   }

@@ -1,12 +1,12 @@
 // accord latency: step time, memory and FLOPs as functions, without searching for a plan.
+#include "lib/latency/forms/Jit.h"
+#include "lib/latency/model/LatencySweep.h"
+#include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/latency/forms/Jit.h"
-#include "lib/latency/model/Sweep.h"
-#include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/LatencyDegrees.h"
-#include "tools/accord/LatencyForms.h"
+#include "tools/accord/LatencyFormats.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,7 +18,7 @@ namespace accord {
 namespace {
 
 struct LatencyOptions : Options {
-  std::vector<std::string> forms, at;
+  std::vector<std::string> formats, at;
 };
 
 struct Row {
@@ -35,8 +35,7 @@ std::optional<LatencyModel> modelOfOneDevice(Session &session) {
 }
 
 /// The sweep, compiled: few rows one by one, many as a batch.
-std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel &model,
-                                            const LatencySweep &sweep) {
+std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel &model, const LatencySweep &sweep) {
   std::vector<Row> rows(sweep.rows());
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].arguments = sweep.at(model, i);
@@ -64,8 +63,8 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
       row.found = jit.evaluate(row.arguments);
     return rows;
   }
-  std::vector<LatencyEvaluation> found = jit.evaluate(
-      rows.size(), [&](size_t row, size_t index) { return rows[row].arguments[index]; });
+  std::vector<LatencyEvaluation> found =
+      jit.evaluate(rows.size(), [&](size_t row, size_t index) { return rows[row].arguments[index]; });
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].found = found[i];
   return rows;
@@ -86,11 +85,11 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                            {"unit", a.unit},
                            {"description", a.text},
                            {"default", number(a.initial, a.integer)},
-                           {"least", number(a.least, a.integer)},
-                           {"most", number(a.most, a.integer)},
+                           {"least", number(a.min, a.integer)},
+                           {"most", number(a.max, a.integer)},
                            {"multiple", a.multiple}};
-    if (!a.held.empty())
-      one["held"] = a.held;
+    if (!a.fixedReason.empty())
+      one["held"] = a.fixedReason;
     if (!a.allowed.empty())
       one["allowed"] = llvm::json::Array(a.allowed);
     arguments.push_back(std::move(one));
@@ -121,8 +120,7 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                             {"configurations", std::move(table)}};
 }
 
-void printTables(const LatencyModel &model, const LatencySweep &sweep,
-                 const std::vector<Row> &rows) {
+void printTables(const LatencyModel &model, const LatencySweep &sweep, const std::vector<Row> &rows) {
   TextStyle style = TextStyle::of(llvm::outs());
   if (sweep.arguments.empty()) {
     llvm::outs() << fmt::format("latency model of '{}' on '{}'\n\n", model.model, model.machine);
@@ -151,9 +149,8 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep,
     if (row.found.status)
       cells.insert(cells.end(), {"refused", "", "", ""});
     else
-      cells.insert(cells.end(),
-                   {formatSi(r.step, "s"), fmt::format("{:.4g}", row.arguments[kBatch] / r.step),
-                    formatBytes(r.memory), formatSi(r.flops, "FLOP")});
+      cells.insert(cells.end(), {formatSi(r.step, "s"), fmt::format("{:.4g}", row.arguments[kBatch] / r.step),
+                                 formatBytes(r.memory), formatSi(r.flops, "FLOP")});
     table.row(std::move(cells));
   }
   llvm::outs() << table.text(style);
@@ -174,11 +171,11 @@ int latency(LatencyOptions options) {
     if (std::error_code problem = llvm::sys::fs::create_directories(options.output))
       diags.error(Code::CannotWrite, {},
                   fmt::format("folder '{}' cannot be made: {}", options.output, problem.message()));
-    if (diags.hasErrors() || !writeLatencyForms(session, model, options.output, options.forms))
+    if (diags.hasErrors() || !writeLatencyFormats(session, model, options.output, options.formats))
       return stop();
   } else if (!options.json) {
-    for (const LatencyForm &form : latencyForms())
-      if (llvm::is_contained(options.forms, form.name))
+    for (const LatencyFormat &form : latencyFormats())
+      if (llvm::is_contained(options.formats, form.name))
         llvm::outs() << form.print(*model);
   }
   auto sweep = parseSweep(*model, options.at);
@@ -186,7 +183,7 @@ int latency(LatencyOptions options) {
     session.report(*issue);
     return stop();
   }
-  bool quiet = options.at.empty() && !options.json && (writes || !options.forms.empty());
+  bool quiet = options.at.empty() && !options.json && (writes || !options.formats.empty());
   if (quiet)
     return session.finish(kDone, "latency");
   auto rows = evaluateAll(session, *model, std::get<LatencySweep>(sweep));
@@ -194,8 +191,7 @@ int latency(LatencyOptions options) {
     return session.finish(kInternal, "latency");
   if (llvm::all_of(*rows, [](const Row &row) { return row.found.status != 0; })) {
     const Row &first = rows->front();
-    diags.error(Code::OutsideLatencyModel, {},
-                explain(*model, first.found.status, first.arguments));
+    diags.error(Code::OutsideLatencyModel, {}, explain(*model, first.found.status, first.arguments));
     return stop();
   }
   if (options.json)
@@ -210,17 +206,14 @@ int latency(LatencyOptions options) {
 void addLatency(CLI::App &app, int &status) {
   auto options = std::make_shared<LatencyOptions>();
   options->output.clear();
-  CLI::App *command = app.add_subcommand(
-      "latency", "Step time, memory and FLOPs as functions of sizes and of the machine");
+  CLI::App *command =
+      app.add_subcommand("latency", "Step time, memory and FLOPs as functions of sizes and of the machine");
   addProgramOptions(*command, *options);
   command->add_option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
-  command
-      ->add_option("--form", options->forms,
-                   "Which forms: c, python, mlir, csv; printed when there is no folder")
+  command->add_option("--form", options->formats, "Which forms: c, python, mlir, csv; printed when there is no folder")
       ->delimiter(',')
       ->check(CLI::IsMember({"c", "python", "mlir", "csv"}));
-  command->add_option("--at", options->at,
-                      "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");
+  command->add_option("--at", options->at, "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");
   command->footer("Example: accord latency gpt2.dnn --target a100_80g --at microbatch=1,2,4,8\n"
                   "On a cluster: --target dgx_a100 --at tensor_parallel=1,2,4,8");
   command->callback([options, &status] { status = latency(*options); });

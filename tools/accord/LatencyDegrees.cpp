@@ -1,7 +1,7 @@
 #include "tools/accord/LatencyDegrees.h"
+#include "lib/latency/build/ClusterLatencyModel.h"
 #include "lib/machine/cost/Estimate.h"
-#include "lib/latency/build/ClusterFit.h"
-#include "tools/accord/LatencyForms.h"
+#include "tools/accord/LatencyFormats.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
@@ -34,19 +34,18 @@ public:
     const Cluster &cluster = *session.cluster();
     microbatch = session.smallestMicrobatch();
     if (!microbatch) {
-      diags.error(Code::BatchNotDivisible, session.job().microbatchAt,
-                  fmt::format("no micro-batch that is offered divides the {} samples of a device",
-                              session.batchOfDevice()));
+      diags.error(
+          Code::BatchNotDivisible, session.job().microbatchAt,
+          fmt::format("no micro-batch that is offered divides the {} samples of a device", session.batchOfDevice()));
       return std::nullopt;
     }
     job.fabric = &cluster.fabric, job.cluster = cluster.name, job.batch = session.job().batch;
     job.tensor = own.tensor, job.data = own.data;
     int64_t devices = cluster.fabric.devices();
     auto heads = session.program().parameter(session.job(), "heads");
-    std::vector<int64_t> tensor = dividing("tensor_parallel", true,
-                                           candidates(devices, own.tensor, heads), heads),
-                         data = dividing("data_parallel", false,
-                                         candidates(devices, own.data, std::nullopt), std::nullopt);
+    std::vector<int64_t> tensor = dividing("tensor_parallel", true, candidates(devices, own.tensor, heads), heads),
+                         data = dividing("data_parallel", false, candidates(devices, own.data, std::nullopt),
+                                         std::nullopt);
     for (int64_t t : tensor)
       for (int64_t d : data)
         if (t <= devices / d && !plan(t, d))
@@ -72,13 +71,13 @@ public:
 private:
   /// Drops the errors since `before`; the first one.
   std::string dropped(size_t before) {
-    std::string why = "it is not defined there";
+    std::string reason = "it is not defined there";
     size_t errors = 0;
     for (const Diagnostic &d : session.diagnostics().sorted())
       if (d.severity == Severity::Error && ++errors == before + 1)
-        why = d.message;
+        reason = d.message;
     session.diagnostics().dropErrors(before);
-    return why;
+    return reason;
   }
 
   /// What the step is at some degree of one axis, to tell whether more of it is divided at another.
@@ -88,7 +87,7 @@ private:
   };
   std::variant<Structure, std::string> structureAt(const Degrees &degrees) {
     size_t before = session.diagnostics().errors();
-    auto remarks = session.wholeAt(degrees);
+    auto remarks = session.unshardedAt(degrees);
     auto work = remarks ? session.workAt(microbatch, 1, std::nullopt, degrees) : std::nullopt;
     if (!work)
       return dropped(before);
@@ -111,31 +110,30 @@ private:
       auto power = [](int64_t x) { return (x & (x - 1)) == 0; };
       if (stopped && power(degree) && degree != fixed)
         continue;
-      std::string why;
+      std::string reason;
       if (heads && *heads > 0 && *heads % degree != 0) {
-        why = fmt::format("it does not divide the {} heads", *heads);
+        reason = fmt::format("it does not divide the {} heads", *heads);
       } else if (auto found = structureAt(tensor ? at(degree, 1) : at(1, degree));
                  auto *error = std::get_if<std::string>(&found)) {
-        why = *error;
+        reason = *error;
       } else if (degree > 1) {
         auto &here = std::get<Structure>(found);
         if (!usual)
           usual = here;
         for (const std::string &name : here.whole)
-          if (why.empty() && !usual->whole.count(name))
-            why = name + " stays whole there";
-        if (why.empty() && here.operations != usual->operations)
-          why =
-              fmt::format("not all of the step is divided as at {}", kept.size() > 1 ? kept[1] : 2);
+          if (reason.empty() && !usual->whole.count(name))
+            reason = name + " stays whole there";
+        if (reason.empty() && here.operations != usual->operations)
+          reason = fmt::format("not all of the step is divided as at {}", kept.size() > 1 ? kept[1] : 2);
       }
-      if (why.empty() || degree == fixed) {
+      if (reason.empty() || degree == fixed) {
         kept.push_back(degree);
         continue;
       }
       if (power(degree) && degree > 1)
         stopped = degree;
-      job.notes.push_back(fmt::format("{} {}{} is left out: {}", argument, degree,
-                                      power(degree) ? " and more" : "", why));
+      job.notes.push_back(
+          fmt::format("{} {}{} is left out: {}", argument, degree, power(degree) ? " and more" : "", reason));
     }
     return kept;
   }
@@ -145,8 +143,7 @@ private:
     int64_t samples = (job.batch + data - 1) / data;
     size_t before = session.diagnostics().errors();
     Degrees degrees = at(tensor, data);
-    auto work =
-        session.workAt(microbatch, (samples + microbatch - 1) / microbatch, std::nullopt, degrees);
+    auto work = session.workAt(microbatch, (samples + microbatch - 1) / microbatch, std::nullopt, degrees);
     auto plan = work ? session.planFor(std::move(*work), degrees) : std::nullopt;
     if (plan) {
       job.plans.push_back({tensor, data, std::move(*plan)});
@@ -154,8 +151,8 @@ private:
     }
     if (tensor == own.tensor && data == own.data)
       return false;
-    job.notes.push_back(fmt::format("tensor_parallel {} with data_parallel {} is left out: {}",
-                                    tensor, data, dropped(before)));
+    job.notes.push_back(
+        fmt::format("tensor_parallel {} with data_parallel {} is left out: {}", tensor, data, dropped(before)));
     return true;
   }
 
@@ -170,12 +167,10 @@ private:
     std::vector<std::string> words;
     for (const auto &[tensor, data] : full)
       words.push_back(data == all[tensor] ? std::to_string(tensor)
-                                          : fmt::format("{} with data_parallel {}", tensor,
-                                                        fmt::join(data, " or ")));
+                                          : fmt::format("{} with data_parallel {}", tensor, fmt::join(data, " or ")));
     if (!words.empty())
-      job.notes.push_back(fmt::format(
-          "micro-batches of {} need more memory than a device has at tensor_parallel {}",
-          microbatch, fmt::join(words, ", ")));
+      job.notes.push_back(fmt::format("micro-batches of {} need more memory than a device has at tensor_parallel {}",
+                                      microbatch, fmt::join(words, ", ")));
   }
 
   Session &session;

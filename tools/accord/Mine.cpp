@@ -1,15 +1,15 @@
 #include "tools/accord/Mine.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/exploration/output/Mining.h"
-#include "lib/exploration/solve/Compare.h"
+#include "lib/exploration/output/MiningOutput.h"
+#include "lib/exploration/solve/EqualEffort.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/MineCertificate.h"
-#include "tools/accord/MineClose.h"
 #include "tools/accord/MineJobs.h"
 #include "tools/accord/MinePlacement.h"
+#include "tools/accord/MineRefinement.h"
 #include "tools/accord/MineReport.h"
 #include "tools/accord/MineStages.h"
-#include "tools/accord/SolveWatch.h"
+#include "tools/accord/SolverMonitor.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -24,18 +24,18 @@ public:
   explicit Mining(const MineOptions &options) : options_(options), jobs_(options) {}
 
   int run() {
-    auto asked = SolveWatch::asked(options_.limits.gap, options_.limits.timeLimit);
-    if (auto *wrong = std::get_if<std::string>(&asked))
+    auto parsedLimits = SolverMonitor::parsedLimits(options_.limits.gap, options_.limits.timeLimit);
+    if (auto *wrong = std::get_if<std::string>(&parsedLimits))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
-    auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
+    auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
     if (!options_.front.empty()) // checked
-      findings_.front = std::get<SolveWatch::Asked>(SolveWatch::asked(options_.front, "none")).gap;
+      findings_.front = std::get<SolverMonitor::ParsedLimits>(SolverMonitor::parsedLimits(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
     if (std::string wrong = wrongWeights(); !wrong.empty())
       return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = jobs_.prepare(); status != kDone)
       return status;
-    if (std::string wrong = wrongClose(); !wrong.empty())
+    if (std::string wrong = checkScheduleEffort(); !wrong.empty())
       return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (!mayMineStages(options_, jobs_))
       return jobs_.first().finish(kWrongInput, "mine");
@@ -44,12 +44,12 @@ public:
       if (status != kDone)
         return status;
     }
-    SolveWatch watch("mining", {true, seconds});
+    SolverMonitor watch("mining", {true, seconds});
     search_.gap = gap;
     search_.seed = options_.seed;
     search_.threads = options_.session.threads;
     search_.stop = watch.stop();
-    search_.crew = options_.crew;
+    search_.executor = options_.executor;
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
     searchAll();
@@ -61,7 +61,7 @@ private:
     size_t weights = options_.weights.size(), files = options_.files.size();
     if (weights == 0)
       return "";
-    if (options_.blend != "sum" || files < 2)
+    if (options_.aggregation != "sum" || files < 2)
       return "--weights: only of several files and with --blend sum";
     if (weights != files)
       return fmt::format("--weights: {} numbers for {} files", weights, files);
@@ -71,8 +71,8 @@ private:
     return "";
   }
 
-  std::string wrongClose() const {
-    if (options_.close == 0)
+  std::string checkScheduleEffort() const {
+    if (options_.scheduleEffort == 0)
       return "";
     if (options_.strategy != "exact")
       return "--close: only of the strategy exact";
@@ -81,10 +81,9 @@ private:
              "schedules without search";
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (jobs_.placed(j))
-        return fmt::format(
-            "--close: '{}' is placed on a cluster, of one device alone schedules can be "
-            "closed: leave out --close",
-            jobs_.jobs()[j].name);
+        return fmt::format("--close: '{}' is placed on a cluster, of one device alone schedules can be "
+                           "closed: leave out --close",
+                           jobs_.jobs()[j].name);
     return "";
   }
 
@@ -99,17 +98,17 @@ private:
     plan_.version = kVersion;
     for (const DesignRequirement &requirement : jobs_.space().requirements())
       plan_.requirements.push_back(requirement.text);
-    bool several = jobs_.size() > 1, ratio = several && options_.blend == "worst_ratio";
+    bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "worst_ratio";
     if (several)
-      plan_.blend = options_.blend;
+      plan_.aggregation = options_.aggregation;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       const std::string &name = jobs_.jobs()[j].name;
-      auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
+      auto alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum);
       auto &chosen = chosenAlone_.emplace_back();
       MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
-      if (options_.close)
-        alone = jobs_.problemOf({j}, MiningBlend::Sum, false, options_.close),
-        answer.result = closeMining(*alone, answer.result, search_);
+      if (options_.scheduleEffort)
+        alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum, false, options_.scheduleEffort),
+        answer.result = refineMining(*alone, answer.result, search_);
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
@@ -120,17 +119,16 @@ private:
     }
     std::vector<size_t> all = jobs_.all();
     plan_.comparedByTime = search_.timed = options_.compare == "time";
-    MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
-    auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
+    ObjectiveAggregation aggregation = ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum;
+    auto made = jobs_.problemOf(all, aggregation, plan_.comparedByTime);
     plan_.best.result = strategy(*made, kept("", !ratio));
-    if (options_.close)
-      made = jobs_.problemOf(all, blend, false, options_.close),
-      plan_.best.result = closeMining(*made, plan_.best.result, search_);
+    if (options_.scheduleEffort)
+      made = jobs_.problemOf(all, aggregation, false, options_.scheduleEffort),
+      plan_.best.result = refineMining(*made, plan_.best.result, search_);
     MiningProblem &problem = *made;
     chosen_.resize(jobs_.size());
     if (const auto &best = plan_.best.result.best) {
-      plan_.best.design =
-          jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
+      plan_.best.design = jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
       for (size_t j = 0; j < jobs_.size(); ++j)
         if (jobs_.placed(j))
           chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
@@ -138,33 +136,29 @@ private:
       jobs_.explain(plan_);
     }
     MiningOptions here = search_; // rank 0 alone finds out more, and writes it
-    here.crew = nullptr;
+    here.executor = nullptr;
     if (plan_.best.design && options_.writes)
-      addFindings(plan_,
-                  {jobs_.space(), problem, here,
-                   [&](const std::string &name, const Design &design) {
-                     return jobs_.designed(name, problem, all, design);
-                   },
-                   [&](const Design &design) { return jobs_.limits(problem, design); },
-                   [&](const Design &design) { return jobs_.unfit(problem, design); }},
-                  findings_);
+      addFindings(
+          plan_,
+          {jobs_.space(), problem, here,
+           [&](const std::string &name, const Design &design) { return jobs_.designed(name, problem, all, design); },
+           [&](const Design &design) { return jobs_.limits(problem, design); },
+           [&](const Design &design) { return jobs_.unfit(problem, design); }},
+          findings_);
     if (options_.stages && options_.writes && chosen_.front())
-      plan_.stages =
-          minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
+      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
     if (!plan_.findings.limits.empty())
       plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
       if (const auto &only = options_.strategies;
-          other != options_.strategy &&
-          (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
+          other != options_.strategy && (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
         std::unique_ptr<MiningProblem> anew;
         if (plan_.comparedByTime)
-          anew = jobs_.problemOf(all, blend, true);
-        MinedAnswer answer{mineAlike(other, anew ? *anew : problem, plan_.best.result,
-                                     plan_.comparedByTime, search_),
-                           {}};
+          anew = jobs_.problemOf(all, aggregation, true);
+        MinedAnswer answer{
+            mineWithEqualEffort(other, anew ? *anew : problem, plan_.best.result, plan_.comparedByTime, search_), {}};
         if (answer.result.best)
           answer.design = jobs_.designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
@@ -193,9 +187,9 @@ private:
     for (const MiningResult *result : all) {
       refused |= result->refused;
       if (result->refused)
-        diags.error(Code::BadCommandLine, {}, result->trouble);
-      else if (!result->trouble.empty())
-        diags.warning(Code::CannotWrite, {}, result->trouble);
+        diags.error(Code::BadCommandLine, {}, result->error);
+      else if (!result->error.empty())
+        diags.warning(Code::CannotWrite, {}, result->error);
     }
     return refused;
   }
@@ -208,8 +202,7 @@ private:
         return true;
       std::string folder = options_.session.output + "/placement" + behind;
       jobs_.chooseCluster(j, *answer.result.best);
-      if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(),
-                              folder))
+      if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(), folder))
         return true;
       failed_ = &jobs_.session(j);
       return false;
@@ -229,8 +222,7 @@ private:
       return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
     if (std::error_code problem = llvm::sys::fs::create_directories(folder)) {
-      diags.error(Code::CannotWrite, {},
-                  fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
+      diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
       return jobs_.first().finish(kWrongInput, "mine");
     }
     llvm::json::Value document = toJson(plan_);
@@ -239,12 +231,10 @@ private:
     if (plan_.compared.empty()) // nor does one of an earlier run stay
       llvm::sys::fs::remove(folder + "/compared.csv");
     else
-      ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
-    bool staged =
-        plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
+      ok = ok && writeFile(diags, folder + "/compared.csv", comparisonCsv(plan_));
+    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
     if (plan_.best.design)
-      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"),
-                           plan_.best.design->text);
+      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"), plan_.best.design->text);
     if (staged)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.stages->text);
     else // nor does one of an earlier run stay
@@ -252,9 +242,8 @@ private:
     ok = ok && writeFindings(diags, folder, plan_);
     for (const MinedAnswer &answer : plan_.own)
       if (answer.design)
-        ok = ok &&
-             writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok && writeMiningCertificate(folder, jobs_, options_.close, plan_, diags);
+        ok = ok && writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
+    ok = ok && writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
@@ -265,14 +254,13 @@ private:
     if (options_.session.json)
       llvm::outs() << jsonText(document) << "\n";
     else
-      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(),
-                                    TextStyle::of(llvm::outs()));
+      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
     return jobs_.first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
   }
 
   const MineOptions &options_;
   MineJobs jobs_;
-  std::vector<std::optional<PlacedBest>> chosen_; ///< by job that is placed, on the best design
+  std::vector<std::optional<PlacedBest>> chosen_;      ///< by job that is placed, on the best design
   std::vector<std::optional<PlacedBest>> chosenAlone_; ///< on its own best one
   Session *failed_ = nullptr;
   MiningOptions search_;

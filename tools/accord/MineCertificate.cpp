@@ -1,17 +1,17 @@
 #include "tools/accord/MineCertificate.h"
-#include "lib/machine/cost/Estimate.h"
-#include "lib/planning/output/Certificate.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/exploration/output/MiningCertificate.h"
-#include "lib/exploration/output/MiningCluster.h"
+#include "lib/exploration/output/MiningCertificateJson.h"
+#include "lib/exploration/output/MiningClusterJson.h"
 #include "lib/exploration/output/MiningSpace.h"
-#include "lib/placement/output/PlacementJson.h"
-#include "lib/planning/output/PlanJson.h"
 #include "lib/exploration/steps/StepWork.h"
-#include "lib/planning/solve/SingleDevice.h"
+#include "lib/exploration/verify/CertificatePoints.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/planning/solve/ScheduleStep.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include "lib/support/Version.h"
-#include "lib/exploration/verify/MiningClusters.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,13 +25,10 @@
 namespace accord {
 namespace {
 
-bool proves(const MiningResult &result) {
-  return result.strategy == "exact" || result.strategy == "exhaustive";
-}
+bool proves(const MiningResult &result) { return result.strategy == "exact" || result.strategy == "exhaustive"; }
 
-ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
-                      const MiningResult &result) {
-  ClaimedAnswer answer;
+CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, const MiningResult &result) {
+  CertificateAnswer answer;
   answer.name = name, answer.jobs = std::move(jobs);
   answer.winner = result.best;
   answer.value = result.best ? result.value : INFINITY;
@@ -40,8 +37,8 @@ ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
 }
 
 /// What a verifier is told of a job on one of its clusters.
-std::string textOf(const ClaimedCluster &cluster) {
-  ClaimedJob job;
+std::string textOf(const CertificateCluster &cluster) {
+  CertificateJob job;
   job.clusters.push_back(cluster);
   llvm::json::Object text;
   writeClusters(job, text);
@@ -50,10 +47,9 @@ std::string textOf(const ClaimedCluster &cluster) {
 
 class Certifier {
 public:
-  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
-            Diagnostics &diags)
-      : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()),
-        metric_(jobs.metric()), effort_(effort), plan_(plan), diags_(diags) {}
+  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags)
+      : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()), metric_(jobs.metric()),
+        effort_(effort), plan_(plan), diags_(diags) {}
 
   bool write() {
     removeOld();
@@ -62,10 +58,10 @@ public:
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())
       return false;
-    if (!writeFile(diags_, folder_ + "/" + kMiningCertificate, jsonText(toJson(claim_)) + "\n") ||
-        !writeFile(diags_, folder_ + "/" + kMiningSpace, claim_.space))
+    if (!writeFile(diags_, folder_ + "/" + kMiningCertificate, jsonText(toJson(certificate_)) + "\n") ||
+        !writeFile(diags_, folder_ + "/" + kMiningSpace, certificate_.space))
       return false;
-    for (const ClaimedAnswer &answer : claim_.answers)
+    for (const CertificateAnswer &answer : certificate_.answers)
       for (size_t i = 0; i < answer.jobs.size() && answer.winner; ++i)
         if (!mined_.placed(answer.jobs[i]) && !writeWinner(answer, answer.jobs[i]))
           return false;
@@ -77,48 +73,48 @@ private:
     for (const char *old : {kMiningCertificate, kMiningSpace})
       llvm::sys::fs::remove(folder_ + "/" + old);
     std::error_code error;
-    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end;
-         !error && file != end; file.increment(error))
+    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
+         file.increment(error))
       if (llvm::StringRef name = llvm::sys::path::filename(file->path());
           name.starts_with("design-") && name.ends_with(".json"))
         llvm::sys::fs::remove(file->path());
   }
 
   void gather() {
-    claim_.space = space_.source();
-    claim_.metric = plan_.metric, claim_.blend = plan_.blend;
-    claim_.version = kVersion;
-    claim_.parameters = space_.parameters();
-    claim_.beside = space_.beside().size();
+    certificate_.space = space_.source();
+    certificate_.metric = plan_.metric, certificate_.aggregation = plan_.aggregation;
+    certificate_.version = kVersion;
+    certificate_.parameters = space_.parameters();
+    certificate_.clusterParameters = space_.clusterParameters().size();
     for (const MiningJob &job : jobs_) {
-      ClaimedJob &mine = claim_.jobs.emplace_back();
+      CertificateJob &mine = certificate_.jobs.emplace_back();
       mine.name = job.name, mine.batch = job.batch, mine.weight = job.weight, mine.best = job.best;
-      for (const MiningWay &way : job.ways)
-        mine.ways.push_back({way.label, way.work->graph()});
+      for (const MiningAlternative &alternative : job.alternatives)
+        mine.alternatives.push_back({alternative.label, alternative.work->graph()});
     }
     for (size_t j = 0; j < plan_.own.size(); ++j)
-      claim_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
+      certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
     std::vector<size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    claim_.answers.push_back(claimed(jobs_.size() > 1 ? "common" : jobs_.front().name,
-                                     std::move(all), plan_.best.result));
+    certificate_.answers.push_back(
+        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, std::move(all), plan_.best.result));
   }
 
   /// What the search finds for the designs that a verifier does not rule out by itself.
   bool addSurvivors() {
-    auto read = MiningSpace::read(claim_.space);
+    auto read = MiningSpace::read(certificate_.space);
     auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
     std::vector<std::string> paths;
-    for (size_t i = 0; i + claim_.beside < claim_.parameters.size(); ++i)
-      paths.push_back(claim_.parameters[i].name);
+    for (size_t i = 0; i + certificate_.clusterParameters < certificate_.parameters.size(); ++i)
+      paths.push_back(certificate_.parameters[i].name);
     if (!machines || !(*machines)->arrange(paths)) {
       diags_.error(Code::InternalError, {},
                    fmt::format("the certificate's space cannot be read back: {}",
                                machines ? "other choices" : std::get<std::string>(read)));
       return false;
     }
-    auto designs = designsOf(claim_);
-    bool all = designs && *designs <= MiningVerifier::kMostDesigns;
+    auto designs = designsOf(certificate_);
+    bool all = designs && *designs <= MiningVerifier::kMaxDesigns;
     std::vector<double> capacities = capacitiesOf(**machines, all);
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (mined_.placed(j))
@@ -126,32 +122,33 @@ private:
     if (!all)
       return true;
     // Nothing is proved here: prices may be those that the search has found.
-    auto found = [this, anew = pricesOf(claim_)](size_t job, size_t way, const Machine &machine) {
-      const std::vector<MiningWay> &ways = jobs_[job].ways;
-      return way < ways.size() ? ways[way].work->costs(machine) : anew(job, way, machine);
+    auto found = [this, anew = pricesOf(certificate_)](size_t job, size_t alternative, const Machine &machine) {
+      const std::vector<MiningAlternative> &alternatives = jobs_[job].alternatives;
+      return alternative < alternatives.size() ? alternatives[alternative].work->costs(machine)
+                                               : anew(job, alternative, machine);
     };
-    MiningVerifier verifier(claim_, **machines, found);
-    for (ClaimedAnswer &answer : claim_.answers) {
-      bool ratio = claim_.blend == "worst_ratio" && answer.jobs.size() > 1;
+    MiningVerifier verifier(certificate_, **machines, found);
+    for (CertificateAnswer &answer : certificate_.answers) {
+      bool ratio = certificate_.aggregation == "worst_ratio" && answer.jobs.size() > 1;
       auto problem = mined_.problemOf(
-          answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum, false, effort_);
+          answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
       MiningProof proof;
-      for (const OpenDesign &design : verifier.open(answer, proof)) {
+      for (const UnprovenDesign &design : verifier.open(answer, proof)) {
         // Of placements the search has found none below its bound, and of searched schedules no
         // more is asked than whether one is.
         double below = effort_ > 0 ? answer.bound : INFINITY;
-        double value = design.design == answer.winner ? answer.value
-                       : design.forms.empty() ? problem->appraise(design.design, below).value
-                                              : INFINITY;
+        double value = design.design == answer.winner   ? answer.value
+                       : design.parallelConfigs.empty() ? problem->evaluate(design.design, below).value
+                                                        : INFINITY;
         answer.survivors.push_back({design.design, value, {}});
         if (!writePlacements(design, answer.survivors.back()))
           return false;
-        for (ClaimedPlan way : design.ways)
-          if (number_ < kMostPlans) {
-            way.number = number_;
-            if (!writePlan(design.design, way.job, way.way, miningPlanFile(number_), true, 0))
+        for (CertificatePlan alternative : design.alternatives)
+          if (number_ < kMaxPlans) {
+            alternative.number = number_;
+            if (!writePlan(design.design, alternative.job, alternative.alternative, miningPlanFile(number_), true, 0))
               return false;
-            answer.survivors.back().plans.push_back(way), ++number_;
+            answer.survivors.back().plans.push_back(alternative), ++number_;
           }
       }
     }
@@ -160,20 +157,20 @@ private:
 
   /// Of choices that change nothing for the job one counts for all.
   void addClusters(size_t job, const std::vector<double> &capacities) {
-    ClaimedJob &to = claim_.jobs[job];
+    CertificateJob &to = certificate_.jobs[job];
     std::map<std::string, size_t> known;
     for (const auto &work : mined_.placements(job)) {
       if (!work) {
         to.points.emplace_back();
         continue;
       }
-      ClaimedCluster one = work->claimed(capacities);
+      CertificateCluster one = work->claimed(capacities);
       auto [at, isNew] = known.try_emplace(textOf(one), to.clusters.size());
       if (isNew)
         to.clusters.push_back(std::move(one));
       to.points.push_back(at->second);
     }
-    if (claim_.beside == 0)
+    if (certificate_.clusterParameters == 0)
       to.points.clear();
     numberSteps(to);
   }
@@ -186,37 +183,36 @@ private:
       if (machine && !machine->memories.empty())
         found.insert(machine->memories.front().capacity.value);
     };
-    for (const ClaimedAnswer &answer : claim_.answers)
+    for (const CertificateAnswer &answer : certificate_.answers)
       if (answer.winner)
         add(*answer.winner);
-    Design design(claim_.parameters.size(), 0);
+    Design design(certificate_.parameters.size(), 0);
     while (all) {
       add(design);
       // Of clusters nothing follows.
-      for (size_t i = design.size() - claim_.beside; i < design.size(); ++i)
-        design[i] = static_cast<uint32_t>(claim_.parameters[i].spelled.size() - 1);
-      all = next(claim_, design);
+      for (size_t i = design.size() - certificate_.clusterParameters; i < design.size(); ++i)
+        design[i] = static_cast<uint32_t>(certificate_.parameters[i].labels.size() - 1);
+      all = next(certificate_, design);
     }
     return {found.begin(), found.end()};
   }
 
   /// The placement problems of a design, in the forms that are left open.
-  bool writePlacements(const OpenDesign &open, ClaimedSurvivor &survivor) {
+  bool writePlacements(const UnprovenDesign &open, CertificateSurvivor &survivor) {
     auto machine = space_.machine(open.design);
-    for (const auto &[job, ids] : open.forms) {
-      auto at = clusterAt(claim_, job, open.design);
+    for (const auto &[job, ids] : open.parallelConfigs) {
+      auto at = clusterAt(certificate_, job, open.design);
       const PlacedWork *work = mined_.placements(job, open.design);
       if (!at || !work)
         continue;
-      const ClaimedCluster *cluster = &claim_.jobs[job].clusters[*at];
-      std::vector<PlacementProblem::Form> forms;
+      const CertificateCluster *cluster = &certificate_.jobs[job].clusters[*at];
+      std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
       for (PlacementProblem::Id id : ids)
-        forms.push_back(cluster->problem.forms[id]);
-      if (!std::holds_alternative<Machine>(machine) || number_ >= kMostProblems)
+        parallelConfigs.push_back(cluster->problem.parallelConfigs[id]);
+      if (!std::holds_alternative<Machine>(machine) || number_ >= kMaxProblems)
         continue;
-      for (const PlacementProblem &problem : work->problems(std::get<Machine>(machine), forms)) {
-        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_),
-                       jsonLine(toJson(problem)) + "\n"))
+      for (const PlacementProblem &problem : work->problems(std::get<Machine>(machine), parallelConfigs)) {
+        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toJson(problem)) + "\n"))
           return false;
         survivor.plans.push_back({job, 0, number_}), ++number_;
       }
@@ -227,23 +223,21 @@ private:
   bool make(const std::string &folder) {
     std::error_code problem = llvm::sys::fs::create_directories(folder);
     if (problem)
-      diags_.error(Code::CannotWrite, {},
-                   fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
+      diags_.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
     return !problem;
   }
 
-  bool writeWinner(const ClaimedAnswer &answer, size_t job) {
-    StepProblem problem(space_, {jobs_[job]}, metric_, MiningBlend::Sum, effort_);
+  bool writeWinner(const CertificateAnswer &answer, size_t job) {
+    StepProblem problem(space_, {jobs_[job]}, metric_, ObjectiveAggregation::Sum, effort_);
     auto step = problem.step(0, *answer.winner);
-    std::string folder = planFolder(claim_, answer, job);
-    return !step ||
-           (make(folder_ + "/" + folder) &&
-            writePlan(*answer.winner, job, step->way, folder + "/plan.json", false, step->effort));
+    std::string folder = planFolder(certificate_, answer, job);
+    return !step || (make(folder_ + "/" + folder) &&
+                     writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", false, step->effort));
   }
 
   /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
   /// with what is proved of each region where repeats are units.
-  bool writePlan(const Design &design, size_t job, size_t way, const std::string &file, bool brief,
+  bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
                  unsigned effort) {
     auto machine = space_.machine(design);
     if (!std::holds_alternative<Machine>(machine))
@@ -252,22 +246,19 @@ private:
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
     request.effort = effort;
-    auto planned = planFor(jobs_[job].ways[way].work->graph(), std::get<Machine>(machine), request);
+    auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), std::get<Machine>(machine), request);
     auto *plan = std::get_if<Plan>(&planned);
     if (!plan) {
       diags_.error(Code::InternalError, {},
-                   "the plan of a design that was valued: " +
-                       std::get<std::vector<Issue>>(planned).front().message);
+                   "the plan of a design that was valued: " + std::get<std::vector<Issue>>(planned).front().message);
       return false;
     }
     if (brief && effort_ > 0)
       addOrdered(*plan);
     std::string path = folder_ + "/" + file;
-    if (!writeFile(diags_, path,
-                   (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
+    if (!writeFile(diags_, path, (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
       return false;
-    auto issue =
-        brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan);
+    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan);
     if (issue)
       diags_.error(Code::CannotWrite, {}, issue->message);
     return !issue;
@@ -289,9 +280,9 @@ private:
   }
 
   /// Plans that prove what single designs take at least.
-  static constexpr unsigned kMostPlans = 400;
+  static constexpr unsigned kMaxPlans = 400;
   /// Placement problems, which are smaller.
-  static constexpr unsigned kMostProblems = 4000;
+  static constexpr unsigned kMaxProblems = 4000;
   unsigned number_ = 0;
   const std::string &folder_;
   MineJobs &mined_;
@@ -301,13 +292,13 @@ private:
   unsigned effort_;
   const MiningPlan &plan_;
   Diagnostics &diags_;
-  MiningClaim claim_;
+  MiningCertificate certificate_;
 };
 
 } // namespace
 
-bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort,
-                            const MiningPlan &plan, Diagnostics &diags) {
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
+                            Diagnostics &diags) {
   return Certifier(folder, jobs, effort, plan, diags).write();
 }
 

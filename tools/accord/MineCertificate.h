@@ -1,6 +1,6 @@
 // What a mining leaves behind for `accord verify`.
 #pragma once
-#include "lib/exploration/output/Mining.h"
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/support/Diagnostics.h"
 #include "tools/accord/MineJobs.h"
 
@@ -11,7 +11,7 @@ namespace accord {
 /// design FOLDER/plan-JOB-alone; those of jobs on a cluster are written elsewhere. Takes away those
 /// of an earlier run first, and leaves it at that where the search was none that proves something.
 /// False: an error was reported. `effort`: by which designs were closed; 0: they were not.
-bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort,
-                            const MiningPlan &plan, Diagnostics &diags);
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
+                            Diagnostics &diags);
 
 } // namespace accord

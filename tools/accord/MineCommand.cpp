@@ -1,8 +1,8 @@
 // accord mine: the best design of a space for training jobs.
-#include "lib/exploration/solve/Mine.h"
+#include "lib/exploration/solve/MiningProblem.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Ranks.h"
-#include "tools/accord/SolveWatch.h"
+#include "tools/accord/SolverMonitor.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,22 +11,18 @@
 namespace accord {
 
 static bool isMetricWord(const std::string &metric) {
-  return metric.empty() || metric == "step_time" || metric == "tdp_time" || metric == "energy" ||
-         metric == "area_time";
+  return metric.empty() || metric == "step_time" || metric == "tdp_time" || metric == "energy" || metric == "area_time";
 }
 
 void addMine(CLI::App &app, int &status) {
   auto options = std::make_shared<MineOptions>();
-  CLI::App *command =
-      app.add_subcommand("mine", "Search a design space for the best accelerator for training");
+  CLI::App *command = app.add_subcommand("mine", "Search a design space for the best accelerator for training");
   command->add_option("file", options->files, "One or several .dnn files")->required();
   command->add_option("--space", options->session.elaborate.target,
                       "Accelerator with choices (1..64, pow2 2..128 MiB, {8, 16}): a name of the "
                       "file, its imports or the catalogue, or FILE.accel[:NAME] (default: what the "
                       "file trains on)");
-  command
-      ->add_option("--strategy", options->strategy,
-                   fmt::format("{}", fmt::join(miningStrategies(), ", ")))
+  command->add_option("--strategy", options->strategy, fmt::format("{}", fmt::join(miningStrategies(), ", ")))
       ->check(CLI::IsMember(miningStrategies()))
       ->capture_default_str();
   command
@@ -51,7 +47,7 @@ void addMine(CLI::App &app, int &status) {
                    : "";
       });
   command
-      ->add_option("--blend", options->blend,
+      ->add_option("--blend", options->aggregation,
                    "Of several files: worst_ratio (each job against its own best design) or sum")
       ->check(CLI::IsMember({"worst_ratio", "sum"}))
       ->capture_default_str();
@@ -64,9 +60,7 @@ void addMine(CLI::App &app, int &status) {
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
   command->add_option("--checkpoint", options->checkpoint,
                       "Of exact: a file of the designs valued so far, written now and then");
-  command
-      ->add_option("--checkpoint-every", options->checkpointEvery,
-                   "Designs valued from one writing to the next")
+  command->add_option("--checkpoint-every", options->checkpointEvery, "Designs valued from one writing to the next")
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40))
       ->capture_default_str();
   command->add_option("--resume", options->resume,
@@ -79,13 +73,13 @@ void addMine(CLI::App &app, int &status) {
       ->expected(0, 1)
       ->default_str("1%")
       ->check([](const std::string &share) {
-        auto asked = SolveWatch::asked(share, "none");
-        return std::holds_alternative<SolveWatch::Asked>(asked)
+        auto parsedLimits = SolverMonitor::parsedLimits(share, "none");
+        return std::holds_alternative<SolverMonitor::ParsedLimits>(parsedLimits)
                    ? ""
                    : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
       });
   command
-      ->add_option("--close", options->close,
+      ->add_option("--close", options->scheduleEffort,
                    "Also search for better schedules and higher bounds of the designs that may be "
                    "best, with the effort of `accord compile` or a number up to 12: the gap is "
                    "what that leaves. Takes longer than the search itself")
@@ -99,17 +93,14 @@ void addMine(CLI::App &app, int &status) {
                       "A machine that the best design is compared with in the report: a name, or "
                       "FILE.accel[:NAME]");
   command
-      ->add_option(
-          "--stages", options->stages,
-          "Also a design for each pipeline stage of a job on a cluster: so many candidates "
-          "for each mix of layers (default: 4)")
+      ->add_option("--stages", options->stages,
+                   "Also a design for each pipeline stage of a job on a cluster: so many candidates "
+                   "for each mix of layers (default: 4)")
       ->expected(0, 1)
       ->default_str("4")
       ->check(CLI::Range(1u, 64u));
-  command->add_option("--seed", options->seed, "Of the strategies that draw")
-      ->capture_default_str();
-  command->add_option("--batch", options->session.elaborate.batch,
-                      "Samples per step (beats the files)");
+  command->add_option("--seed", options->seed, "Of the strategies that draw")->capture_default_str();
+  command->add_option("--batch", options->session.elaborate.batch, "Samples per step (beats the files)");
   command->add_option("--microbatch", options->session.elaborate.microbatch,
                       "Samples at a time, or a choice of them (beats the files)");
   command->add_option("--recompute", options->session.elaborate.recompute,
@@ -122,13 +113,10 @@ void addMine(CLI::App &app, int &status) {
                       "sgd, momentum, adam or adamw (beats the files)");
   command->add_option("--load-pass-plugin", options->session.plugins,
                       "Shared library with passes or cost models (may be repeated)");
-  command->add_flag("--fuse", options->session.fuse,
-                    "Run element-wise work where its tensor is made");
-  command
-      ->add_option("--threads", options->session.threads, "Threads to use; the result is the same")
+  command->add_flag("--fuse", options->session.fuse, "Run element-wise work where its tensor is made");
+  command->add_option("--threads", options->session.threads, "Threads to use; the result is the same")
       ->check(CLI::Range(1, 256));
-  command->add_option("--gap", options->limits.gap,
-                      "Stop when the design is proven to be so near the best: 2%");
+  command->add_option("--gap", options->limits.gap, "Stop when the design is proven to be so near the best: 2%");
   command->add_option("--time-limit", options->limits.timeLimit,
                       "none, or a time such as '30 s', after which the best design so far is "
                       "written; it then depends on the machine (default: none)");
@@ -138,13 +126,12 @@ void addMine(CLI::App &app, int &status) {
                    "convergence.csv, front")
       ->capture_default_str();
   addJson(*command, options->session.json);
-  command->footer(
-      "Example: accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
-      "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
-      "Several jobs: the best design of each alone, then the one whose worst job is "
-      "nearest to its own best.\n"
-      "Ctrl-C writes the best design so far, with its gap.\n"
-      "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
+  command->footer("Example: accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
+                  "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
+                  "Several jobs: the best design of each alone, then the one whose worst job is "
+                  "nearest to its own best.\n"
+                  "Ctrl-C writes the best design so far, with its gap.\n"
+                  "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
   command->callback([options, &status] {
     if (!isMetricWord(options->metric)) // an expression, which every file's session reads
       options->session.elaborate.metric = std::exchange(options->metric, "");

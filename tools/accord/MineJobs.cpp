@@ -1,9 +1,9 @@
 #include "tools/accord/MineJobs.h"
-#include "lib/exploration/space/Blend.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
+#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/Slack.h"
 #include "lib/exploration/steps/StepLimits.h"
 #include "lib/exploration/steps/StepMemory.h"
-#include "lib/exploration/steps/StepSlack.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "tools/accord/MineMetric.h"
 #include "tools/accord/MinePlacement.h"
@@ -47,8 +47,8 @@ bool MineJobs::addJob(Session &session) {
   // Each has a file of its own name.
   job.name = session.job().name;
   auto taken = [&](const std::string &name) {
-    return name == "best" || std::any_of(jobs_.begin(), jobs_.end() - 1,
-                                         [&](const MiningJob &one) { return one.name == name; });
+    return name == "best" ||
+           std::any_of(jobs_.begin(), jobs_.end() - 1, [&](const MiningJob &one) { return one.name == name; });
   };
   for (int number = 2; taken(job.name); ++number)
     job.name = fmt::format("{}_{}", session.job().name, number);
@@ -57,23 +57,23 @@ bool MineJobs::addJob(Session &session) {
     job.weight = options_.weights[jobs_.size() - 1];
   if (session.minesCluster() && session.spaceName() != space_->name()) {
     session.diagnostics()
-        .error(Code::NotSupported, session.job().targetAt,
-               fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
-                           space_->name(), session.spaceName()))
+        .error(
+            Code::NotSupported, session.job().targetAt,
+            fmt::format("'{}' is mined, but the devices of this cluster are '{}'", space_->name(), session.spaceName()))
         .help("let all files train on devices of one accelerator");
     return false;
   }
-  return session.minesCluster() ? addPlaced(session) : addWays(session, job.ways);
+  return session.minesCluster() ? addPlaced(session) : addAlternatives(session, job.alternatives);
 }
 
 bool MineJobs::addPlaced(Session &session) {
   auto named = [](const std::vector<DesignParameter> &parameters) {
     std::vector<std::pair<std::string, std::vector<std::string>>> all;
     for (const DesignParameter &parameter : parameters)
-      all.push_back({parameter.name, parameter.spelled});
+      all.push_back({parameter.name, parameter.labels});
     return all;
   };
-  if (named(session.clusters()->parameters()) != named(space_->beside())) {
+  if (named(session.clusters()->parameters()) != named(space_->clusterParameters())) {
     session.diagnostics()
         .error(Code::NotSupported, session.job().targetAt,
                fmt::format("not supported yet: '{}' and '{}' are mined together, and leave "
@@ -92,7 +92,7 @@ bool MineJobs::addPlaced(Session &session) {
 }
 
 Design MineJobs::clusterOf(const Design &design) const {
-  return {design.end() - static_cast<ptrdiff_t>(space_->beside().size()), design.end()};
+  return {design.end() - static_cast<ptrdiff_t>(space_->clusterParameters().size()), design.end()};
 }
 
 std::vector<std::shared_ptr<const PlacedWork>> MineJobs::placements(size_t job) const {
@@ -102,17 +102,15 @@ std::vector<std::shared_ptr<const PlacedWork>> MineJobs::placements(size_t job) 
 const PlacedWork *MineJobs::placements(size_t job, const Design &design) const {
   if (clusters_[job].empty())
     return placed_[job].get();
-  return clusters_[job][ClusterPoints(space_->beside()).of(design)].get();
+  return clusters_[job][ClusterPoints(space_->clusterParameters()).of(design)].get();
 }
 
-void MineJobs::chooseCluster(size_t job, const Design &design) {
-  sessions_[job]->chooseCluster(clusterOf(design));
-}
+void MineJobs::chooseCluster(size_t job, const Design &design) { sessions_[job]->chooseCluster(clusterOf(design)); }
 
-bool MineJobs::addWays(Session &session, std::vector<MiningWay> &ways) {
+bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives) {
   SingleDeviceRequest request = session.request();
   for (int64_t microbatch : request.microbatches)
-    for (const std::string &policy : request.recomputes) {
+    for (const std::string &policy : request.recomputePolicies) {
       if (request.batch % microbatch != 0)
         continue;
       auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
@@ -120,15 +118,14 @@ bool MineJobs::addWays(Session &session, std::vector<MiningWay> &ways) {
         session.report(*issue);
         return false;
       }
-      ways.push_back({fmt::format("micro-batch {}{}", microbatch,
-                                  policy == "none" ? "" : ", recompute " + policy),
-                      std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
+      alternatives.push_back(
+          {fmt::format("micro-batch {}{}", microbatch, policy == "none" ? "" : ", recompute " + policy),
+           std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
     }
-  if (!ways.empty())
+  if (!alternatives.empty())
     return true;
-  session.diagnostics().error(
-      Code::BatchNotDivisible, session.job().microbatchAt,
-      fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
+  session.diagnostics().error(Code::BatchNotDivisible, session.job().microbatchAt,
+                              fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
   return false;
 }
 
@@ -138,15 +135,14 @@ std::vector<size_t> MineJobs::all() const {
   return all;
 }
 
-std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem,
-                                                      const Design &design) {
+std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem, const Design &design) {
   std::vector<std::vector<LimitShare>> limits(jobs_.size());
   auto made = space_->machine(design);
   auto *steps = dynamic_cast<StepProblem *>(&problem);
   auto *machine = std::get_if<Machine>(&made);
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
-      limits[j] = stepLimits(*jobs_[j].ways[step->way].work, *machine);
+      limits[j] = stepLimits(*jobs_[j].alternatives[step->alternative].work, *machine);
   return limits;
 }
 
@@ -157,7 +153,7 @@ std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, con
   auto *machine = std::get_if<Machine>(&made);
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
-      if (auto plan = jobs_[j].ways[step->way].work->planned(*machine)) {
+      if (auto plan = jobs_[j].alternatives[step->alternative].work->planned(*machine)) {
         delays[j] = coreDelays(*plan);
         std::erase_if(delays[j], [](const CoreDelay &one) { return one.operations == 0; });
       }
@@ -180,18 +176,18 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   return "no step";
 }
 
-std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of, MiningBlend blend,
+std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of, ObjectiveAggregation aggregation,
                                                    bool anew, unsigned effort) {
   std::vector<MiningJob> jobs;
-  std::vector<PlacedShare> shares;
+  std::vector<PlacedMiningJob> shares;
   bool placed = false;
   for (size_t j : of) {
     MiningJob job = jobs_[j];
-    for (MiningWay &way : job.ways)
+    for (MiningAlternative &alternative : job.alternatives)
       if (anew)
-        way.work = std::make_shared<StepWork>(way.work->graph());
+        alternative.work = std::make_shared<StepWork>(alternative.work->graph());
     jobs.push_back(job);
-    PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch, clusters_[j]};
+    PlacedMiningJob share{placed_[j], nullptr, job.weight, job.best, job.batch, clusters_[j]};
     job.weight = 1;           // its share has it
     if (placed_[j] && anew) { // as before: it is no error now
       auto works = placedWorks(session(j), *space_, metric_);
@@ -207,12 +203,11 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
     placed |= placed_[j] != nullptr;
   }
   if (placed)
-    return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, blend);
-  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend, effort);
+    return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, aggregation);
+  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, aggregation, effort);
 }
 
-std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size_t j,
-                                          const Design &design) {
+std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size_t j, const Design &design) {
   const MiningJob &job = jobs_[j];
   if (placed_[j]) {
     auto best = static_cast<PlacedProblem &>(problem).placed(i, design);
@@ -226,7 +221,7 @@ std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size
   if (!step)
     return std::nullopt;
   return MinedStep{job.name,
-                   job.ways[step->way].label,
+                   job.alternatives[step->alternative].label,
                    job.batch,
                    step->step,
                    step->joules,
@@ -236,15 +231,15 @@ std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size
                    {}};
 }
 
-MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
-                               const std::vector<size_t> &of, const Design &design) {
+MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, const std::vector<size_t> &of,
+                               const Design &design) {
   MinedDesign mined;
   mined.name = name;
   auto machine = space_->machine(design);
   if (auto *known = std::get_if<Machine>(&machine))
     mined.machine = std::move(*known);
   for (size_t i = 0; i < design.size(); ++i)
-    mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
+    mined.chosen.push_back(space_->parameters()[i].labels[design[i]]);
   std::string text, clusters;
   for (size_t i = 0; i < of.size(); ++i) {
     auto step = stepOf(problem, i, of[i], design);
@@ -252,8 +247,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
       continue;
     step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
     step->weight = jobs_[of[i]].weight;
-    text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch,
-                        step->way);
+    text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch, step->alternative);
     mined.steps.push_back(std::move(*step));
     std::string cluster = sessions_[of[i]]->clusterText(clusterOf(design));
     if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
@@ -265,13 +259,13 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
 
 void MineJobs::explain(MiningPlan &plan) {
   DesignBox all = wholeOf(space_->parameters());
-  if (auto broken = space_->broken(all)) {
-    plan.conflict = "'" + space_->requirements()[*broken].text + "'";
-    plan.conflictAt = space_->requirements()[*broken].location;
+  if (auto violatedRequirement = space_->violatedRequirement(all)) {
+    plan.conflict = "'" + space_->requirements()[*violatedRequirement].text + "'";
+    plan.conflictAt = space_->requirements()[*violatedRequirement].location;
     return;
   }
-  auto most = space_->best(all);
-  auto *machine = std::get_if<Machine>(&most);
+  auto max = space_->best(all);
+  auto *machine = std::get_if<Machine>(&max);
   if (!machine || machine->memories.empty())
     return;
   if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))
@@ -279,24 +273,22 @@ void MineJobs::explain(MiningPlan &plan) {
   if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
     plan.conflict = "what area_time needs: state 'area'";
   if (metric_ == MiningMetric::Expression && !space_->measures(*machine))
-    plan.conflict = fmt::format("what '{}' needs: state 'area', or 'technology' for design power",
-                                space_->metric());
+    plan.conflict = fmt::format("what '{}' needs: state 'area', or 'technology' for design power", space_->metric());
   for (size_t j = 0; j < jobs_.size(); ++j) {
     const MiningJob &job = jobs_[j];
     if (placed_[j] && plan.conflict.empty()) {
-      std::string why = placementConflict(*sessions_[j], *machine, metric_, plan.conflictAt);
-      if (!why.empty())
-        plan.conflict = fmt::format("limits of '{}': {}", job.name, why);
+      std::string reason = placementConflict(*sessions_[j], *machine, metric_, plan.conflictAt);
+      if (!reason.empty())
+        plan.conflict = fmt::format("limits of '{}': {}", job.name, reason);
     }
     if (placed_[j])
       continue;
-    double least = INFINITY, room = machine->memories[0].capacity.value;
-    for (const MiningWay &way : job.ways)
-      least = std::min(least, leastPeak(way.work->graph()));
-    if (least > room)
-      plan.conflict =
-          fmt::format("'{}' in device memory: {} at least, '{}' has {} at most", job.name,
-                      formatBytes(least), machine->memories[0].name, formatBytes(room));
+    double min = INFINITY, room = machine->memories[0].capacity.value;
+    for (const MiningAlternative &alternative : job.alternatives)
+      min = std::min(min, minPeakMemory(alternative.work->graph()));
+    if (min > room)
+      plan.conflict = fmt::format("'{}' in device memory: {} at least, '{}' has {} at most", job.name, formatBytes(min),
+                                  machine->memories[0].name, formatBytes(room));
   }
 }
 
@@ -306,8 +298,8 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     first()
         .diagnostics()
         .error(Code::NotSupported, {},
-               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'",
-                           space_->metric(), space_->name(), machine))
+               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'", space_->metric(),
+                           space_->name(), machine))
         .help("leave out --against");
     status = first().finish(kWrongInput, "mine");
     return std::nullopt;
@@ -317,10 +309,9 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
       Session &session = *sessions_[j];
       session.diagnostics()
           .error(Code::NotSupported, session.job().objectiveAt,
-                 fmt::format(
-                     "not supported yet: '{}' is placed on a cluster, and only one device can be "
-                     "compared with '{}'",
-                     jobs_[j].name, machine))
+                 fmt::format("not supported yet: '{}' is placed on a cluster, and only one device can be "
+                             "compared with '{}'",
+                             jobs_[j].name, machine))
           .help("leave out --against");
       status = session.finish(kWrongInput, "mine");
       return std::nullopt;
@@ -329,8 +320,8 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     one.file = options_.files[j];
     one.elaborate.target = machine;
     Session session(one);
-    std::vector<MiningWay> ways;
-    if (!session.prepare() || !addWays(session, ways)) {
+    std::vector<MiningAlternative> alternatives;
+    if (!session.prepare() || !addAlternatives(session, alternatives)) {
       status = session.finish(kWrongInput, "mine");
       return std::nullopt;
     }
@@ -338,21 +329,14 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     design.name = design.machine.name;
     std::optional<MinedStep> best;
     DesignBox first{space_->at(0), space_->at(0)}; // no number of it is in the metric: see above
-    for (const MiningWay &way : ways) {
-      StepValue value = way.work->value(design.machine);
+    for (const MiningAlternative &alternative : alternatives) {
+      StepValue value = alternative.work->value(design.machine);
       MeasuredStep step{value.step, value.joules, jobs_[j].batch};
-      double worth =
-          MiningWorth{metric_, MiningBlend::Sum, space_.get()}.of(first, design.machine, step);
-      if (value.fits && std::isfinite(worth) && (!best || worth < best->value))
-        best = {jobs_[j].name,
-                way.label,
-                jobs_[j].batch,
-                value.step,
-                value.joules,
-                value.bytes,
-                worth,
-                0,
-                {}};
+      double objective =
+          DesignObjective{metric_, ObjectiveAggregation::Sum, space_.get()}.of(first, design.machine, step);
+      if (value.fits && std::isfinite(objective) && (!best || objective < best->value))
+        best = {
+            jobs_[j].name, alternative.label, jobs_[j].batch, value.step, value.joules, value.bytes, objective, 0, {}};
     }
     if (best)
       design.steps.push_back(std::move(*best));

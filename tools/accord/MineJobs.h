@@ -2,8 +2,8 @@
 // cluster, and designs in words.
 #pragma once
 #include "lib/exploration/clusters/PlacedProblem.h"
-#include "lib/exploration/steps/StepProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"
+#include "lib/exploration/steps/StepProblem.h"
 #include "tools/accord/Mine.h"
 
 namespace accord {
@@ -26,7 +26,7 @@ public:
   std::vector<std::shared_ptr<const PlacedWork>> placements(size_t job) const;
   std::vector<size_t> all() const;
   /// Whether numbers of a cluster are among the parameters.
-  bool minesClusters() const { return !space_->beside().empty(); }
+  bool minesClusters() const { return !space_->clusterParameters().empty(); }
   /// The cluster of a job that is placed is that of the design from now on.
   void chooseCluster(size_t job, const Design &design);
   /// What the job is worth on its own best design.
@@ -35,11 +35,11 @@ public:
   Session &first() { return *sessions_.front(); }
 
   /// Of these jobs. `anew`: nothing is known of their steps' prices on one device.
-  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend,
+  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, ObjectiveAggregation aggregation,
                                            bool anew = false, unsigned effort = 0);
   /// A design of a problem of these jobs.
-  MinedDesign designed(const std::string &name, MiningProblem &problem,
-                       const std::vector<size_t> &of, const Design &design);
+  MinedDesign designed(const std::string &name, MiningProblem &problem, const std::vector<size_t> &of,
+                       const Design &design);
   /// By job: what binds the operations of its longest path; empty where it is placed.
   std::vector<std::vector<LimitShare>> limits(MiningProblem &problem, const Design &design);
   /// By job: cores that keep operations of its longest chain waiting; empty where it is placed.
@@ -56,7 +56,7 @@ private:
   bool addPlaced(Session &session);
   /// The last of a design's choices, which are those of its cluster.
   Design clusterOf(const Design &design) const;
-  bool addWays(Session &session, std::vector<MiningWay> &ways);
+  bool addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives);
   /// Of the problem's job `i`, which is ours of number `j`.
   std::optional<MinedStep> stepOf(MiningProblem &problem, size_t i, size_t j, const Design &design);
 

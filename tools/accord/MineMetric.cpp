@@ -14,8 +14,7 @@ bool measured(const ObjectiveExpression &expression, Session &session, DesignSpa
   auto wrong = space.measure(expression.maximize, expression.text, value);
   if (!wrong)
     return true;
-  auto error =
-      diags.error(wrong->problem.code, partOf(expression, wrong->at), wrong->problem.message);
+  auto error = diags.error(wrong->problem.code, partOf(expression, wrong->at), wrong->problem.message);
   if (!wrong->problem.suggestion.empty())
     error.suggest(wrong->problem.suggestion);
   if (!wrong->help.empty())
@@ -25,15 +24,13 @@ bool measured(const ObjectiveExpression &expression, Session &session, DesignSpa
 
 } // namespace
 
-std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session,
-                                        DesignSpace &space) {
-  for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy,
-                              MiningMetric::AreaTime})
+std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space) {
+  for (MiningMetric metric :
+       {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy, MiningMetric::AreaTime})
     if (options.metric == name(metric))
       return metric;
   if (const auto &expression = session.job().expression)
-    return measured(*expression, session, space) ? std::optional(MiningMetric::Expression)
-                                                 : std::nullopt;
+    return measured(*expression, session, space) ? std::optional(MiningMetric::Expression) : std::nullopt;
   switch (session.job().objective) {
   case Objective::Throughput:
   case Objective::StepTime:
@@ -56,9 +53,7 @@ std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &ses
 bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space) {
   if (metric != MiningMetric::Expression)
     return true;
-  const char *what = space.measuresEnergy()  ? "energy"
-                     : space.measuresPower() ? "power.tdp"
-                                             : nullptr;
+  const char *what = space.measuresEnergy() ? "energy" : space.measuresPower() ? "power.tdp" : nullptr;
   if (!what)
     return true;
   const auto &expression = session.job().expression;
@@ -67,9 +62,8 @@ bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space) {
              fmt::format("not supported yet: mining the devices of a cluster for an expression "
                          "over {}",
                          what))
-      .help(space.measuresEnergy()
-                ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
-                : "--metric tdp_time counts the design power of all devices that are used");
+      .help(space.measuresEnergy() ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
+                                   : "--metric tdp_time counts the design power of all devices that are used");
   return false;
 }
 

@@ -1,9 +1,9 @@
 #include "tools/accord/MinePlacement.h"
+#include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
-#include "lib/placement/evaluate/Judge.h"
 #include "tools/accord/MineMetric.h"
+#include "tools/accord/PlacementConstraints.h"
 #include "tools/accord/PlacementFile.h"
-#include "tools/accord/PlacementPins.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -18,9 +18,9 @@ Objective objectiveIn(MiningMetric metric) {
 
 /// Limits but that of memory have to be the same on every design, and that of memory the highest
 /// where there is most of it.
-bool sameLimits(Session &session, const DesignSpace &space, const Machine &most) {
+bool sameLimits(Session &session, const DesignSpace &space, const Machine &max) {
   auto limits = [&](const Machine &on) { return session.program().limitsOn(session.job(), on); };
-  std::vector<PlacementLimit> here = limits(most);
+  std::vector<PlacementLimit> here = limits(max);
   if (session.diagnostics().hasErrors())
     return false;
   DesignBox all = wholeOf(space.parameters());
@@ -31,12 +31,10 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &most)
       continue;
     std::vector<PlacementLimit> there = limits(*machine);
     for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
-      if (here[i].of == PlacementLimit::Of::Memory ? here[i].most < there[i].most
-                                                   : here[i].most != there[i].most) {
+      if (here[i].of == PlacementLimit::Of::Memory ? here[i].max < there[i].max : here[i].max != there[i].max) {
         session.diagnostics()
             .error(Code::NotSupported, here[i].at,
-                   fmt::format("not supported yet: '{}' is another limit on other designs",
-                               here[i].text))
+                   fmt::format("not supported yet: '{}' is another limit on other designs", here[i].text))
             .help("state the limit as a number");
         return false;
       }
@@ -46,18 +44,19 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &most)
 
 /// The mined plan in a problem with other forms besides; nothing where it is not found there.
 std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBest &mined) {
-  auto degrees = [](const PlacementProblem::Form &form) {
-    return std::tie(form.kind, form.tensor, form.sequence, form.data, form.zero, form.microbatch,
-                    form.expert, form.tables, form.ringOverlap, form.hostStates, form.hostWeights,
-                    form.order);
+  auto degrees = [](const PlacementProblem::ParallelConfig &parallelConfig) {
+    return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
+                    parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
+                    parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
+                    parallelConfig.order);
   };
-  for (PlacementProblem::Id form = 0; form < problem.forms.size(); ++form) {
-    if (degrees(problem.forms[form]) != degrees(mined.form))
+  for (PlacementProblem::Id parallelConfig = 0; parallelConfig < problem.parallelConfigs.size(); ++parallelConfig) {
+    if (degrees(problem.parallelConfigs[parallelConfig]) != degrees(mined.parallelConfig))
       continue;
     Placement plan = *mined.plan;
     for (PlacedStage &stage : plan.stages)
-      stage.form = form;
-    if (faults(problem, plan).empty() && judge(problem, plan).step == mined.worth.step)
+      stage.parallelConfig = parallelConfig;
+    if (findViolations(problem, plan).empty() && evaluate(problem, plan).step == mined.metrics.step)
       return plan;
   }
   return std::nullopt;
@@ -65,8 +64,7 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 
 /// On the cluster that the session has now. Null after errors, which are reported, or `unfit`:
 /// what is wrong with this cluster.
-std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine,
-                                             PlacementObjective objective,
+std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
                                              std::vector<Issue> &unfit) {
   if (!session.useDevice(machine, Objective::StepTime))
     return nullptr;
@@ -80,11 +78,11 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
   job.request.objective = objective;
   bool bounded = job.request.memory > 0;
   if (bounded)
-    job.memory = [&session](const Machine &on) { return session.mostMemoryOn(on); };
-  if (!session.job().pins.empty())
+    job.memory = [&session](const Machine &on) { return session.maxMemoryOn(on); };
+  if (!session.job().placementConstraints.empty())
     job.pin = [&session](PlacementProblem &problem) {
       return !session.diagnostics().hasErrors() &&
-             pinLayers(problem, session.job(), session.diagnostics());
+             addPlacementConstraints(problem, session.job(), session.diagnostics());
     };
   auto made = PlacedWork::of(std::move(job), machine);
   if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
@@ -96,27 +94,25 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
 
 } // namespace
 
-std::vector<std::shared_ptr<const PlacedWork>>
-placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
+std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, const DesignSpace &space,
+                                                           MiningMetric metric) {
   if (!placesBy(metric, session, space))
     return {};
   auto objective = objectiveOf(metric);
   if (!objective) {
     session.diagnostics()
         .error(Code::NotSupported,
-               session.job().objective == Objective::Energy ? session.job().objectiveAt
-                                                            : SourceRange{},
-               fmt::format("not supported yet: mining the devices of a cluster for least {}",
-                           name(metric)))
+               session.job().objective == Objective::Energy ? session.job().objectiveAt : SourceRange{},
+               fmt::format("not supported yet: mining the devices of a cluster for least {}", name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return {};
   }
-  auto most = space.best(wholeOf(space.parameters()));
-  if (auto *issue = std::get_if<Issue>(&most)) {
+  auto max = space.best(wholeOf(space.parameters()));
+  if (auto *issue = std::get_if<Issue>(&max)) {
     session.report(*issue);
     return {};
   }
-  const Machine &machine = std::get<Machine>(most);
+  const Machine &machine = std::get<Machine>(max);
   if (!sameLimits(session, space, machine))
     return {};
   const ClusterSpace &clusters = *session.clusters();
@@ -143,38 +139,38 @@ placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
 
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {
   MinedPlacement how;
-  const PlacementProblem::Form &form = best.form;
-  how.devices = best.worth.devices;
-  how.tensor = form.tensor, how.sequence = form.sequence, how.data = form.data;
-  how.chunks = best.plan->chunks;
-  how.pipeline = static_cast<int64_t>(best.plan->stages.size()) / how.chunks;
-  how.microbatch = form.microbatch, how.microbatches = best.plan->microbatches;
-  how.zero = form.zero;
+  const PlacementProblem::ParallelConfig &parallelConfig = best.parallelConfig;
+  how.devices = best.metrics.devices;
+  how.tensor = parallelConfig.tensor, how.sequence = parallelConfig.sequence, how.data = parallelConfig.data;
+  how.virtualStages = best.plan->virtualStages;
+  how.pipeline = static_cast<int64_t>(best.plan->stages.size()) / how.virtualStages;
+  how.microbatch = parallelConfig.microbatch, how.microbatches = best.plan->microbatches;
+  how.zero = parallelConfig.zero;
   how.schedule = name(best.plan->schedule);
-  how.recomputes = best.recomputes;
+  how.recomputePolicies = best.recomputePolicies;
   int64_t bytes = 0;
-  for (int64_t one : best.worth.memory)
+  for (int64_t one : best.metrics.memory)
     bytes = std::max(bytes, one);
-  std::string again;
-  for (const auto &[policy, layers] : how.recomputes)
+  std::string recomputeTime;
+  for (const auto &[policy, layers] : how.recomputePolicies)
     if (policy != "none")
-      again += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
+      recomputeTime += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
   MinedStep step;
   step.job = job;
-  step.way = fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
-                         how.sequence ? " with sequence" : "", how.pipeline, how.data,
-                         how.microbatch, again);
+  step.alternative =
+      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
+                  how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
   step.batch = batch;
-  step.step = static_cast<double>(best.worth.step) * 1e-12;
-  step.joules = best.worth.joules;
+  step.step = static_cast<double>(best.metrics.step) * 1e-12;
+  step.joules = best.metrics.joules;
   step.bytes = static_cast<double>(bytes);
   step.value = best.value;
   step.placement = std::move(how);
   return step;
 }
 
-bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined,
-                         MiningMetric metric, const std::string &folder) {
+bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,
+                         const std::string &folder) {
   if (!session.useDevice(machine, objectiveIn(metric)))
     return false;
   session.search.known = [&](const PlacementProblem &problem) { return knownIn(problem, mined); };
@@ -186,15 +182,13 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   brief.effort /= 20;
   Verification proof = verifyPlacement(*plan, brief);
   for (const Issue &finding : proof.findings)
-    session.diagnostics().error(Code::InternalError, {},
-                                "the placement does not verify: " + finding.message);
+    session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   // Where the search left it open, the plan may be better.
-  auto took = plan->result.worth.step, step = mined.worth.step;
+  auto took = plan->result.metrics.step, step = mined.metrics.step;
   bool proven = mined.bound >= mined.value && metric != MiningMetric::TdpTime;
   if (proof.holds() && (!plan->result.plan || (proven && took != step)))
-    session.diagnostics().error(
-        Code::InternalError, {},
-        fmt::format("the placement takes {} ps, that of the search {} ps", took, step));
+    session.diagnostics().error(Code::InternalError, {},
+                                fmt::format("the placement takes {} ps, that of the search {} ps", took, step));
   if (session.diagnostics().hasErrors())
     return false;
   PlacementReportOptions report;
@@ -206,9 +200,8 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   return true;
 }
 
-std::string placementConflict(Session &session, const Machine &most, MiningMetric metric,
-                              SourceLocation &at) {
-  if (session.diagnostics().hasErrors() || !session.useDevice(most, objectiveIn(metric)))
+std::string placementConflict(Session &session, const Machine &max, MiningMetric metric, SourceLocation &at) {
+  if (session.diagnostics().hasErrors() || !session.useDevice(max, objectiveIn(metric)))
     return "";
   auto plan = session.placement();
   if (!plan || plan->result.plan || plan->conflicts.empty())
@@ -218,8 +211,7 @@ std::string placementConflict(Session &session, const Machine &most, MiningMetri
     names.push_back(conflict.constraint);
   const Conflict &first = plan->conflicts.front();
   at = {first.file, first.line, 0};
-  std::string text =
-      fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
+  std::string text = fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
   if (!plan->relaxations.empty())
     text += fmt::format("; {} would do", plan->relaxations.front());
   return text;

@@ -1,8 +1,8 @@
 #include "tools/accord/MineReport.h"
-#include "lib/exploration/output/Mining.h"
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/output/MiningReport.h"
-#include "lib/exploration/strategies/Front.h"
 #include "lib/exploration/solve/Sensitivity.h"
+#include "lib/exploration/strategies/ParetoFront.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
@@ -34,16 +34,16 @@ std::string numberText(double number, const Dimension &dimension) {
 }
 
 /// Why a design may not be.
-std::string whyNot(const MinedProblem &mined, const Design &design) {
+std::string infeasibilityReason(const MinedProblem &mined, const Design &design) {
   auto made = mined.space.machine(design);
   if (auto *issue = std::get_if<Issue>(&made))
     return issue->message;
   const Machine &machine = std::get<Machine>(made);
-  std::optional<size_t> broken = mined.space.broken(design, machine);
-  if (!broken)
+  std::optional<size_t> violatedRequirement = mined.space.violatedRequirement(design, machine);
+  if (!violatedRequirement)
     return mined.unfit(design);
-  std::string text = "breaks '" + mined.space.requirements()[*broken].text + "'";
-  if (auto limit = mined.space.limit(*broken, design, machine))
+  std::string text = "breaks '" + mined.space.requirements()[*violatedRequirement].text + "'";
+  if (auto limit = mined.space.limit(*violatedRequirement, design, machine))
     text += fmt::format(": {} {} {}", numberText(limit->number, limit->dimension),
                         limit->op == "<="   ? ">"
                         : limit->op == "<"  ? ">="
@@ -53,33 +53,29 @@ std::string whyNot(const MinedProblem &mined, const Design &design) {
   return text;
 }
 
-RequirementWorth requirementWorth(const MinedProblem &mined, size_t requirement,
-                                  const Design &best) {
-  RequirementWorth worth;
-  worth.text = mined.space.requirements()[requirement].text;
+RequirementSensitivity requirementSensitivity(const MinedProblem &mined, size_t requirement, const Design &best) {
+  RequirementSensitivity entry;
+  entry.text = mined.space.requirements()[requirement].text;
   auto made = mined.space.machine(best);
   auto *machine = std::get_if<Machine>(&made);
   if (!machine)
-    return worth;
+    return entry;
   if (auto limit = mined.space.limit(requirement, best, *machine)) {
-    worth.used = limit->atMost()     ? limit->number / limit->limit
-                 : limit->number > 0 ? limit->limit / limit->number
-                                     : 0;
-    worth.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
-                                limit->atMost() ? "at most" : "at least",
-                                numberText(limit->limit, limit->dimension));
+    entry.used = limit->atMost() ? limit->number / limit->limit : limit->number > 0 ? limit->limit / limit->number : 0;
+    entry.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
+                                limit->atMost() ? "at most" : "at least", numberText(limit->limit, limit->dimension));
   }
-  return worth;
+  return entry;
 }
 
-void searchRelaxed(RequirementWorth &worth, const MinedProblem &mined, size_t requirement,
+void searchRelaxed(RequirementSensitivity &entry, const MinedProblem &mined, size_t requirement,
                    const MiningOptions &search) {
-  mined.space.relax(requirement, kRelaxed);
-  worth.relaxed = mineExactly(mined.problem, search);
+  mined.space.relax(requirement, kRelaxationFactor);
+  entry.relaxed = mineExactly(mined.problem, search);
   mined.space.relax(requirement, 1);
-  if (worth.relaxed->best)
-    for (size_t p = 0; p < worth.relaxed->best->size(); ++p)
-      worth.chosen.push_back(mined.space.parameters()[p].spelled[(*worth.relaxed->best)[p]]);
+  if (entry.relaxed->best)
+    for (size_t p = 0; p < entry.relaxed->best->size(); ++p)
+      entry.chosen.push_back(mined.space.parameters()[p].labels[(*entry.relaxed->best)[p]]);
 }
 
 /// Removes NUMBER.accel of another front than that of `names`.
@@ -111,44 +107,41 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
     return;
   }
   findings.limits = mined.limits(best);
-  findings.waits = mined.problem.waits(best);
+  findings.bottleneckGains = mined.problem.bottleneckGains(best);
   for (size_t r = 0; r < mined.space.requirements().size(); ++r)
-    findings.requirements.push_back(requirementWorth(mined, r, best));
+    findings.requirements.push_back(requirementSensitivity(mined, r, best));
   SensitivityOptions beside;
   beside.threads = mined.search.threads;
   beside.stop = mined.search.stop;
   if (options.sensitivity)
-    beside.evaluations = std::max(kEvaluations, result.evaluations),
-    beside.bounds = std::max(kBounds, result.bounds);
+    beside.evaluations = std::max(kEvaluations, result.evaluations), beside.bounds = std::max(kBounds, result.bounds);
   // Where a value takes a search of its own, the choices wait until they are asked for.
-  if (options.sensitivity || mined.problem.tiers() == 0)
+  if (options.sensitivity || mined.problem.numBoundLevels() == 0)
     findings.parameters = sensitivityOf(mined.problem, best, beside);
   for (size_t p = 0; p < findings.parameters.size(); ++p)
-    for (ChoiceWorth &worth : findings.parameters[p])
-      if (std::isinf(worth.value)) {
+    for (ChoiceSensitivity &entry : findings.parameters[p])
+      if (std::isinf(entry.value)) {
         Design design = best;
-        design[p] = worth.choice;
-        worth.why = whyNot(mined, design);
+        design[p] = entry.choice;
+        entry.reason = infeasibilityReason(mined, design);
       }
   MiningOptions search = mined.search;
   search.known = {best};
-  search.crew = nullptr; // a crew serves the searches of strategies, of the space as it is written
+  search.executor = nullptr; // a crew serves the searches of strategies, of the space as it is written
   MiningOptions relaxed = search;
   // Of more designs than before.
-  relaxed.evaluations =
-      std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));
+  relaxed.evaluations = std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));
   relaxed.bounds = std::min(search.bounds, 2 * std::max(kBounds, result.bounds));
   for (size_t r = 0; r < findings.requirements.size() && options.sensitivity; ++r)
     if (findings.requirements[r].used > 0 && !stopped())
       searchRelaxed(findings.requirements[r], mined, r, relaxed);
   if (!options.front)
     return;
-  MinedFront &front = plan.front.emplace();
-  front.front = mineFront(mined.problem, *options.front, search);
+  MinedParetoFront &front = plan.front.emplace();
+  front.front = mineParetoFront(mined.problem, *options.front, search);
   size_t digits = std::max<size_t>(2, std::to_string(front.front.points.size()).size());
   for (size_t i = 0; i < front.front.points.size(); ++i)
-    front.designs.push_back(
-        mined.designed(fmt::format("{:0{}}", i + 1, digits), front.front.points[i].design));
+    front.designs.push_back(mined.designed(fmt::format("{:0{}}", i + 1, digits), front.front.points[i].design));
 }
 
 bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan) {
@@ -162,15 +155,13 @@ bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPl
   if (!plan.front || !ok)
     return ok;
   if (std::error_code problem = llvm::sys::fs::create_directories(designs)) {
-    diags.error(Code::CannotWrite, {},
-                fmt::format("folder '{}' cannot be made: {}", designs, problem.message()));
+    diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", designs, problem.message()));
     return false;
   }
-  ok = writeFile(diags, folder + "/front.csv", frontCsv(plan));
+  ok = writeFile(diags, folder + "/front.csv", paretoFrontCsv(plan));
   std::set<std::string> names;
   for (const MinedDesign &design : plan.front->designs)
-    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text),
-    names.insert(design.name);
+    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text), names.insert(design.name);
   removeOlder(designs, names);
   return ok;
 }

@@ -1,7 +1,7 @@
 // What `accord mine` finds out about the design that it found, and the page about it.
 #pragma once
+#include "lib/exploration/solve/MiningProblem.h"
 #include "lib/exploration/space/DesignSpace.h"
-#include "lib/exploration/solve/Mine.h"
 #include "lib/support/Diagnostics.h"
 #include <functional>
 

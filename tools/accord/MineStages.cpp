@@ -41,23 +41,19 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
     return refused(session.job().expression ? session.job().expression->at : SourceRange{},
                    "a design for each stage by an expression",
                    "--metric step_time, tdp_time or area_time, or leave out --stages");
-  const PlacementSpace &offered = jobs.placements(0, {})->job().request.space;
-  auto pipes = [](PipelineSchedule one) {
-    return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB;
-  };
-  if (std::none_of(offered.schedules.begin(), offered.schedules.end(), pipes))
-    return refused(session.job().targetAt,
-                   "a design for each stage of schedules other than gpipe and one_f_one_b",
+  const PlacementSpace &placementSpace = jobs.placements(0, {})->job().request.space;
+  auto pipes = [](PipelineSchedule one) { return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB; };
+  if (std::none_of(placementSpace.schedules.begin(), placementSpace.schedules.end(), pipes))
+    return refused(session.job().targetAt, "a design for each stage of schedules other than gpipe and one_f_one_b",
                    "offer one of them: schedule = one_f_one_b");
-  if (!offered.groups.empty() && offered.groups.back().most == 1)
+  if (!placementSpace.groups.empty() && placementSpace.groups.back().max == 1)
     return refused(session.job().targetAt, "stages where no pipeline is offered",
                    "offer pipeline_parallel above 1, or leave out --stages");
   return true;
 }
 
-std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs,
-                                       const PlacedBest &placed, const Design &common,
-                                       const std::atomic<bool> *stop) {
+std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs, const PlacedBest &placed,
+                                       const Design &common, const std::atomic<bool> *stop) {
   StageOptions how;
   how.each = options.stages;
   how.threads = options.session.threads;
@@ -73,63 +69,63 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   const PlacementProblem &problem = found->problem;
   PlacedBest best;
   best.value = found->value, best.bound = found->bound;
-  best.plan = found->plan, best.worth = found->worth;
-  best.form = problem.forms[found->plan.stages.front().form];
-  size_t groups = found->worth.memory.size();
-  std::vector<ClusterKind> kinds;
-  for (const PlacementProblem::Kind &kind : problem.kinds)
-    kinds.push_back({kind.name, 0});
+  best.plan = found->plan, best.metrics = found->metrics;
+  best.parallelConfig = problem.parallelConfigs[found->plan.stages.front().parallelConfig];
+  size_t groups = found->metrics.memory.size();
+  std::vector<ClusterDeviceType> deviceTypes;
+  for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
+    deviceTypes.push_back({deviceType.name, 0});
   for (size_t s = 0; s < found->plan.stages.size(); ++s) {
     const PlacedStage &stage = found->plan.stages[s];
-    const PlacementProblem::Form &form = problem.forms[stage.form];
+    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
     for (size_t i = 0; i < stage.layers.size(); ++i)
-      ++best.recomputes[problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy];
-    const StageTimes &times = found->worth.times[s];
+      ++best.recomputePolicies
+            [problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy];
+    const StageTimes &times = found->metrics.times[s];
     MinedStage one;
-    one.design = form.kind;
+    one.design = parallelConfig.deviceType;
     one.first = problem.layers[stage.layers.front()].name;
     one.last = problem.layers[stage.layers.back()].name;
     one.layers = static_cast<int64_t>(stage.layers.size());
-    one.devices = form.devices();
+    one.devices = parallelConfig.devices();
     one.forward = static_cast<double>(times.forward) * 1e-12;
     one.backward = static_cast<double>(times.backward + times.weight) * 1e-12;
     one.finish = static_cast<double>(times.finish) * 1e-12;
-    one.bytes = static_cast<double>(found->worth.memory[s % groups]);
+    one.bytes = static_cast<double>(found->metrics.memory[s % groups]);
     mined.stages.push_back(std::move(one));
     if (s < groups)
-      kinds[form.kind].devices += form.devices();
+      deviceTypes[parallelConfig.deviceType].devices += parallelConfig.devices();
   }
   const MiningJob &job = jobs.jobs().front();
   mined.step = minedStep(job.name, job.batch, best);
-  mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n",
-                           job.name, mined.step.step, mined.step.batch, mined.step.way);
-  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+  mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n", job.name, mined.step.step,
+                           mined.step.batch, mined.step.alternative);
+  for (size_t deviceType = 0; deviceType < deviceTypes.size(); ++deviceType) {
     MinedDesign &design = mined.designs.emplace_back();
-    design.name = kinds[kind].accelerator;
-    auto machine = space.machine(found->designs[kind]);
+    design.name = deviceTypes[deviceType].accelerator;
+    auto machine = space.machine(found->designs[deviceType]);
     if (auto *known = std::get_if<Machine>(&machine))
       design.machine = std::move(*known);
-    for (size_t i = 0; i < found->designs[kind].size(); ++i)
-      design.chosen.push_back(space.parameters()[i].spelled[found->designs[kind][i]]);
-    std::string text = space.text(found->designs[kind]), head = "accelerator " + space.name();
+    for (size_t i = 0; i < found->designs[deviceType].size(); ++i)
+      design.chosen.push_back(space.parameters()[i].labels[found->designs[deviceType][i]]);
+    std::string text = space.text(found->designs[deviceType]), head = "accelerator " + space.name();
     if (size_t at = text.find(head); at != std::string::npos)
       text.replace(at, head.size(), "accelerator " + design.name);
     mined.text += text + "\n";
   }
-  auto cluster = clusterOfKinds(jobs.session(0).clusterText({}), space.name(),
-                                problem.kinds.front().perServer, kinds);
+  auto cluster = clusterOfDeviceTypes(jobs.session(0).clusterText({}), space.name(),
+                                      problem.deviceTypes.front().devicesPerNode, deviceTypes);
   if (cluster)
     mined.text += *cluster;
   else
     mined.text.clear(),
-        mined.left =
-            "its cluster is not one kind of servers with one of devices, or has a price per device";
+        mined.left = "its cluster is not one kind of servers with one of devices, or has a price per device";
   return mined;
 }
 
-std::optional<std::string> clusterOfKinds(const std::string &text, const std::string &accelerator,
-                                          int64_t perServer,
-                                          const std::vector<ClusterKind> &kinds) {
+std::optional<std::string> clusterOfDeviceTypes(const std::string &text, const std::string &accelerator,
+                                                int64_t devicesPerNode,
+                                                const std::vector<ClusterDeviceType> &deviceTypes) {
   static const std::regex server(R"(\bserver\s+(\w+)\s*(\[[^\]]*\])?\s*\{)");
   const std::regex device(R"(\bdevice\s+(\w+)\s*(\[[^\]]*\])?\s*:\s*)" + accelerator + R"(\b)");
   std::smatch head;
@@ -155,23 +151,22 @@ std::optional<std::string> clusterOfKinds(const std::string &text, const std::st
     declared.push_back((*at)[1]);
   std::string servers;
   std::vector<std::string> names;
-  for (size_t kind = 0; kind < kinds.size(); ++kind) {
-    int64_t each = std::min(perServer, kinds[kind].devices);
-    names.push_back(fmt::format("{}_{}", name, kind + 1));
+  for (size_t deviceType = 0; deviceType < deviceTypes.size(); ++deviceType) {
+    int64_t each = std::min(devicesPerNode, deviceTypes[deviceType].devices);
+    names.push_back(fmt::format("{}_{}", name, deviceType + 1));
     std::string block =
-        fmt::format("{}device {}[{}] : {}{}", before, chip, each, kinds[kind].accelerator, after);
+        fmt::format("{}device {}[{}] : {}{}", before, chip, each, deviceTypes[deviceType].accelerator, after);
     for (const std::string &one : declared)
-      block = std::regex_replace(block, std::regex(R"(\b)" + one + R"(\b)"),
-                                 fmt::format("{}_{}", one, kind + 1));
-    servers += fmt::format("{}server {}[{}] {}", kind ? "\n  " : "", names.back(),
-                           (kinds[kind].devices + each - 1) / each, block);
+      block = std::regex_replace(block, std::regex(R"(\b)" + one + R"(\b)"), fmt::format("{}_{}", one, deviceType + 1));
+    servers += fmt::format("{}server {}[{}] {}", deviceType ? "\n  " : "", names.back(),
+                           (deviceTypes[deviceType].devices + each - 1) / each, block);
   }
   // The network between servers; of one server, one like that inside of it.
   const std::regex between(R"(\bconnects\s*=\s*\{?\s*)" + name + R"(\b\s*\}?)");
   std::string list = fmt::format("connects = {{{}}}", fmt::join(names, ", "));
   if (std::regex_search(rest, between)) {
     rest = std::regex_replace(rest, between, list, std::regex_constants::format_first_only);
-  } else if (kinds.size() > 1 || kinds.front().devices > perServer) {
+  } else if (deviceTypes.size() > 1 || deviceTypes.front().devices > devicesPerNode) {
     std::smatch inner;
     if (!std::regex_search(body, inner, network))
       return std::nullopt;

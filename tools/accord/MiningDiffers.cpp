@@ -20,9 +20,7 @@ std::vector<const OperationCost *> formsOf(const Costs &costs, OperationId id) {
 
 } // namespace
 
-bool close(double a, double b) {
-  return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-}
+bool close(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
 std::string differs(const Machine &a, const Machine &b) {
   std::string what;
@@ -42,14 +40,11 @@ std::string differs(const Machine &a, const Machine &b) {
   number("cost of a micro-batch", a.host.microbatch.value, b.host.microbatch.value);
   number("cost of a step", a.host.step.value, b.host.step.value);
   word("cost model", a.costModel, b.costModel);
-  for (const char *type : {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32", "fp64", "int4", "int8",
-                           "int16", "int32", "int64"})
-    number(fmt::format("energy of {}", type), energyPerFlop(a, type).value,
-           energyPerFlop(b, type).value);
-  number("number of memories", static_cast<double>(a.memories.size()),
-         static_cast<double>(b.memories.size()));
-  number("number of cores", static_cast<double>(a.cores.size()),
-         static_cast<double>(b.cores.size()));
+  for (const char *type :
+       {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32", "fp64", "int4", "int8", "int16", "int32", "int64"})
+    number(fmt::format("energy of {}", type), energyPerFlop(a, type).value, energyPerFlop(b, type).value);
+  number("number of memories", static_cast<double>(a.memories.size()), static_cast<double>(b.memories.size()));
+  number("number of cores", static_cast<double>(a.cores.size()), static_cast<double>(b.cores.size()));
   for (size_t i = 0; what.empty() && i < a.memories.size(); ++i) {
     const Memory &x = a.memories[i], &y = b.memories[i];
     word("name of a memory", x.name, y.name);
@@ -76,14 +71,12 @@ std::string differs(const Machine &a, const Machine &b) {
     whole("lanes", x.lanes, y.lanes);
     whole("memory", x.reads, y.reads);
     whole("overlaps", x.overlapFill + 2 * x.overlapDrain, y.overlapFill + 2 * y.overlapDrain);
-    whole("spread", x.oneEach + 2 * x.either, y.oneEach + 2 * y.either);
+    whole("spread", x.perInstanceMapping + 2 * x.anyMapping, y.perInstanceMapping + 2 * y.anyMapping);
     number("efficiency of " + x.name, x.efficiency, y.efficiency);
-    number("half work of " + x.name, x.halfWork.value, y.halfWork.value);
-    whole("number of peaks", static_cast<int64_t>(x.peak.size()),
-          static_cast<int64_t>(y.peak.size()));
+    number("half work of " + x.name, x.halfPerformanceWork.value, y.halfPerformanceWork.value);
+    whole("number of peaks", static_cast<int64_t>(x.peak.size()), static_cast<int64_t>(y.peak.size()));
     for (const auto &[type, peak] : y.peak)
-      number(fmt::format("{} peak of {}", type, x.name),
-             x.peak.count(type) ? x.peak.at(type).value : 0, peak.value);
+      number(fmt::format("{} peak of {}", type, x.name), x.peak.count(type) ? x.peak.at(type).value : 0, peak.value);
     if (what.empty() && x.cyclesOf != y.cyclesOf)
       what = fmt::format("the cycles of {} are others by the space", x.name);
   }
@@ -92,8 +85,7 @@ std::string differs(const Machine &a, const Machine &b) {
 
 std::string differs(const WorkGraph &graph, const Costs &said, const Costs &priced) {
   if (said.operations.size() != priced.operations.size())
-    return fmt::format("{} prices of {} operations", said.operations.size(),
-                       priced.operations.size());
+    return fmt::format("{} prices of {} operations", said.operations.size(), priced.operations.size());
   for (OperationId id = 0; id < said.operations.size(); ++id) {
     if (graph.operations[id].body != kNone)
       continue;
@@ -101,14 +93,13 @@ std::string differs(const WorkGraph &graph, const Costs &said, const Costs &pric
     bool same = a.size() == b.size();
     for (size_t f = 0; same && f < a.size(); ++f) {
       same = a[f]->core == b[f]->core && a[f]->instances == b[f]->instances &&
-             a[f]->transfer.size() == b[f]->transfer.size() &&
-             close(a[f]->time.value, b[f]->time.value);
+             a[f]->transfer.size() == b[f]->transfer.size() && close(a[f]->time.value, b[f]->time.value);
       for (size_t m = 0; same && m < a[f]->transfer.size(); ++m)
         same = close(a[f]->transfer[m].value, b[f]->transfer[m].value);
     }
     if (!same)
-      return fmt::format("operation {} takes {:.9g} s, and {:.9g} s by the cost model", id,
-                         a.front()->time.value, b.front()->time.value);
+      return fmt::format("operation {} takes {:.9g} s, and {:.9g} s by the cost model", id, a.front()->time.value,
+                         b.front()->time.value);
   }
   return "";
 }

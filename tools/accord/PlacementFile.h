@@ -1,7 +1,7 @@
 // Reading the finished plan of a cluster, and proving it.
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
-#include "lib/placement/verify/Placement.h"
+#include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/planning/verify/Verify.h"
 #include <optional>
 #include <string>
@@ -16,14 +16,13 @@ bool holdsPlacement(const std::string &path);
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
 
 /// Takes in certificate/paths.json beside them, if it is there; false: it is malformed, as above.
-bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
-                        const char *command);
+bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json, const char *command);
 
 /// Plan, worth and bound again.
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how = {});
 /// Whether the folder's claim of its arithmetic is that of the plan; and asks a solver, if one is
 /// named.
-void verifyPlacementClaim(Verification &proof, const PlacementPlan &plan, const std::string &folder,
-                          const std::string &solver);
+void verifyPlacementSmtQuery(Verification &proof, const PlacementPlan &plan, const std::string &folder,
+                             const std::string &solver);
 
 } // namespace accord

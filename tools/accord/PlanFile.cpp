@@ -16,8 +16,7 @@ std::optional<Plan> readPlan(const std::string &path, bool json, const char *com
   };
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
-    return fail(Code::CannotRead,
-                fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+    return fail(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
   auto plan = planFromJson((*buffer)->getBuffer(), file);
   if (!plan)
     return fail(Code::BadPlan, llvm::toString(plan.takeError()));

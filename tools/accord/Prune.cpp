@@ -1,9 +1,9 @@
 // accord prune: which zeros each layer of a training should have.
+#include "lib/language/requests/Sparsity.h"
 #include "lib/machine/cost/Estimate.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/Version.h"
-#include "lib/language/requests/Sparsity.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,14 +18,13 @@
 namespace accord {
 namespace {
 
-class Pruning {
+class PruneCommand {
 public:
-  Pruning(const Options &options, double confidence)
-      : options_(options), confidence_(confidence), session_(options),
-        diags_(session_.diagnostics()) {}
+  PruneCommand(const Options &options, double confidence)
+      : options_(options), confidence_(confidence), session_(options), diags_(session_.diagnostics()) {}
 
   int run() {
-    if (!session_.prepare() || !request() || !answer())
+    if (!session_.prepare() || !request() || !solve())
       return session_.finish(kWrongInput, "prune");
     if (!write())
       return session_.finish(kWrongInput, "prune");
@@ -45,11 +44,8 @@ private:
       if (!diags_.hasErrors())
         diags_
             .error(Code::MissingKey, job.declaration ? job.declaration->name.range : SourceRange{},
-                   fmt::format(
-                       "'{}' has no `sparsity for` block: nothing says which zeros it may have",
-                       job.name))
-            .help(fmt::format("for example: sparsity for {} {{ weights of * = nm(2, 4) }}",
-                              job.name));
+                   fmt::format("'{}' has no `sparsity for` block: nothing says which zeros it may have", job.name))
+            .help(fmt::format("for example: sparsity for {} {{ weights of * = nm(2, 4) }}", job.name));
       return false;
     }
     request_ = std::move(*request);
@@ -64,22 +60,20 @@ private:
 
   bool named(const WorkGraph &graph) {
     std::map<GemmOperand, std::vector<std::string>> known;
-    for (GemmOperand operand :
-         {GemmOperand::Weights, GemmOperand::Activations, GemmOperand::Gradients})
+    for (GemmOperand operand : {GemmOperand::Weights, GemmOperand::Activations, GemmOperand::Gradients})
       known[operand] = layerNames(graph);
     return checkRuleNames(request_, known, diags_);
   }
 
-  bool answer() {
+  bool solve() {
     const bool pipeline = session_.machine().fabric.has_value();
     if (!pipeline && request_.objective == "throughput")
       plan_.objective = request_.objective = "step_time"; // of a given batch they are one
     const int64_t batch = pipeline ? 1 : session_.batchOfDevice();
     const int64_t microbatch = pipeline ? 1 : session_.smallestMicrobatch();
     if (microbatch == 0) {
-      diags_.error(
-          Code::BatchNotDivisible, session_.job().microbatchAt,
-          fmt::format("no micro-batch that is offered divides the {} samples of a device", batch));
+      diags_.error(Code::BatchNotDivisible, session_.job().microbatchAt,
+                   fmt::format("no micro-batch that is offered divides the {} samples of a device", batch));
       return false;
     }
     auto work = session_.workAt(microbatch, batch / microbatch);
@@ -87,12 +81,12 @@ private:
       return false;
     plan_.model = work->model, plan_.batch = batch, plan_.microbatch = microbatch;
     auto files = readAccuracyFiles(request_);
-    if (auto *refused = std::get_if<std::vector<Refusal>>(&files))
-      return refuse(*refused);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&files))
+      return reportRejections(*rejected);
     const auto &read = std::get<std::vector<AccuracyFile>>(files);
     if (!(pipeline ? stages(*work, read) : step(std::move(*work), read)))
       return false;
-    claim();
+    accuracyReport();
     return true;
   }
 
@@ -105,12 +99,12 @@ private:
       sources.add(location.file, (*text)->getBuffer().str());
   }
 
-  bool refuse(const std::vector<Refusal> &refusals) {
-    for (const Refusal &refusal : refusals) {
-      show(refusal.issue.location);
-      for (const auto &[location, text] : refusal.issue.notes)
+  bool reportRejections(const std::vector<Rejection> &rejections) {
+    for (const Rejection &rejection : rejections) {
+      show(rejection.issue.location);
+      for (const auto &[location, text] : rejection.issue.notes)
         show(location);
-      session_.report(refusal.issue, refusal.help);
+      session_.report(rejection.issue, rejection.help);
     }
     return false;
   }
@@ -119,12 +113,10 @@ private:
   /// priced.
   Costs exchangedAt(double share, const Plan &plan) {
     WorkGraph graph = plan.graph;
-    auto part = [share](int64_t whole) {
-      return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share));
-    };
+    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share)); };
     for (Operation &op : graph.operations)
-      if (op.exchange && llvm::StringRef(op.name).contains(".gradient.")) {
-        op.exchange->payload = part(op.exchange->payload);
+      if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
+        op.communication->payload = part(op.communication->payload);
         op.bytesRead = part(op.bytesRead), op.bytesWritten = part(op.bytesWritten);
       }
     const SingleDeviceRequest request = session_.request();
@@ -150,76 +142,73 @@ private:
     };
     auto found = searchSparsity({request_, costed->graph, costed->machine, costed->costs, files,
                                  session_.cluster() ? ExchangeOf(exchange) : nullptr});
-    if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
-      return refuse(*refused);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
+      return reportRejections(*rejected);
     plan_.step = std::move(std::get<PrunePlan>(found));
     const std::vector<std::string> &assumed = costed->costs.assumptions;
     plan_.assumptions.insert(plan_.assumptions.end(), assumed.begin(), assumed.end());
     plan_.assumptions.push_back("operations run one after the other; activations are kept whole");
-    int64_t drawn = 0;
+    int64_t sampled = 0;
     for (const PruneLayer &layer : plan_.step->layers)
-      drawn += std::count_if(layer.options.begin(), layer.options.end(),
-                             [](const PruneOption &option) { return option.drawn; });
-    if (drawn > 0)
-      plan_.assumptions.push_back(fmt::format(
-          "patterns and tiles of {} options do not fit each other: their mean times are estimated "
-          "from groups of lanes drawn at random (standard error 0.15 %), quantiles from limits",
-          drawn));
+      sampled += std::count_if(layer.options.begin(), layer.options.end(),
+                               [](const PruneOption &option) { return option.sampled; });
+    if (sampled > 0)
+      plan_.assumptions.push_back(
+          fmt::format("patterns and tiles of {} options do not fit each other: their mean times are estimated "
+                      "from groups of lanes drawn at random (standard error 0.15 %), quantiles from limits",
+                      sampled));
     return true;
   }
 
   bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
     auto found = planFabric(request_, work, session_.machine(), files);
-    if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
-      return refuse(*refused);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
+      return reportRejections(*rejected);
     plan_.pipeline = std::move(std::get<FabricPlan>(found));
     plan_.objective = "throughput";
     if (!request_.forwardOnly)
       plan_.assumptions.push_back("phases = forward: a dataflow device runs images, not gradients");
-    plan_.assumptions.push_back(
-        "all layers run at once, each on its multipliers; what lies between "
-        "products (pooling, normalization, activation) keeps up");
+    plan_.assumptions.push_back("all layers run at once, each on its multipliers; what lies between "
+                                "products (pooling, normalization, activation) keeps up");
     return true;
   }
 
   /// What is shown of accuracy, where something is.
-  void claim() {
-    const AccuracyEvidence &evidence = plan_.evidence();
-    if (evidence.level == EvidenceLevel::Nothing || evidence.level == EvidenceLevel::Ranking)
+  void accuracyReport() {
+    const AccuracyEvaluation &evaluation = plan_.evaluation();
+    if (evaluation.level == AccuracyBasis::None || evaluation.level == AccuracyBasis::SensitivityRanking)
       return;
-    AccuracyClaim claim;
-    claim.metric = evidence.metric;
-    claim.guaranteed = evidence.guaranteed;
+    AccuracyReport accuracyReport;
+    accuracyReport.metric = evaluation.metric;
+    accuracyReport.guaranteed = evaluation.guaranteed;
     // Losses were rounded up to units: 10^-12.
     Rational loss = Rational(plan_.selection().sums.loss) / Rational(1'000'000'000'000);
-    claim.least = evidence.dense - evidence.margin * loss;
+    accuracyReport.min = evaluation.dense - evaluation.margin * loss;
     if (request_.accuracy)
-      claim.required = request_.accuracy->least;
-    if (evidence.confidence > 0)
-      claim.confidence = fmt::format("{:.6g}", evidence.confidence);
-    claim.level = describe(evidence.level);
-    claim.inputs.push_back(fmt::format("dense network: at least {}", evidence.dense.print()));
+      accuracyReport.required = request_.accuracy->min;
+    if (evaluation.confidence > 0)
+      accuracyReport.confidence = fmt::format("{:.6g}", evaluation.confidence);
+    accuracyReport.level = describe(evaluation.level);
+    accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
     if (plan_.step)
       for (size_t i = 0; i < plan_.step->layers.size(); ++i)
         for (const SourceLocation &line : plan_.step->chosen(i).lines) {
           std::string text = fmt::format("{}:{}", line.file, line.line);
-          if (!llvm::is_contained(claim.inputs, text))
-            claim.inputs.push_back(text);
+          if (!llvm::is_contained(accuracyReport.inputs, text))
+            accuracyReport.inputs.push_back(text);
         }
-    claim.assumptions = evidence.assumptions;
-    plan_.accuracy = std::move(claim);
+    accuracyReport.assumptions = evaluation.assumptions;
+    plan_.accuracy = std::move(accuracyReport);
   }
 
   bool write() {
     if (std::error_code problem = llvm::sys::fs::create_directories(options_.output)) {
-      diags_.error(
-          Code::CannotWrite, {},
-          fmt::format("folder '{}' cannot be made: {}", options_.output, problem.message()));
+      diags_.error(Code::CannotWrite, {},
+                   fmt::format("folder '{}' cannot be made: {}", options_.output, problem.message()));
       return false;
     }
     const std::string mlir = sparsityMlir(plan_);
-    return writeFile(diags_, options_.output + "/" + kSparsityFile,
-                     jsonText(toJson(plan_)) + "\n") &&
+    return writeFile(diags_, options_.output + "/" + kSparsityFile, jsonText(toJson(plan_)) + "\n") &&
            (mlir.empty() || writeFile(diags_, options_.output + "/sparsity.mlir", mlir)) &&
            writeFile(diags_, options_.output + "/report.html", toReport(plan_));
   }
@@ -238,9 +227,8 @@ void addPrune(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto confidence = std::make_shared<double>(0);
   CLI::App *command = app.add_subcommand(
-      "prune",
-      "Which zeros each layer of a training should have, how they are stored, and what that "
-      "saves");
+      "prune", "Which zeros each layer of a training should have, how they are stored, and what that "
+               "saves");
   addProgramOptions(*command, *options);
   command->add_option("--confidence", *confidence, "Of times and memory that are not exceeded")
       ->check([](const std::string &text) { // a range lets NaN pass
@@ -248,15 +236,13 @@ void addPrune(CLI::App &app, int &status) {
         bool fits = !llvm::StringRef(text).getAsDouble(value) && value >= 0.5 && value < 1;
         return fits ? std::string() : "expected at least 0.5 and below 1, found " + text;
       });
-  command
-      ->add_option("-o,--output", options->output,
-                   "Folder for prune.json, sparsity.mlir and report.html")
+  command->add_option("-o,--output", options->output, "Folder for prune.json, sparsity.mlir and report.html")
       ->capture_default_str();
   command->footer("Example: accord prune examples/11-prune/gpt2.dnn -o out/");
   command->callback([options, confidence, &status] {
     options->elaborate.prunes = true;
     options->elaborate.clusters = true;
-    status = Pruning(*options, *confidence).run();
+    status = PruneCommand(*options, *confidence).run();
   });
 }
 

@@ -1,6 +1,6 @@
 #include "tools/accord/Ranks.h"
-#include "lib/exploration/distributed/Leader.h"
-#include "lib/exploration/distributed/Server.h"
+#include "lib/exploration/distributed/LeaderExecutor.h"
+#include "lib/exploration/distributed/ServerExecutor.h"
 #include "lib/exploration/distributed/Sockets.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -42,8 +42,7 @@ std::variant<Meeting, std::string> meeting() {
 /// mpirun binds a rank to one core unless told otherwise; threads that are asked for get more.
 void unbind(unsigned threads) {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0 ||
-      static_cast<unsigned>(CPU_COUNT(&set)) >= threads)
+  if (sched_getaffinity(0, sizeof set, &set) != 0 || static_cast<unsigned>(CPU_COUNT(&set)) >= threads)
     return;
   for (size_t i = 0; i < CPU_SETSIZE; ++i)
     CPU_SET(i, &set);
@@ -67,39 +66,38 @@ bool endOurs(uint64_t process) {
   return false;
 }
 
-void tell(const CrewLeader &crew, size_t ranks) {
-  LeaderTally tally = crew.tally();
+void tell(const LeaderExecutor &executor, size_t ranks) {
+  LeaderStatistics statistics = executor.statistics();
   auto others = [](const std::vector<uint64_t> &all) {
     uint64_t sum = 0;
     for (size_t i = 1; i < all.size(); ++i)
       sum += all[i];
     return sum;
   };
-  for (const LeaderTally::Rank &lost : tally.lost)
+  for (const LeaderStatistics::Rank &lost : statistics.lost)
     fmt::print(stderr, "accord: warning: rank {}{} was lost; others did its work\n", lost.rank,
                lost.host.empty() ? "" : " on " + lost.host);
-  fmt::print(stderr,
-             "accord: {} processes: {} of {} values and {} of {} bounds by others, {} messages\n",
-             ranks, others(tally.values), tally.values[0] + others(tally.values),
-             others(tally.bounds), tally.bounds[0] + others(tally.bounds), tally.messages);
+  fmt::print(stderr, "accord: {} processes: {} of {} values and {} of {} bounds by others, {} messages\n", ranks,
+             others(statistics.values), statistics.values[0] + others(statistics.values), others(statistics.bounds),
+             statistics.bounds[0] + others(statistics.bounds), statistics.messages);
 }
 
 int lead(const MineOptions &options, LeaderLink &link) {
   LeaderOptions leading;
   leading.threads = options.session.threads;
-  CrewLeader crew(link, leading);
+  LeaderExecutor executor(link, leading);
   MineOptions ours = options;
-  ours.crew = &crew;
+  ours.executor = &executor;
   int status = mine(ours);
   std::fflush(stdout);
   if (status == kWrongInput)
     return status;
-  std::vector<LeaderTally::Rank> left = crew.dismiss();
-  tell(crew, link.ranks() + 1);
-  for (const LeaderTally::Rank &silent : left) {
+  std::vector<LeaderStatistics::Rank> left = executor.dismiss();
+  tell(executor, link.ranks() + 1);
+  for (const LeaderStatistics::Rank &silent : left) {
     bool ended = silent.host == hostName() && endOurs(silent.process);
-    fmt::print(stderr, "accord: warning: rank {} on {} does not answer{}\n", silent.rank,
-               silent.host, ended ? " and was ended" : "; what started it may wait for it");
+    fmt::print(stderr, "accord: warning: rank {} on {} does not answer{}\n", silent.rank, silent.host,
+               ended ? " and was ended" : "; what started it may wait for it");
   }
   return status;
 }
@@ -122,12 +120,12 @@ int serve(const MineOptions &options, const std::string &invitation, size_t rank
   auto *link = std::get_if<std::unique_ptr<ServerLink>>(&joined);
   if (!link)
     return kDone;
-  CrewServer crew(**link, options.session.threads, hostName(), static_cast<uint64_t>(getpid()));
+  ServerExecutor executor(**link, options.session.threads, hostName(), static_cast<uint64_t>(getpid()));
   MineOptions ours = options;
-  ours.crew = &crew;
+  ours.executor = &executor;
   ours.writes = false;
   if (mine(ours) != kDone)
-    crew.fail(unsaidText());
+    executor.fail(unsaidText());
   return kDone;
 }
 
@@ -142,7 +140,7 @@ std::optional<size_t> startedAsRank() {
   return std::nullopt;
 }
 
-bool hushOtherRanks() {
+bool silenceOtherRanks() {
   if (startedAsRank().value_or(0) == 0)
     return false;
   unsaid = memfd_create("accord", MFD_CLOEXEC);
@@ -156,12 +154,12 @@ int mineOnRanks(const MineOptions &options) {
   const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (!startedAsRank() || (size && llvm::StringRef(size) == "1"))
     return mine(options);
-  auto refused = [&](const std::string &why) {
-    return refuse(Code::BadCommandLine, why, options.session.json, "mine");
+  auto refused = [&](const std::string &error) {
+    return refuse(Code::BadCommandLine, error, options.session.json, "mine");
   };
   auto offered = meeting();
-  if (auto *why = std::get_if<std::string>(&offered))
-    return refused(*why);
+  if (auto *error = std::get_if<std::string>(&offered))
+    return refused(*error);
   Meeting &mpi = std::get<Meeting>(offered);
   int rank = 0, ranks = 1;
   if (!mpi.meet(&rank, &ranks))
@@ -171,16 +169,16 @@ int mineOnRanks(const MineOptions &options) {
   if (rank == 0 && ranks > 1)
     listening = listenForRanks(static_cast<size_t>(ranks) - 1, invitation);
   invitation.resize(kInvitation, '\0');
-  bool told = mpi.part(invitation.data(), kInvitation);
+  bool sent = mpi.part(invitation.data(), kInvitation);
   invitation = invitation.c_str();
   unbind(options.session.threads);
   if (ranks == 1)
     return mine(options);
   if (rank > 0)
     return serve(options, invitation, static_cast<size_t>(rank));
-  if (auto *why = std::get_if<std::string>(&listening))
-    return refused(*why);
-  if (!told)
+  if (auto *error = std::get_if<std::string>(&listening))
+    return refused(*error);
+  if (!sent)
     return refused("MPI does not reach the other ranks");
   return lead(options, *std::get<std::unique_ptr<LeaderLink>>(listening));
 }

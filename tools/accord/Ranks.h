@@ -10,7 +10,7 @@ std::optional<size_t> startedAsRank();
 
 /// From here on nothing is printed by ranks above 0: what they would say the first one says, too.
 /// Whether this is one of those.
-bool hushOtherRanks();
+bool silenceOtherRanks();
 
 /// `mine`, with all processes of the run. The first one searches and writes, the others serve it.
 int mineOnRanks(const MineOptions &options);

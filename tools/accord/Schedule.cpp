@@ -1,10 +1,10 @@
 // accord schedule: operators on the cores of one accelerator, as slots.
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Planning.h"
+#include "tools/accord/PlanInterruptibly.h"
 #include "tools/accord/ScheduleProject.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,8 +33,7 @@ llvm::json::Value conflictJson(const Plan &plan) {
 std::string conflictText(const Plan &plan) {
   std::string text = "infeasible: there is no schedule for these together\n";
   for (const Conflict &c : plan.conflicts)
-    text += fmt::format("  {}{}{}\n", c.constraint,
-                        c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
+    text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
                         c.detail.empty() ? "" : ": " + c.detail);
   if (plan.graph.recompute == "none" && plan.memory.peak > 0)
     text += "  help: recompute = {none, selective, full} may make tensors again instead of keeping "
@@ -50,9 +49,8 @@ llvm::json::Value scheduleJson(const Plan &plan) {
       slots.push_back(llvm::json::Object{
           {"operation", jsonString(op.name)},
           {"region", jsonString(plan.graph.regions[op.region].name)},
-          {"core", slot.core < 0
-                       ? llvm::json::Value(nullptr)
-                       : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
+          {"core", slot.core < 0 ? llvm::json::Value(nullptr)
+                                 : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
           {"start", slot.start.seconds().value},
           {"duration", slot.duration.seconds().value}});
     }
@@ -62,8 +60,7 @@ llvm::json::Value scheduleJson(const Plan &plan) {
       {"version", kVersion},
       {"status", "done"},
       {"objective", llvm::json::Object{{"name", "makespan"}, {"value", step}, {"unit", "s"}}},
-      {"bound",
-       llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
+      {"bound", llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
       {"gap", step > 0 ? 1 - bound / step : 0},
       {"slots", std::move(slots)}};
   if (!plan.schedule.stopped.empty())
@@ -72,33 +69,29 @@ llvm::json::Value scheduleJson(const Plan &plan) {
 }
 
 std::string scheduleTable(const Plan &plan) {
-  std::string text =
-      fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
+  std::string text = fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
   for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
     const Region &region = plan.graph.regions[r];
     int64_t times = r == kMicrobatchRegion ? plan.graph.microbatches : region.count;
     text += fmt::format("-- {} (x {}), {} each\n", region.name, times,
                         formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
-      text += fmt::format(
-          "{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
-          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
-          formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
+      text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
+                          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
+                          formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
   return text +
          gapLine("step", formatSi(step, "s"), formatSi(bound, "s"), plan.schedule.proof,
                  step > 0 ? 1 - bound / step : 0) +
-         (plan.schedule.stopped.empty() ? ""
-                                        : fmt::format(" (stopped: {})", plan.schedule.stopped)) +
-         "\n";
+         (plan.schedule.stopped.empty() ? "" : fmt::format(" (stopped: {})", plan.schedule.stopped)) + "\n";
 }
 
-int schedule(const Options &options, const PlanningLimits &limits) {
+int schedule(const Options &options, const PlanSearchLimits &limits) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "schedule");
-  std::optional<Plan> plan = planWatched(session, limits);
+  std::optional<Plan> plan = planInterruptibly(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
   if (!plan->feasible) {
@@ -114,13 +107,11 @@ int schedule(const Options &options, const PlanningLimits &limits) {
 
 /// What was asked for that says nothing about this kind of file, or "".
 std::string foreign(const CLI::App &command, bool project) {
-  static const std::set<std::string> kBoth = {"help", "effort", "threads",
-                                              "json", "gap",    "time-limit"},
+  static const std::set<std::string> kBoth = {"help", "effort", "threads", "json", "gap", "time-limit"},
                                      kProject = {"output"};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
-    if (!name.empty() && option->count() > 0 && !kBoth.count(name) &&
-        (kProject.count(name) > 0) != project)
+    if (!name.empty() && option->count() > 0 && !kBoth.count(name) && (kProject.count(name) > 0) != project)
       return "--" + name;
   }
   return "";
@@ -131,8 +122,8 @@ std::string foreign(const CLI::App &command, bool project) {
 void addSchedule(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto project = std::make_shared<ProjectOptions>();
-  CLI::App *command = app.add_subcommand(
-      "schedule", "When each operation runs on which core, or each job of a project");
+  CLI::App *command =
+      app.add_subcommand("schedule", "When each operation runs on which core, or each job of a project");
   addProgramOptions(*command, *options);
   command->get_option("file")->description("A .dnn file, or a project of PSPLIB: .sm, .mm");
   command->get_option("--effort")
@@ -152,10 +143,10 @@ void addSchedule(CLI::App &app, int &status) {
   command->callback([command, options, project, &status] {
     bool isOne = isProject(options->file);
     if (std::string option = foreign(*command, isOne); !option.empty()) {
-      status = refuse(Code::BadCommandLine,
-                      option + (isOne ? " says nothing about a project (.sm, .mm)"
-                                      : " is for projects (.sm, .mm) only"),
-                      options->json, "schedule");
+      status =
+          refuse(Code::BadCommandLine,
+                 option + (isOne ? " says nothing about a project (.sm, .mm)" : " is for projects (.sm, .mm) only"),
+                 options->json, "schedule");
       return;
     }
     if (!isOne) {

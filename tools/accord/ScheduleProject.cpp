@@ -1,12 +1,12 @@
 // accord schedule FILE.sm | FILE.mm: a project of PSPLIB.
 #include "tools/accord/ScheduleProject.h"
-#include "lib/planning/output/Certificate.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/import/psplib/Psplib.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/scheduling/output/ProjectSchedule.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Session.h"
-#include "tools/accord/SolveWatch.h"
+#include "tools/accord/SolverMonitor.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace accord {
 namespace {
 
 /// More doubles nothing that could still end.
-constexpr unsigned kMostEffort = 40;
+constexpr unsigned kMaxEffort = 40;
 
 } // namespace
 
@@ -28,10 +28,10 @@ int scheduleProject(const ProjectOptions &options) {
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "schedule");
   };
-  auto asked = SolveWatch::asked(options.gap, options.timeLimit);
-  if (auto *message = std::get_if<std::string>(&asked))
+  auto parsedLimits = SolverMonitor::parsedLimits(options.gap, options.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsedLimits))
     return wrong(*message);
-  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
+  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = readFile(diags, options.file);
@@ -46,12 +46,12 @@ int scheduleProject(const ProjectOptions &options) {
     fmt::print(stderr, "accord: {}\n", note);
   SchedulingResult result;
   {
-    SolveWatch watch("makespan", {true, seconds});
+    SolverMonitor watch("makespan", {true, seconds});
     SolveOptions solve;
-    solve.effort = std::min(options.effort, kMostEffort);
+    solve.effort = std::min(options.effort, kMaxEffort);
     solve.gap = gap;
     solve.stop = watch.stop();
-    solve.progress = [&](const SolveProgress &progress) { watch.tell(progress); };
+    solve.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
     result = schedule(project->problem, solve);
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();

@@ -2,15 +2,15 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/language/machines/ElaborateAccel.h"
+#include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/machine/translate/SourceOf.h"
-#include "lib/machine/cost/StepLoading.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/Version.h"
-#include "lib/language/machines/ElaborateAccel.h"
+#include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -69,32 +69,25 @@ void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("--target", options.elaborate.target,
                      "Accelerator to use (beats the file): a name of the file, its imports or the "
                      "catalogue, or FILE.accel[:NAME]");
-  command.add_option("--train", options.elaborate.train,
-                     "Which `train` block, or which model of a file without one");
+  command.add_option("--train", options.elaborate.train, "Which `train` block, or which model of a file without one");
   command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
-  command.add_option("--microbatch", options.elaborate.microbatch,
-                     "Samples at a time (beats the file)");
+  command.add_option("--microbatch", options.elaborate.microbatch, "Samples at a time (beats the file)");
   command.add_option("--recompute", options.elaborate.recompute,
                      "none, selective or full, or a choice of them: {none, full} (beats the file)");
   command.add_option("--precision", options.elaborate.precision,
                      "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
-  command.add_option("--optimizer", options.elaborate.optimizer,
-                     "sgd, momentum, adam or adamw (beats the file)");
-  command.add_option("--cost-model", options.costModel,
-                     "Cost model by name, built in or from a plugin");
+  command.add_option("--optimizer", options.elaborate.optimizer, "sgd, momentum, adam or adamw (beats the file)");
+  command.add_option("--cost-model", options.costModel, "Cost model by name, built in or from a plugin");
   command.add_option("--load-pass-plugin", options.plugins,
                      "Shared library with passes or cost models (may be repeated)");
   command.add_option("--model-passes", options.modelPasses,
                      "Passes to run on the model, before its training graph is built");
-  command.add_option("--passes", options.passes,
-                     "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
+  command.add_option("--passes", options.passes, "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
   command.add_flag("--fuse", options.fuse,
                    "Run element-wise work where its tensor is made: in one operation with the "
                    "product or normalization before it");
-  command.add_option("--threads", options.threads, "Threads to use; the result is the same")
-      ->check(CLI::Range(1, 256));
-  command.add_option("--effort", options.effort, "Rounds of schedule improvement")
-      ->check(CLI::Range(0, 1000));
+  command.add_option("--threads", options.threads, "Threads to use; the result is the same")->check(CLI::Range(1, 256));
+  command.add_option("--effort", options.effort, "Rounds of schedule improvement")->check(CLI::Range(0, 1000));
   addJson(command, options.json);
 }
 
@@ -106,8 +99,7 @@ bool Session::loadPlugins() {
     auto plugin = mlir::PassPlugin::load(path);
     if (!plugin) {
       diags.error(Code::PluginNotLoaded, {},
-                  fmt::format("plugin '{}' cannot be loaded: {}", path,
-                              llvm::toString(plugin.takeError())));
+                  fmt::format("plugin '{}' cannot be loaded: {}", path, llvm::toString(plugin.takeError())));
       return false;
     }
     plugin->registerPassRegistryCallbacks();
@@ -183,19 +175,19 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
     reported = true;
-    auto error = diags.error(option ? code : codeOfPass(d.str(), false),
-                             rangeOf(diags, sourceOf(d.getLocation())), d.str());
+    auto error =
+        diags.error(option ? code : codeOfPass(d.str(), false), rangeOf(diags, sourceOf(d.getLocation())), d.str());
     for (mlir::Diagnostic &note : d.getNotes())
       error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
     return mlir::success();
   });
   mlir::PassManager passes(context.get());
-  std::string why;
-  llvm::raw_string_ostream stream(why);
+  std::string error;
+  llvm::raw_string_ostream stream(error);
   if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream))) {
-    diags.error(Code::BadCommandLine, {},
-                fmt::format("{} '{}': {}", option ? option : "pipeline", pipeline,
-                            llvm::StringRef(why).trim().str()));
+    diags.error(
+        Code::BadCommandLine, {},
+        fmt::format("{} '{}': {}", option ? option : "pipeline", pipeline, llvm::StringRef(error).trim().str()));
     return false;
   }
   if (mlir::succeeded(passes.run(module)))
@@ -227,8 +219,7 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
   // The passes run on a module of their own, so that what is already built stays as it is.
   mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
   model->moveBefore(own->getBody(), own->getBody()->end());
-  std::string build =
-      "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
+  std::string build = "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
   llvm::StringRef again = policy;
   bool keepGathered = again.consume_back(kGathered);
   if (again != "none")
@@ -237,16 +228,14 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
   const Degrees &degrees = given ? *given : theJob->degrees;
   std::string share; // what one of the devices does, by the passes that anybody can run
   if (degrees.tensor > 1)
-    share = fmt::format("shard{{axis=tensor devices={} sequence={} keep-gathered={}}}",
-                        degrees.tensor, degrees.sequence, keepGathered);
+    share = fmt::format("shard{{axis=tensor devices={} sequence={} keep-gathered={}}}", degrees.tensor,
+                        degrees.sequence, keepGathered);
   if (degrees.data > 1)
     share +=
-        fmt::format("{}replicate{{axis=data devices={} experts={} tables={}}}",
-                    share.empty() ? "" : ",", degrees.data, degrees.expert ? "divided" : "whole",
-                    degrees.tables.empty() ? "whole" : degrees.tables);
+        fmt::format("{}replicate{{axis=data devices={} experts={} tables={}}}", share.empty() ? "" : ",", degrees.data,
+                    degrees.expert ? "divided" : "whole", degrees.tables.empty() ? "whole" : degrees.tables);
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
-      !runPasses(*own, share, nullptr, &made.remarks) ||
-      !runPasses(*own, options.passes, "--passes") ||
+      !runPasses(*own, share, nullptr, &made.remarks) || !runPasses(*own, options.passes, "--passes") ||
       (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
     return nullptr;
   auto built = own->getOps<dnn::TrainingGraphOp>();
@@ -266,21 +255,17 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
     if (sequence)
       name += ".seq" + std::to_string(*sequence);
     if (given)
-      name += fmt::format(".tensor{}.data{}{}{}{}", given->tensor, given->data,
-                          given->sequence ? ".sequence" : "", given->expert ? ".expert" : "",
-                          given->tables.empty() ? "" : "." + given->tables);
-    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
-                   mlir::StringAttr::get(context.get(), name));
+      name += fmt::format(".tensor{}.data{}{}{}{}", given->tensor, given->data, given->sequence ? ".sequence" : "",
+                          given->expert ? ".expert" : "", given->tables.empty() ? "" : "." + given->tables);
+    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(), mlir::StringAttr::get(context.get(), name));
   }
   return made.graph = graph;
 }
 
 /// The graph's work, with the names that the plan has: those of the job.
-std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::string &policy,
-                                          int64_t microbatch, int64_t microbatches,
-                                          std::string &error) {
-  auto work =
-      workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::string &policy, int64_t microbatch,
+                                          int64_t microbatches, std::string &error) {
+  auto work = workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
   if (work) {
     work->model = theJob->name;
     work->recompute = policy;
@@ -288,8 +273,7 @@ std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::str
   return work;
 }
 
-std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches,
-                                         std::optional<int64_t> sequence,
+std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence,
                                          std::optional<Degrees> degrees) {
   mlir::Operation *graph = trainingGraph(recompute, sequence, degrees);
   if (!graph)
@@ -297,8 +281,7 @@ std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatche
   std::string error;
   auto work = extract(graph, recompute, microbatch, microbatches, error);
   if (!work)
-    diags.error(Code::NumberTooLarge,
-                theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
+    diags.error(Code::NumberTooLarge, theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
   return work;
 }
 
@@ -360,7 +343,7 @@ std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> deg
 
 void Session::account(const Plan &plan, EstimateTotals &totals) {
   totals.step = plan.schedule.step.seconds();
-  EnergyParts energy = stepEnergyParts(plan.graph, plan.costs, plan.machine, totals.step);
+  EnergyBreakdown energy = stepEnergyBreakdown(plan.graph, plan.costs, plan.machine, totals.step);
   totals.arithmetic = energy.arithmetic;
   totals.idle = energy.idle;
   totals.memories = energy.memories;
@@ -368,26 +351,24 @@ void Session::account(const Plan &plan, EstimateTotals &totals) {
     diags.warning(codeOf(issue->code), rangeOf(diags, issue->location), issue->message);
 }
 
-std::optional<LoadingRow> Session::loadingOf(const Plan &plan,
-                                             std::vector<std::string> &assumptions) {
-  if (!theJob->loader)
+std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions) {
+  if (!theJob->dataLoader)
     return std::nullopt;
-  auto result =
-      stepLoading(plan.graph, plan.machine, *theJob->loader, plan.schedule.step.seconds());
+  auto result = stepDataLoading(plan.graph, plan.machine, *theJob->dataLoader, plan.schedule.step.seconds());
   if (auto *issue = std::get_if<Issue>(&result)) {
-    diags.error(codeOf(issue->code), theJob->loaderAt, issue->message);
+    diags.error(codeOf(issue->code), theJob->dataLoaderAt, issue->message);
     return std::nullopt;
   }
-  auto &loading = std::get<StepLoading>(result);
-  assumptions.insert(assumptions.end(), loading.assumptions.begin(), loading.assumptions.end());
-  return LoadingRow{loading.batch,
-                    loading.load,
-                    loading.copy,
-                    loading.compute,
-                    loading.step.step,
-                    loading.step.gain,
-                    theJob->loader->prefetch,
-                    loading.step.bound};
+  auto &dataLoading = std::get<StepDataLoading>(result);
+  assumptions.insert(assumptions.end(), dataLoading.assumptions.begin(), dataLoading.assumptions.end());
+  return DataLoaderRow{dataLoading.batch,
+                       dataLoading.load,
+                       dataLoading.copy,
+                       dataLoading.compute,
+                       dataLoading.step.step,
+                       dataLoading.step.gain,
+                       theJob->dataLoader->prefetch,
+                       dataLoading.step.bound};
 }
 
 std::optional<Plan> Session::plan() {
@@ -397,21 +378,19 @@ std::optional<Plan> Session::plan() {
       plan->assumptions.push_back(assumption);
     EstimateTotals totals;
     account(*plan, totals);
-    if (auto loading = loadingOf(*plan, plan->assumptions);
-        loading && loading->step > loading->compute)
+    if (auto dataLoading = dataLoaderOf(*plan, plan->assumptions);
+        dataLoading && dataLoading->step > dataLoading->compute)
       diags
-          .warning(
-              Code::LoadingBinds, theJob->loaderAt,
-              fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
-                          "data ({}); the plan's times are without it",
-                          loading->compute.value, loading->step.value, loading->bound))
-          .help(theJob->loader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
-                                             : "a faster loader or more computation per sample");
+          .warning(Code::DataLoadingDominates, theJob->dataLoaderAt,
+                   fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
+                               "data ({}); the plan's times are without it",
+                               dataLoading->compute.value, dataLoading->step.value, dataLoading->bound))
+          .help(theJob->dataLoader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
+                                                 : "a faster loader or more computation per sample");
     if (diags.hasErrors())
       return std::nullopt;
     recompute = plan->graph.recompute;
-    describeAccesses(plan->graph,
-                     llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
+    describeAccesses(plan->graph, llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
     return std::move(*plan);
   }
   for (const Issue &issue : std::get<std::vector<Issue>>(result))
@@ -439,25 +418,22 @@ int refuse(Code code, const std::string &message, bool json, llvm::StringRef com
 }
 
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
-  return llvm::json::Object{{"command", command},
-                            {"version", kVersion},
-                            {"status", "error"},
-                            {"diagnostics", diags.toJson()}};
+  return llvm::json::Object{
+      {"command", command}, {"version", kVersion}, {"status", "error"}, {"diagnostics", diags.toJson()}};
 }
 
 bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text) {
-  std::error_code problem;
-  llvm::raw_fd_ostream out(path, problem);
-  if (!problem) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
     out << text;
     out.close();
-    problem = out.error();
+    error = out.error();
     out.clear_error();
   }
-  if (problem)
-    diags.error(Code::CannotWrite, {},
-                fmt::format("'{}' cannot be written: {}", path, problem.message()));
-  return !problem;
+  if (error)
+    diags.error(Code::CannotWrite, {}, fmt::format("'{}' cannot be written: {}", path, error.message()));
+  return !error;
 }
 
 } // namespace accord

@@ -1,11 +1,11 @@
 // What the sub-commands share: common options, loading a program, planning, printing diagnostics.
 #pragma once
-#include "lib/planning/output/Summary.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
-#include "lib/placement/problem/PlacementPlan.h"
-#include "lib/machine/collectives/Cluster.h"
-#include "lib/placement/builder/Offer.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/machine/collectives/Cluster.h"
+#include "lib/placement/builder/PlacementProblemBuilder.h"
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/planning/output/Summary.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
@@ -65,20 +65,19 @@ public:
   bool useDevice(const Machine &machine, Objective objective);
   /// All but the problem that `offerPlacement` is made from; what is assumed for it goes into
   /// `assumptions`. Nothing after errors.
-  std::optional<OfferRequest> placementRequest(std::vector<std::string> &assumptions);
+  std::optional<PlacementProblemRequest> placementRequest(std::vector<std::string> &assumptions);
   /// Bytes of a device that a placement may use where devices are this machine; 0: all.
-  double mostMemoryOn(const Machine &machine);
+  double maxMemoryOn(const Machine &machine);
   /// The problem that `placement` solves, and ranges of pipeline stages: fewest, and most (0: any).
-  std::optional<Offer> offerPlacement();
+  std::optional<BuiltPlacementProblem> buildPlacement();
   /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
   /// Nothing after errors.
   /// `degrees`: among other numbers of devices than the job's; what then stays whole is not said.
-  std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches,
-                                  std::optional<int64_t> sequence = {},
+  std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence = {},
                                   std::optional<Degrees> degrees = {});
   /// What of the training graph stays whole at these degrees, in the words of the passes that share
   /// it. Nothing after errors.
-  std::optional<std::vector<std::string>> wholeAt(const Degrees &degrees);
+  std::optional<std::vector<std::string>> unshardedAt(const Degrees &degrees);
   /// Costs, schedule and memory of one work graph on the job's machine.
   std::optional<Plan> planFor(WorkGraph graph, std::optional<Degrees> degrees = {});
 
@@ -86,7 +85,7 @@ public:
   void account(const Plan &plan, EstimateTotals &totals);
   /// Loading the job's data beside the plan's step, with what was assumed for it; nothing where the
   /// job does not say how, or after an error.
-  std::optional<LoadingRow> loadingOf(const Plan &plan, std::vector<std::string> &assumptions);
+  std::optional<DataLoaderRow> dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions);
 
   const TrainingJob &job() const { return *theJob; }
   const Machine &machine() const { return theMachine; }
@@ -126,8 +125,7 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
-  std::variant<WorkGraph, Issue> workOfPlacement(const Degrees &degrees, const std::string &policy,
-                                                 int64_t microbatch);
+  std::variant<WorkGraph, Issue> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
   bool loadPlugins();
   /// A training graph, and the remarks of the passes that shared it.
   struct Built {
@@ -141,8 +139,8 @@ private:
                  const std::optional<Degrees> &degrees) const;
   mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
                                  const std::optional<Degrees> &degrees = {});
-  std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
-                                   int64_t microbatch, int64_t microbatches, std::string &error);
+  std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy, int64_t microbatch,
+                                   int64_t microbatches, std::string &error);
   bool prepareMachine(mlir::Operation *accelerator);
   bool prepareCluster();
   bool prepareSpace();

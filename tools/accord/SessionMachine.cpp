@@ -1,9 +1,9 @@
 // What a session's target is: a machine, devices of a cluster, or a space of machines.
-#include "lib/machine/translate/FromAccel.h"
-#include "lib/machine/translate/FromCluster.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/language/machines/ElaborateAccel.h"
+#include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromCluster.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "tools/accord/Session.h"
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ bool Session::prepareMachine(mlir::Operation *op) {
   {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
       SourceRange named = rangeOf(diags, sourceOf(target.getLoc()));
-      reportMachineProblem(d, diags, named);
+      reportMachineError(d, diags, named);
       return mlir::success();
     });
     machine = machineFrom(target);
@@ -49,13 +49,11 @@ bool Session::prepareSpace() {
   std::string names;
   for (accel::AcceleratorOp kind : kinds)
     names += (names.empty() ? "'" : ", '") + kind.getSymName().str() + "'";
-  SourceRange at =
-      theJob->targetAt.valid() ? theJob->targetAt : rangeOf(diags, sourceOf(cluster.getLoc()));
-  auto error = diags.error(
-      Code::NotSupported, at,
-      fmt::format(
-          "not supported yet: mining the devices of a cluster of several kinds ('{}' has {})",
-          cluster.getSymName().str(), names));
+  SourceRange at = theJob->targetAt.valid() ? theJob->targetAt : rangeOf(diags, sourceOf(cluster.getLoc()));
+  auto error =
+      diags.error(Code::NotSupported, at,
+                  fmt::format("not supported yet: mining the devices of a cluster of several kinds ('{}' has {})",
+                              cluster.getSymName().str(), names));
   error.note(rangeOf(diags, sourceOf(cluster.getLoc())), "the cluster is declared here")
       .help(fmt::format("train on a cluster of one of them alone, or mine one device: --space {}",
                         kinds.front().getSymName().str()));
@@ -69,8 +67,7 @@ void Session::warnOfClusterLimits() {
   cluster->walk([&](accel::RequireOp require) {
     diags
         .warning(Code::NotSupported, rangeOf(diags, sourceOf(require.getLoc())),
-                 fmt::format("not supported yet: what '{}' requires is not looked at",
-                             cluster.getSymName().str()))
+                 fmt::format("not supported yet: what '{}' requires is not looked at", cluster.getSymName().str()))
         .help("state it where it is trained on: train … { require power <= 1.2 MW }");
   });
 }
@@ -80,21 +77,18 @@ bool Session::minesCluster() const { return theSpace && theProgram->cluster(); }
 void Session::chooseCluster(const Design &choices) { theClusters->choose(choices); }
 
 std::string Session::clusterText(const Design &choices) const {
-  return theClusters ? theProgram->clusterText(theClusters->spelled(choices)) : "";
+  return theClusters ? theProgram->clusterText(theClusters->labels(choices)) : "";
 }
 
-std::string Session::spaceName() const {
-  return llvm::cast<accel::AcceleratorOp>(theSpace).getSymName().str();
-}
+std::string Session::spaceName() const { return llvm::cast<accel::AcceleratorOp>(theSpace).getSymName().str(); }
 
 std::optional<DesignSpace> Session::designSpace() {
   auto target = llvm::cast<accel::AcceleratorOp>(theSpace);
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    reportMachineProblem(d, diags, rangeOf(diags, sourceOf(target.getLoc())));
+    reportMachineError(d, diags, rangeOf(diags, sourceOf(target.getLoc())));
     return mlir::success();
   });
-  auto space = DesignSpace::of(target, theClusters ? theClusters->parameters()
-                                                   : std::vector<DesignParameter>());
+  auto space = DesignSpace::of(target, theClusters ? theClusters->parameters() : std::vector<DesignParameter>());
   if (auto *issues = std::get_if<std::vector<Issue>>(&space)) {
     for (const Issue &issue : *issues)
       report(issue);
@@ -122,11 +116,10 @@ bool Session::prepareCluster() {
     for (const DegreeChoice &choice : theJob->parallel)
       if (choice.key == "tensor_parallel" || choice.key == "data_parallel")
         at = choice.at;
-    auto error =
-        diags.error(Code::TooFewDevices, at,
-                    fmt::format("tensor_parallel {} x data_parallel {} devices are needed, "
-                                "cluster '{}' has {}",
-                                degrees.tensor, degrees.data, theCluster->name, has));
+    auto error = diags.error(Code::TooFewDevices, at,
+                             fmt::format("tensor_parallel {} x data_parallel {} devices are needed, "
+                                         "cluster '{}' has {}",
+                                         degrees.tensor, degrees.data, theCluster->name, has));
     error.note(rangeOf(diags, theCluster->location), "the cluster is declared here");
     return false;
   }

@@ -1,7 +1,7 @@
 // accord verify: re-proves a plan with code that shares nothing with what made it.
 #include "lib/planning/verify/Verify.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
@@ -34,34 +34,28 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
   if (placement && !readPlacementPaths(*placement, path, json, "verify"))
     return kWrongInput;
-  auto plan = mined || voted || pruned || scheduled || placed ? std::nullopt
-                                                              : readPlan(path, json, "verify");
+  auto plan = mined || voted || pruned || scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
   auto mining = mined ? verifyMining(path, json) : std::nullopt;
   auto ensemble = voted ? verifyVote(path, json) : std::nullopt;
-  auto zeros = pruned ? verifySparsity(path, json) : std::nullopt;
-  if (!scheduled && !plan && !placement && !mining && !ensemble && !zeros)
+  auto sparsity = pruned ? verifySparsity(path, json) : std::nullopt;
+  if (!scheduled && !plan && !placement && !mining && !ensemble && !sparsity)
     return kWrongInput;
   Verification proof = mining      ? std::move(mining->proof)
                        : ensemble  ? std::move(*ensemble)
-                       : zeros     ? std::move(*zeros)
+                       : sparsity  ? std::move(*sparsity)
                        : scheduled ? verifySchedule(*scheduled, solver)
                        : placement ? verifyPlacement(*placement)
                                    : verify(*plan);
   if (plan && proof.holds())
-    verifyClaims(proof, *plan,
-                 llvm::sys::fs::is_directory(path) ? path
-                                                   : llvm::sys::path::parent_path(path).str(),
-                 solver);
+    verifyQueries(proof, *plan, llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(),
+                  solver);
   if (placement && proof.holds())
-    verifyPlacementClaim(
-        proof, *placement,
-        llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(),
-        solver);
+    verifyPlacementClaim(proof, *placement,
+                         llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(), solver);
   if (json) {
     llvm::json::Array findings;
     for (const Issue &finding : proof.findings)
-      findings.push_back(
-          llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
+      findings.push_back(llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
     llvm::json::Object document{{"command", "verify"},
                                 {"version", kVersion},
                                 {"status", proof.holds() ? "done" : "error"},
@@ -82,22 +76,21 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
-                   : fmt::format("{}:{}:{}", finding.location.file, finding.location.line,
-                                 finding.location.column),
+                   : fmt::format("{}:{}:{}", finding.location.file, finding.location.line, finding.location.column),
                finding.code, finding.message);
     if (!scheduled && !finding.location.file.empty() && finding.location.line > 0)
-      fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file,
-                 finding.location.line, finding.location.column);
+      fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file, finding.location.line,
+                 finding.location.column);
   }
   if (!json)
-    llvm::outs() << fmt::format(
-        "the {} {}\n",
-        mined       ? "mining"
-        : voted     ? "ensemble"
-        : pruned    ? "choice"
-        : scheduled ? "schedule"
-                    : "plan",
-        proof.holds() ? "holds" : fmt::format("does not hold: {} findings", proof.findings.size()));
+    llvm::outs() << fmt::format("the {} {}\n",
+                                mined       ? "mining"
+                                : voted     ? "ensemble"
+                                : pruned    ? "choice"
+                                : scheduled ? "schedule"
+                                            : "plan",
+                                proof.holds() ? "holds"
+                                              : fmt::format("does not hold: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 
@@ -107,21 +100,18 @@ void addVerify(CLI::App &app, int &status) {
   auto path = std::make_shared<std::string>();
   auto solver = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::App *command =
-      app.add_subcommand("verify", "Check a plan and its certificate independently");
+  CLI::App *command = app.add_subcommand("verify", "Check a plan and its certificate independently");
   command
       ->add_option("plan", *path,
                    "A folder that `accord compile`, `mine`, `prune`, `vote` or `schedule` wrote, a "
                    "plan.json, or "
                    "a schedule in the plan dialect (.mlir)")
       ->required();
-  command->add_option("--solver", *solver,
-                      "z3, cvc5 or the path of one, asked again what a solver said");
+  command->add_option("--solver", *solver, "z3, cvc5 or the path of one, asked again what a solver said");
   addJson(*command, *json);
   command->footer("Examples: accord verify out/\n"
                   "          accord verify schedule/ --solver cvc5");
-  command->callback(
-      [path, solver, json, &status] { status = verifyCommand(*path, *solver, *json); });
+  command->callback([path, solver, json, &status] { status = verifyCommand(*path, *solver, *json); });
 }
 
 } // namespace accord

@@ -1,20 +1,20 @@
 #include "tools/accord/VerifyMining.h"
-#include "lib/machine/energy/Energy.h"
+#include "lib/exploration/output/MiningCertificateJson.h"
+#include "lib/exploration/output/MiningSpace.h"
+#include "lib/exploration/verify/CertificatePoints.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
-#include "lib/support/documents/JsonLists.h"
-#include "lib/exploration/output/MiningCertificate.h"
-#include "lib/exploration/output/MiningSpace.h"
+#include "lib/machine/energy/Energy.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/support/documents/JsonParse.h"
-#include "lib/exploration/verify/MiningClusters.h"
 #include "lib/planning/verify/Ordered.h"
+#include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/JsonParse.h"
 #include "tools/accord/MiningDiffers.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
-#include "tools/accord/VerifyPlacements.h"
+#include "tools/accord/VerifyLayerCosts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -40,17 +40,17 @@ public:
   std::optional<MiningVerification> prove() {
     if (!read())
       return std::nullopt;
-    prices_ = pricesOf(claim_);
-    MiningVerifier verifier(claim_, *space_, prices_);
-    if (verifier.byExpression() && claim_.metric != space_->metric())
-      find("'{}' is said to be made least, '{}' makes {} least", claim_.metric, kMiningSpace,
+    prices_ = pricesOf(certificate_);
+    MiningVerifier verifier(certificate_, *space_, prices_);
+    if (verifier.byExpression() && certificate_.metric != space_->metric())
+      find("'{}' is said to be made least, '{}' makes {} least", certificate_.metric, kMiningSpace,
            space_->metric().empty() ? "nothing" : "'" + space_->metric() + "'");
     checkOwn();
-    for (const ClaimedAnswer &answer : claim_.answers)
+    for (const CertificateAnswer &answer : certificate_.answers)
       checkWinner(verifier, answer);
     // Of another winner nothing more is to be said.
     if (out_.holds())
-      for (const ClaimedAnswer &answer : claim_.answers)
+      for (const CertificateAnswer &answer : certificate_.answers)
         checkBound(verifier, answer);
     return MiningVerification{std::move(out_), std::move(answers_)};
   }
@@ -65,8 +65,8 @@ private:
     if (buffer)
       return (*buffer)->getBuffer().str();
     refuse(Code::CannotRead,
-           fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}",
-                       file, buffer.getError().message()),
+           fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}", file,
+                       buffer.getError().message()),
            json_, "verify");
     return std::nullopt;
   }
@@ -82,68 +82,62 @@ private:
          minedText = spaceText ? textOf(mined) : std::nullopt;
     if (!minedText)
       return false;
-    auto claim = miningClaimFrom(*text, file);
-    if (!claim)
-      return fail(Code::BadPlan, llvm::toString(claim.takeError()));
-    claim_ = std::move(*claim);
+    auto certificate = miningCertificateFromJson(*text, file);
+    if (!certificate)
+      return fail(Code::BadPlan, llvm::toString(certificate.takeError()));
+    certificate_ = std::move(*certificate);
     auto space = MiningSpace::read(*spaceText);
     if (auto *wrong = std::get_if<std::string>(&space))
       return fail(Code::BadPlan, fmt::format("{}: {}", spaceFile, *wrong));
     space_ = std::move(std::get<std::unique_ptr<MiningSpace>>(space));
     std::vector<std::string> paths;
-    for (size_t i = 0; i + claim_.beside < claim_.parameters.size(); ++i) {
-      const DesignParameter &parameter = claim_.parameters[i];
+    for (size_t i = 0; i + certificate_.clusterParameters < certificate_.parameters.size(); ++i) {
+      const DesignParameter &parameter = certificate_.parameters[i];
       auto found = space_->choices().find(parameter.name);
       if (found == space_->choices().end())
         return fail(Code::CertificateDisagrees,
-                    fmt::format("{}: '{}' is chosen, '{}' leaves no such choice", file,
-                                parameter.name, spaceFile));
-      if (found->second != parameter.spelled)
+                    fmt::format("{}: '{}' is chosen, '{}' leaves no such choice", file, parameter.name, spaceFile));
+      if (found->second != parameter.labels)
         return fail(Code::CertificateDisagrees,
                     fmt::format("{}: '{}' is one of {}, in '{}' one of {}", file, parameter.name,
-                                llvm::join(parameter.spelled, ", "), spaceFile,
-                                llvm::join(found->second, ", ")));
+                                llvm::join(parameter.labels, ", "), spaceFile, llvm::join(found->second, ", ")));
       paths.push_back(parameter.name);
     }
     if (!space_->arrange(paths))
-      return fail(Code::CertificateDisagrees,
-                  fmt::format("{}: {} choices, '{}' leaves {}", file, paths.size(), spaceFile,
-                              space_->choices().size()));
-    if (llvm::Error error =
-            agrees(claim_, space_->name(), space_->requirements(), *minedText, mined))
+      return fail(Code::CertificateDisagrees, fmt::format("{}: {} choices, '{}' leaves {}", file, paths.size(),
+                                                          spaceFile, space_->choices().size()));
+    if (llvm::Error error = agrees(certificate_, space_->name(), space_->requirements(), *minedText, mined))
       return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
     llvm::SHA256 hash;
     hash.update(*spaceText);
-    out_.checked.push_back(fmt::format(
-        "'{}' speaks of the space '{}' of {} (SHA-256 {}) and of the "
-        "work of its certificate, whether or not files have changed",
-        mined, space_->name(), kMiningSpace, llvm::toHex(hash.final(), true).substr(0, 16)));
+    out_.checked.push_back(fmt::format("'{}' speaks of the space '{}' of {} (SHA-256 {}) and of the "
+                                       "work of its certificate, whether or not files have changed",
+                                       mined, space_->name(), kMiningSpace,
+                                       llvm::toHex(hash.final(), true).substr(0, 16)));
     return true;
   }
 
   /// Ratios are to what was proved of each job alone.
   void checkOwn() {
-    size_t alone = claim_.answers.size() - 1;
-    if (claim_.blend == "worst_ratio" && claim_.jobs.size() > 1 && alone != claim_.jobs.size())
-      return find("{} jobs, {} of which were mined alone", claim_.jobs.size(), alone);
-    if (claim_.answers.back().jobs.size() != claim_.jobs.size())
-      find("the answer is for {} of {} jobs", claim_.answers.back().jobs.size(),
-           claim_.jobs.size());
-    for (size_t j = 0; j < alone && j < claim_.jobs.size(); ++j) {
-      const ClaimedAnswer &answer = claim_.answers[j];
-      double best = claim_.jobs[j].best;
+    size_t alone = certificate_.answers.size() - 1;
+    if (certificate_.aggregation == "worst_ratio" && certificate_.jobs.size() > 1 && alone != certificate_.jobs.size())
+      return find("{} jobs, {} of which were mined alone", certificate_.jobs.size(), alone);
+    if (certificate_.answers.back().jobs.size() != certificate_.jobs.size())
+      find("the answer is for {} of {} jobs", certificate_.answers.back().jobs.size(), certificate_.jobs.size());
+    for (size_t j = 0; j < alone && j < certificate_.jobs.size(); ++j) {
+      const CertificateAnswer &answer = certificate_.answers[j];
+      double best = certificate_.jobs[j].best;
       if (answer.jobs != std::vector<size_t>{j})
-        find("'{}' is not mined for job '{}' alone", answer.name, claim_.jobs[j].name);
+        find("'{}' is not mined for job '{}' alone", answer.name, certificate_.jobs[j].name);
       else if (answer.winner ? !close(best, answer.value) : best != 0)
-        find("ratios of '{}' are to {:.9g}, its own best design is worth {:.9g}",
-             claim_.jobs[j].name, best, answer.value);
+        find("ratios of '{}' are to {:.9g}, its own best design is worth {:.9g}", certificate_.jobs[j].name, best,
+             answer.value);
     }
   }
 
-  void checkWinner(MiningVerifier &verifier, const ClaimedAnswer &answer) {
+  void checkWinner(MiningVerifier &verifier, const CertificateAnswer &answer) {
     if (answer.bound > answer.value * (1 + 1e-9))
-      find("'{}': its design is worth {:.9g}, below the bound of {:.9g}", answer.name, answer.value,
-           answer.bound);
+      find("'{}': its design is worth {:.9g}, below the bound of {:.9g}", answer.name, answer.value, answer.bound);
     if (!answer.winner)
       return;
     auto made = space_->exactly(*answer.winner);
@@ -151,29 +145,29 @@ private:
     if (!machine)
       return find("'{}': {} is no machine: {}", answer.name, verifier.name(*answer.winner),
                   std::get<std::string>(made));
-    if (auto broken = space_->broken(*answer.winner, *machine))
-      return find("'{}': {} does not keep '{}': its area is {:.9g} mm2, its design power {:.9g} W",
-                  answer.name, verifier.name(*answer.winner), *broken,
-                  machine->area.squareMillimetres(), machine->tdp.value);
+    if (auto violatedRequirement = space_->violatedRequirement(*answer.winner, *machine))
+      return find("'{}': {} does not keep '{}': its area is {:.9g} mm2, its design power {:.9g} W", answer.name,
+                  verifier.name(*answer.winner), *violatedRequirement, machine->area.squareMillimetres(),
+                  machine->tdp.value);
     std::vector<double> values;
     for (size_t job : answer.jobs)
-      values.push_back(claim_.jobs[job].placed() ? valueOfPlacement(verifier, answer, job, *machine)
-                                                 : valueOfPlan(verifier, answer, job, *machine));
+      values.push_back(certificate_.jobs[job].placed() ? valueOfPlacement(verifier, answer, job, *machine)
+                                                       : valueOfPlan(verifier, answer, job, *machine));
     if (!out_.holds())
       return;
-    double value = verifier.blended(answer, values);
+    double value = verifier.aggregate(answer, values);
     if (!close(value, answer.value))
-      return find("'{}': its design is said to be worth {:.9g}, its plans give {:.9g}", answer.name,
-                  answer.value, value);
-    out_.checked.push_back(fmt::format(
-        "'{}': its design is one of the space, keeps all that is required, and is worth "
-        "{:.9g} by {} that hold{}",
-        answer.name, value, values.size() > 1 ? "plans" : "a plan", values.size() > 1 ? "" : "s"));
+      return find("'{}': its design is said to be worth {:.9g}, its plans give {:.9g}", answer.name, answer.value,
+                  value);
+    out_.checked.push_back(fmt::format("'{}': its design is one of the space, keeps all that is required, and is worth "
+                                       "{:.9g} by {} that hold{}",
+                                       answer.name, value, values.size() > 1 ? "plans" : "a plan",
+                                       values.size() > 1 ? "" : "s"));
   }
 
-  double valueOfPlacement(MiningVerifier &verifier, const ClaimedAnswer &answer, size_t job,
+  double valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
                           const Machine &machine) {
-    std::string at = planFolder(claim_, answer, job),
+    std::string at = planFolder(certificate_, answer, job),
                 file = folder_ + "/" + at + "/" + kPlacementCertificate.str();
     auto refused = [&](const std::string &message) {
       find("{}", message);
@@ -181,8 +175,8 @@ private:
     };
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file,
-                                 answer.name, buffer.getError().message()));
+      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file, answer.name,
+                                 buffer.getError().message()));
     auto plan = placementFromCertificate((*buffer)->getBuffer(), file);
     if (!plan)
       return refused(llvm::toString(plan.takeError()));
@@ -197,24 +191,21 @@ private:
     PlacementProblem problem = plan->problem;
     // The certificate knows nothing of these.
     problem.limits.watts = problem.limits.joules = 0;
-    problem.pins.clear();
+    problem.placementConstraints.clear();
     for (PlacementProblem::Layer &layer : problem.layers)
-      layer.pins.clear();
+      layer.placementConstraints.clear();
     if (std::string other = verifier.differs(job, problem, *answer.winner, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
-    const ClaimedCluster &cluster =
-        claim_.jobs[job].clusters[*clusterAt(claim_, job, *answer.winner)];
-    if (std::string other =
-            differsByScheduling(cluster, job, problem, machine, prices_, structures_);
-        !other.empty())
+    const CertificateCluster &cluster = certificate_.jobs[job].clusters[*clusterAt(certificate_, job, *answer.winner)];
+    if (std::string other = differsByScheduling(cluster, job, problem, machine, prices_, structures_); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
-    bool tdp = claim_.metric == "tdp_time";
-    return tdp ? plan->result.worth.value
-               : verifier.worth(machine, {static_cast<double>(plan->result.worth.step) * 1e-12, 0,
-                                          claim_.jobs[job].batch});
+    bool tdp = certificate_.metric == "tdp_time";
+    return tdp ? plan->result.metrics.value
+               : verifier.metrics(machine, {static_cast<double>(plan->result.metrics.step) * 1e-12, 0,
+                                            certificate_.jobs[job].batch});
   }
 
-  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Design &design,
+  std::optional<PlacementProblem> placementsOf(const CertificatePlan &claimed, const Design &design,
                                                const Machine &machine) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
     auto refused = [&](const std::string &message) {
@@ -233,45 +224,42 @@ private:
       return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
     if (auto wrong = check(problem); !wrong.empty())
       return refused(fmt::format("{}: {}", file, wrong.front().message));
-    auto at = clusterAt(claim_, claimed.job, design);
+    auto at = clusterAt(certificate_, claimed.job, design);
     if (!at)
       return refused(fmt::format("{}: there is no such cluster", file));
-    if (std::string other = differsByScheduling(claim_.jobs[claimed.job].clusters[*at], claimed.job,
-                                                problem, machine, prices_, structures_);
+    if (std::string other = differsByScheduling(certificate_.jobs[claimed.job].clusters[*at], claimed.job, problem,
+                                                machine, prices_, structures_);
         !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     return problem;
   }
 
-  double valueOfPlan(MiningVerifier &verifier, const ClaimedAnswer &answer, size_t job,
-                     const Machine &machine) {
-    std::string at = folder_ + "/" + planFolder(claim_, answer, job), file = at + "/plan.json";
+  double valueOfPlan(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job, const Machine &machine) {
+    std::string at = folder_ + "/" + planFolder(certificate_, answer, job), file = at + "/plan.json";
     auto buffer = llvm::MemoryBuffer::getFile(file);
     auto refused = [&](const std::string &message) {
       find("{}", message);
       return INFINITY;
     };
     if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file,
-                                 answer.name, buffer.getError().message()));
+      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file, answer.name,
+                                 buffer.getError().message()));
     auto plan = planFromJson((*buffer)->getBuffer(), file);
     if (!plan)
       return refused(llvm::toString(plan.takeError()));
-    const ClaimedJob &of = claim_.jobs[job];
+    const CertificateJob &of = certificate_.jobs[job];
     llvm::json::Value work = toJson(plan->graph);
-    size_t way = 0;
-    while (way < of.ways.size() && work != toJson(of.ways[way].graph))
-      ++way;
-    if (way == of.ways.size())
-      return refused(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'",
-                                 file, plan->graph.operations.size(), of.ways.size(), of.name,
-                                 kMiningCertificate));
+    size_t alternative = 0;
+    while (alternative < of.alternatives.size() && work != toJson(of.alternatives[alternative].graph))
+      ++alternative;
+    if (alternative == of.alternatives.size())
+      return refused(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'", file,
+                                 plan->graph.operations.size(), of.alternatives.size(), of.name, kMiningCertificate));
     if (plan->graph.microbatch * plan->graph.microbatches != of.batch || plan->batch != of.batch)
-      return refused(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan->batch, of.name,
-                                 of.batch));
+      return refused(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan->batch, of.name, of.batch));
     if (std::string other = differs(plan->machine, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
-    auto priced = prices_(job, way, machine);
+    auto priced = prices_(job, alternative, machine);
     std::string other = priced ? differs(plan->graph, plan->costs, *priced) : "it has no price";
     if (!other.empty())
       return refused(fmt::format("{}: {}", file, other));
@@ -281,12 +269,12 @@ private:
     if (!plan->feasible)
       return refused(fmt::format("{}: the step does not fit", file));
     Seconds step = plan->schedule.step.seconds();
-    double joules = stepEnergyParts(plan->graph, plan->costs, plan->machine, step).total().value;
-    return verifier.worth(machine, {step.value, joules, of.batch});
+    double joules = stepEnergyBreakdown(plan->graph, plan->costs, plan->machine, step).total().value;
+    return verifier.metricValue(machine, {step.value, joules, of.batch});
   }
 
   /// A plan of the certificate, whose bound holds for every schedule of the work on the machine.
-  double provedBy(const ClaimedPlan &claimed, const Machine &machine, const Costs &costs) {
+  double provedBy(const CertificatePlan &claimed, const Machine &machine, const Costs &costs) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
     auto buffer = llvm::MemoryBuffer::getFile(file);
     auto refused = [&](const std::string &message) {
@@ -298,11 +286,11 @@ private:
     auto plan = planFromJson((*buffer)->getBuffer(), file);
     if (!plan)
       return refused(llvm::toString(plan.takeError()));
-    const ClaimedWay &way = claim_.jobs[claimed.job].ways[claimed.way];
-    if (toJson(plan->graph) != toJson(way.graph))
-      return refused(fmt::format("{}: its work, {} operations, is not that of '{}', {} operations",
-                                 file, plan->graph.operations.size(), way.label,
-                                 way.graph.operations.size()));
+    const CertificateAlternative &alternative = certificate_.jobs[claimed.job].alternatives[claimed.alternative];
+    if (toJson(plan->graph) != toJson(alternative.graph))
+      return refused(fmt::format("{}: its work, {} operations, is not that of '{}', {} operations", file,
+                                 plan->graph.operations.size(), alternative.label,
+                                 alternative.graph.operations.size()));
     if (std::string other = differs(plan->machine, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     if (std::string other = differs(plan->graph, plan->costs, costs); !other.empty())
@@ -325,69 +313,68 @@ private:
     return std::max(ordered, proof.boundProved ? plan->schedule.bound.seconds().value : 0);
   }
 
-  void checkBound(MiningVerifier &verifier, const ClaimedAnswer &answer) {
-    auto designs = designsOf(claim_);
-    if (!designs || *designs > MiningVerifier::kMostDesigns)
+  void checkBound(MiningVerifier &verifier, const CertificateAnswer &answer) {
+    auto designs = designsOf(certificate_);
+    if (!designs || *designs > MiningVerifier::kMaxDesigns)
       return out_.trusted.push_back(
           fmt::format("the search: that no design is worth less than {:.9g} for '{}' is not proved "
                       "here, the space has more than {} designs",
-                      answer.bound, answer.name, MiningVerifier::kMostDesigns));
+                      answer.bound, answer.name, MiningVerifier::kMaxDesigns));
     MiningProof proof;
-    auto schedules = [&](const ClaimedPlan &plan, const Machine &machine, const Costs &costs) {
+    auto schedules = [&](const CertificatePlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);
     };
-    auto placements = [&](const ClaimedPlan &plan, const Design &design, const Machine &machine) {
+    auto placements = [&](const CertificatePlan &plan, const Design &design, const Machine &machine) {
       return placementsOf(plan, design, machine);
     };
     for (Issue &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
-    ClaimedAnswer brief = answer;
+    CertificateAnswer brief = answer;
     brief.survivors.clear();
     answers_.push_back({std::move(brief), proof});
     if (!out_.holds())
       return;
-    out_.checked.push_back(fmt::format(
-        "'{}': of {} designs {} break what is required or are no machines, {} are not worth less "
-        "than {:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
-        "search alone",
-        answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,
-        proof.byPlans, proof.bySearch));
+    out_.checked.push_back(
+        fmt::format("'{}': of {} designs {} break what is required or are no machines, {} are not worth less "
+                    "than {:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
+                    "search alone",
+                    answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,
+                    proof.byPlans, proof.bySearch));
     if (proof.unplaced > 0)
-      out_.trusted.push_back(fmt::format(
-          "the search: that no stage of '{}' can be on the clusters of {} designs, though they "
-          "have as many devices as stages of others need",
-          answer.name, proof.unplaced));
+      out_.trusted.push_back(
+          fmt::format("the search: that no stage of '{}' can be on the clusters of {} designs, though they "
+                      "have as many devices as stages of others need",
+                      answer.name, proof.unplaced));
     if (proof.bySearch > proof.unplaced)
       out_.trusted.push_back(fmt::format(
           "the search: for {} designs it found no step of less than {:.9g} for '{}'; that there is "
           "none of less than {:.9g} is proved",
-          proof.bySearch - proof.unplaced, answer.bound, answer.name,
-          std::min(proof.proven, answer.bound)));
+          proof.bySearch - proof.unplaced, answer.bound, answer.name, std::min(proof.proven, answer.bound)));
     if (answer.value > answer.bound * (1 + 1e-9) && answer.winner)
-      out_.trusted.push_back(fmt::format(
-          "the search: that it schedules no design of '{}' for less than {:.9g}; a design "
-          "of {:.9g} with another schedule is not ruled out",
-          answer.name, answer.value, answer.bound));
+      out_.trusted.push_back(
+          fmt::format("the search: that it schedules no design of '{}' for less than {:.9g}; a design "
+                      "of {:.9g} with another schedule is not ruled out",
+                      answer.name, answer.value, answer.bound));
     bool placed = std::any_of(answer.jobs.begin(), answer.jobs.end(),
-                              [&](size_t job) { return claim_.jobs[job].placed(); });
+                              [&](size_t job) { return certificate_.jobs[job].placed(); });
     if (placed && proof.byPlans)
-      out_.trusted.push_back(fmt::format(
-          "what layers keep and work in, and take as Accord schedules them without search, for {} "
-          "designs of '{}'",
-          proof.byPlans, answer.name));
+      out_.trusted.push_back(
+          fmt::format("what layers keep and work in, and take as Accord schedules them without search, for {} "
+                      "designs of '{}'",
+                      proof.byPlans, answer.name));
     if (uint64_t priced = proof.byPrices + proof.byPlans)
-      out_.trusted.push_back(fmt::format(
-          "the tiles that the cost model finds best, for {} designs of '{}'", priced, answer.name));
+      out_.trusted.push_back(
+          fmt::format("the tiles that the cost model finds best, for {} designs of '{}'", priced, answer.name));
   }
 
   std::string folder_;
   bool json_;
-  MiningClaim claim_;
+  MiningCertificate certificate_;
   std::unique_ptr<MiningSpace> space_;
-  ClaimedPrices prices_;
-  PriceCache structures_{PriceCache::Keeps::Numbers};
+  CertificatePrices prices_;
+  PriceCache structures_{PriceCache::Detail::Numbers};
   Verification out_;
-  std::vector<std::pair<ClaimedAnswer, MiningProof>> answers_;
+  std::vector<std::pair<CertificateAnswer, MiningProof>> answers_;
 };
 
 } // namespace
@@ -395,15 +382,14 @@ private:
 bool holdsMining(const std::string &path) {
   if (!llvm::sys::fs::is_directory(path))
     return llvm::sys::path::filename(path) == "mine.json";
-  return llvm::sys::fs::exists(path + "/mine.json") ||
-         llvm::sys::fs::exists(path + "/" + kMiningCertificate);
+  return llvm::sys::fs::exists(path + "/mine.json") || llvm::sys::fs::exists(path + "/" + kMiningCertificate);
 }
 
 std::optional<MiningVerification> verifyMining(const std::string &path, bool json) {
   return MiningProver(path, json).prove();
 }
 
-llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>> &answers) {
+llvm::json::Array toJson(const std::vector<std::pair<CertificateAnswer, MiningProof>> &answers) {
   return list(answers, [](const auto &one) {
     const auto &[answer, proof] = one;
     auto finite = [](double value) {
@@ -426,32 +412,31 @@ llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>
 namespace {
 
 /// By number among those of all clusters.
-const ClaimedStep &stepOf(const ClaimedJob &job, size_t step) {
+const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
   auto behind = std::find_if(job.clusters.begin(), job.clusters.end(),
-                             [&](const ClaimedCluster &one) { return one.first > step; });
+                             [&](const CertificateCluster &one) { return one.first > step; });
   return (behind - 1)->steps[step - (behind - 1)->first];
 }
 
 } // namespace
 
-ClaimedPrices pricesOf(const MiningClaim &claim) {
+CertificatePrices pricesOf(const MiningCertificate &certificate) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;
-  for (const ClaimedJob &job : claim.jobs) {
-    auto &ways = caches.emplace_back();
+  for (const CertificateJob &job : certificate.jobs) {
+    auto &alternatives = caches.emplace_back();
     if (job.placed()) { // its steps have operations in common
-      const ClaimedCluster &last = job.clusters.back();
-      ways.resize(last.first + last.steps.size(),
-                  std::make_shared<PriceCache>(PriceCache::Keeps::Numbers));
+      const CertificateCluster &last = job.clusters.back();
+      alternatives.resize(last.first + last.steps.size(), std::make_shared<PriceCache>(PriceCache::Detail::Numbers));
     }
-    for (size_t way = 0; !job.placed() && way < job.ways.size(); ++way)
-      ways.emplace_back(std::make_shared<PriceCache>(PriceCache::Keeps::Numbers))
-          ->know(job.ways[way].graph);
+    for (size_t alternative = 0; !job.placed() && alternative < job.alternatives.size(); ++alternative)
+      alternatives.emplace_back(std::make_shared<PriceCache>(PriceCache::Detail::Numbers))
+          ->registerGraph(job.alternatives[alternative].graph);
   }
-  return [&claim, caches](size_t job, size_t way, const Machine &machine) -> std::optional<Costs> {
+  return [&certificate, caches](size_t job, size_t alternative, const Machine &machine) -> std::optional<Costs> {
     EstimateOptions options;
-    options.prices = caches[job][way].get();
-    const ClaimedJob &of = claim.jobs[job];
-    const WorkGraph &graph = of.placed() ? stepOf(of, way).graph : of.ways[way].graph;
+    options.prices = caches[job][alternative].get();
+    const CertificateJob &of = certificate.jobs[job];
+    const WorkGraph &graph = of.placed() ? stepOf(of, alternative).graph : of.alternatives[alternative].graph;
     auto priced = estimate(graph, machine, options);
     auto *costs = std::get_if<Costs>(&priced);
     if (!costs)
@@ -462,12 +447,12 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
   };
 }
 
-std::string planFolder(const MiningClaim &claim, const ClaimedAnswer &answer, size_t job) {
-  std::string folder = claim.jobs[job].placed() ? "placement" : "plan";
-  if (claim.jobs.size() == 1)
+std::string planFolder(const MiningCertificate &certificate, const CertificateAnswer &answer, size_t job) {
+  std::string folder = certificate.jobs[job].placed() ? "placement" : "plan";
+  if (certificate.jobs.size() == 1)
     return folder;
-  bool alone = &answer != &claim.answers.back();
-  return folder + "-" + claim.jobs[job].name + (alone ? "-alone" : "");
+  bool alone = &answer != &certificate.answers.back();
+  return folder + "-" + certificate.jobs[job].name + (alone ? "-alone" : "");
 }
 
 } // namespace accord

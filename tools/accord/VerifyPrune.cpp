@@ -2,17 +2,17 @@
 #include "lib/sparsity/output/DataflowJson.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/verify/Dataflow.h"
-#include "lib/sparsity/verify/SelectionShown.h"
-#include "tools/accord/AnswerFile.h"
+#include "lib/sparsity/verify/ReportedSelectionChecker.h"
+#include "tools/accord/ResultFile.h"
 #include "tools/accord/Session.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-bool holdsSparsity(const std::string &path) { return holdsAnswer(path, kSparsityFile); }
+bool holdsSparsity(const std::string &path) { return hasResultFile(path, kSparsityFile); }
 
 std::optional<Verification> verifySparsity(const std::string &path, bool json) {
-  auto answer = readAnswer(path, kSparsityFile, json, "verify");
+  auto answer = readResultFile(path, kSparsityFile, json, "verify");
   if (!answer)
     return std::nullopt;
   const auto &[file, document] = *answer;
@@ -22,8 +22,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   };
   SelectionProof proof;
   llvm::json::Path::Root root("prune");
-  const llvm::json::Value *pipeline =
-      document.getAsObject() ? document.getAsObject()->get("pipeline") : nullptr;
+  const llvm::json::Value *pipeline = document.getAsObject() ? document.getAsObject()->get("pipeline") : nullptr;
   bool read = false;
   std::string unfit;
   if (pipeline) {
@@ -38,8 +37,8 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     SelectionResult result;
     read = readSelection(document, problem, result, root);
     unfit = read ? check(problem) : "";
-    ShownSelection shown;
-    read = read && readShown(document, shown, root);
+    ReportedSelection shown;
+    read = read && readReportedSelection(document, shown, root);
     if (read && unfit.empty()) {
       proof = verify(problem, result);
       std::vector<Issue> found = verify(problem, result, shown);
@@ -56,14 +55,12 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   verification.findings = std::move(proof.findings);
   verification.checked = std::move(proof.checked);
   verification.trusted = std::move(proof.trusted);
-  verification.trusted.push_back(
-      "times, energies, bytes and losses of the options, as the cost model and the "
-      "evidence gave them");
+  verification.trusted.push_back("times, energies, bytes and losses of the options, as the cost model and the "
+                                 "evidence gave them");
   if (const llvm::json::Object *all = document.getAsObject(); all && all->get("accuracy"))
     verification.trusted.push_back("what is said of accuracy, as the evidence showed it");
   if (pipeline)
-    verification.trusted.push_back(
-        "what is told of stages: their cycles, what limits them, and why");
+    verification.trusted.push_back("what is told of stages: their cycles, what limits them, and why");
   return verification;
 }
 

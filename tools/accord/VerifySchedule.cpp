@@ -17,45 +17,38 @@ std::optional<std::string> contents(const std::string &path) {
 }
 
 /// What rests on a solver, and whether it does so rightly.
-void verifyClaim(Verification &proof, const CertificateClaim &claimed, const std::string &folder,
-                 const std::string &solver, const std::string &what,
-                 const char *problem = "problem") {
-  std::string path = (folder.empty() ? "." : folder) + "/" + claimed.file;
-  auto fail = [&](const std::string &message) {
-    proof.findings.push_back({"A0906", message, {}, {}});
-  };
+void verifyQuery(Verification &proof, const CertificateQuery &query, const std::string &folder,
+                 const std::string &solver, const std::string &what, const char *problem = "problem") {
+  std::string path = (folder.empty() ? "." : folder) + "/" + query.file;
+  auto fail = [&](const std::string &message) { proof.findings.push_back({"A0906", message, {}, {}}); };
   auto text = contents(path);
   if (!text)
     return fail(fmt::format("{} rests on a claim that is missing: '{}'", what, path));
-  if (*text != claimed.text)
-    return fail(fmt::format("'{}' does not say that a schedule of this {} takes at most {}", path,
-                            problem, claimed.makespan));
-  proof.checked.push_back(
-      fmt::format("'{}' is the claim of this {}, byte for byte", claimed.file, problem));
+  if (*text != query.text)
+    return fail(
+        fmt::format("'{}' does not say that a schedule of this {} takes at most {}", path, problem, query.makespan));
+  proof.checked.push_back(fmt::format("'{}' is the claim of this {}, byte for byte", query.file, problem));
   if (solver.empty()) {
     proof.trusted.push_back(fmt::format("z3's answer for {}; --solver cvc5 asks another", what));
     return;
   }
-  SolverAnswer answer = askSolver(solver, path, claimed.text);
+  SolverResult answer = runSolver(solver, path, query.text);
   if (answer.answer == "unsat")
-    proof.trusted.push_back(
-        fmt::format("z3's answer for {}, confirmed by {}", what, answer.solver));
+    proof.trusted.push_back(fmt::format("z3's answer for {}, confirmed by {}", what, answer.solver));
   else
     fail(fmt::format("{} does not confirm {}: {}", answer.solver, what, answer.answer));
 }
 
 } // namespace
 
-void verifyClaims(Verification &proof, const Plan &plan, const std::string &folder,
-                  const std::string &solver) {
-  for (const CertificateClaim &claimed : claimsOf(plan)) {
+void verifyQueries(Verification &proof, const Plan &plan, const std::string &folder, const std::string &solver) {
+  for (const CertificateQuery &query : smtQueriesOf(plan)) {
     // Said again below, with the claim that stands for it.
-    std::string plain = fmt::format("no schedule of at most {} exists", claimed.makespan);
-    std::erase_if(proof.trusted, [&](const std::string &sentence) {
-      return sentence.find(plain) != std::string::npos;
-    });
-    verifyClaim(proof, claimed, folder, solver,
-                fmt::format("the bound {} ps of an iteration", claimed.makespan + 1), "plan");
+    std::string plain = fmt::format("no schedule of at most {} exists", query.makespan);
+    std::erase_if(proof.trusted,
+                  [&](const std::string &sentence) { return sentence.find(plain) != std::string::npos; });
+    verifyQuery(proof, query, folder, solver, fmt::format("the bound {} ps of an iteration", query.makespan + 1),
+                "plan");
   }
 }
 
@@ -80,22 +73,21 @@ Verification verifySchedule(const std::string &file, const std::string &solver) 
   }
   const auto &[problem, result] = std::get<ScheduledProblem>(read);
   if (!result) {
-    proof.findings.push_back(
-        {"A0901", fmt::format("'{}' has no solution", file), {file, 1, 1}, {}});
+    proof.findings.push_back({"A0901", fmt::format("'{}' has no solution", file), {file, 1, 1}, {}});
     return proof;
   }
   bool feasible = result->status == SchedulingResult::Status::Feasible;
   proof.findings = verify(problem, *result, nullptr);
   if (feasible && proof.findings.empty())
-    proof.checked.push_back(fmt::format("the schedule of {} tasks, makespan {}: replayed",
-                                        problem.tasks.size(), result->solution.makespan));
-  std::string what = feasible ? fmt::format("the bound {}", result->bound.value)
-                              : std::string("that there is no schedule");
-  if (auto claimed = claimOf(problem, *result))
-    verifyClaim(proof, *claimed, llvm::sys::path::parent_path(file).str(), solver, what);
+    proof.checked.push_back(fmt::format("the schedule of {} tasks, makespan {}: replayed", problem.tasks.size(),
+                                        result->solution.makespan));
+  std::string what =
+      feasible ? fmt::format("the bound {}", result->bound.value) : std::string("that there is no schedule");
+  if (auto query = smtQueryOf(problem, *result))
+    verifyQuery(proof, *query, llvm::sys::path::parent_path(file).str(), solver, what);
   else if (proof.findings.empty())
     proof.checked.push_back(
-        fmt::format("the bound {}: {}", result->bound.value, boundInWords(problem, result->bound)));
+        fmt::format("the bound {}: {}", result->bound.value, describeBound(problem, result->bound)));
   return proof;
 }
 

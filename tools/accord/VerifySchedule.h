@@ -17,7 +17,6 @@ Verification verifySchedule(const std::string &file, const std::string &solver);
 
 /// The claims on which bounds of a plan rest that holds so far, in `folder`: byte for byte, and,
 /// given a `solver`, that this program refutes them.
-void verifyClaims(Verification &proof, const Plan &plan, const std::string &folder,
-                  const std::string &solver);
+void verifyQueries(Verification &proof, const Plan &plan, const std::string &folder, const std::string &solver);
 
 } // namespace accord

@@ -1,9 +1,9 @@
 #include "tools/accord/VerifyVote.h"
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/verify/DeviceFailures.h"
 #include "lib/ensembles/verify/Members.h"
-#include "lib/ensembles/verify/MembersLost.h"
 #include "lib/ensembles/verify/Vote.h"
-#include "tools/accord/AnswerFile.h"
+#include "tools/accord/ResultFile.h"
 #include "tools/accord/Session.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -22,21 +22,19 @@ public:
     take(members);
     if (!out_.holds())
       return std::move(out_);
-    Rational tests = testsNeeded(plan.facts, plan.problem.sizes, plan.problem.lost > 0);
+    Rational tests = minSimultaneousTests(plan.statistics, plan.problem.sizes, plan.problem.deviceFailures > 0);
     if (tests > Rational(plan.tests))
-      find("{} limits have to hold together, and the confidence is shared by {}", tests.print(),
-           plan.tests);
-    for (const EnsembleClaim &claim : plan.claims)
-      prove(claim);
+      find("{} limits have to hold together, and the confidence is shared by {}", tests.print(), plan.tests);
+    for (const EnsembleCertificate &certificate : plan.certificates)
+      prove(certificate);
     if (!out_.holds())
       return std::move(out_);
-    out_.checked.push_back(
-        fmt::format("guaranteed errors of {} ensembles, by fractions", proven_.size()));
+    out_.checked.push_back(fmt::format("guaranteed errors of {} ensembles, by fractions", proven_.size()));
     for (const MembersOfSize &of : plan.result.sizes)
       if (const MemberChoice *shown = of.shown())
         guaranteed(*shown);
-    refusals(members.rests);
-    losses();
+    verifyRejections(members.assumedRejections);
+    failures();
     return std::move(out_);
   }
 
@@ -53,18 +51,18 @@ private:
   }
 
   /// A claim is one of what is stated of these members, and follows from it.
-  void prove(const EnsembleClaim &claim) {
-    std::string who = membersText(plan.problem, claim.counts);
-    ErrorFacts facts = factsOf(plan.facts, claim.counts);
-    bool same = claim.claim.facts.alone == facts.alone &&
-                claim.claim.facts.together == facts.together &&
-                claim.claim.facts.independent == facts.independent &&
-                claim.claim.facts.votes == facts.votes;
+  void prove(const EnsembleCertificate &certificate) {
+    std::string who = membersText(plan.problem, certificate.counts);
+    ErrorStatistics statistics = statisticsOf(plan.statistics, certificate.counts);
+    bool same = certificate.certificate.statistics.memberErrors == statistics.memberErrors &&
+                certificate.certificate.statistics.jointErrors == statistics.jointErrors &&
+                certificate.certificate.statistics.independent == statistics.independent &&
+                certificate.certificate.statistics.votes == statistics.votes;
     if (!same)
       return find("the guarantee of {} is not from the rates that are stated", who);
-    if (claim.claim.confidence != plan.confidence || claim.claim.tests < plan.tests)
+    if (certificate.certificate.confidence != plan.confidence || certificate.certificate.tests < plan.tests)
       return find("the guarantee of {} is of another confidence", who);
-    VoteProof proof = verify(claim.claim);
+    VoteProof proof = verify(certificate.certificate);
     for (Issue issue : proof.findings) {
       issue.message = who + ": " + issue.message;
       out_.findings.push_back(std::move(issue));
@@ -72,23 +70,23 @@ private:
     for (const std::string &text : proof.trusted)
       if (!llvm::is_contained(out_.trusted, text))
         out_.trusted.push_back(text);
-    if (claim.claim.proof == VoteClaim::Proof::Contradiction)
-      none_.insert(claim.counts);
+    if (certificate.certificate.proof == VoteCertificate::Proof::Contradiction)
+      none_.insert(certificate.counts);
     else
-      proven_[claim.counts] = claim.claim.value;
+      proven_[certificate.counts] = certificate.certificate.value;
     // Limits of samples could be larger than they need to be.
-    if ((proof.tight && claim.claim.limits.empty()) || tableIsTight(claim.claim))
-      tight_.insert(claim.counts);
+    if ((proof.tight && certificate.certificate.limits.empty()) || tableIsTight(certificate.certificate))
+      tight_.insert(certificate.counts);
   }
 
   /// Whether the table does not show what is required.
-  bool tableIsTight(VoteClaim claim) const {
-    if (claim.proof != VoteClaim::Proof::Table || !plan.problem.most)
+  bool tableIsTight(VoteCertificate certificate) const {
+    if (certificate.proof != VoteCertificate::Proof::Table || !plan.problem.max)
       return false;
-    claim.value = *plan.problem.most;
-    for (VoteLimit &limit : claim.limits)
-      limit.limit = claim.value;
-    return !verify(claim).holds();
+    certificate.value = *plan.problem.max;
+    for (VoteLimit &limit : certificate.limits)
+      limit.limit = certificate.value;
+    return !verify(certificate).holds();
   }
 
   void guaranteed(const MemberChoice &choice) {
@@ -102,32 +100,30 @@ private:
 
   /// What was refused though it could be better: a distribution of errors, or the votes that were
   /// seen, show that no better guarantee follows from what is stated.
-  void refusals(const std::vector<size_t> &rests) {
+  void verifyRejections(const std::vector<size_t> &assumedRejections) {
     size_t shown = 0;
-    for (size_t i : rests) {
-      const RefusedMembers &one = plan.result.refused[i];
+    for (size_t i : assumedRejections) {
+      const RejectedMembers &one = plan.result.rejected[i];
       auto known = proven_.find(one.counts);
-      shown +=
-          none_.contains(one.counts) || (known != proven_.end() && tight_.contains(one.counts) &&
-                                         known->second > *plan.problem.most);
+      shown += none_.contains(one.counts) ||
+               (known != proven_.end() && tight_.contains(one.counts) && known->second > *plan.problem.max);
     }
     if (shown)
-      out_.checked.push_back(fmt::format(
-          "that no better guarantee follows for {} cheaper ensembles: errors that have the "
-          "stated rates, votes that were seen, or that no errors have these rates",
-          shown));
-    if (shown < rests.size())
-      out_.trusted.push_back(
-          fmt::format("the search, that no better guarantee follows for {} cheaper ensembles",
-                      rests.size() - shown));
+      out_.checked.push_back(
+          fmt::format("that no better guarantee follows for {} cheaper ensembles: errors that have the "
+                      "stated rates, votes that were seen, or that no errors have these rates",
+                      shown));
+    if (shown < assumedRejections.size())
+      out_.trusted.push_back(fmt::format("the search, that no better guarantee follows for {} cheaper ensembles",
+                                         assumedRejections.size() - shown));
   }
 
-  void losses() {
+  void failures() {
     const MemberChoice *chosen = plan.chosen();
-    if (!chosen || !plan.problem.lost)
+    if (!chosen || !plan.problem.deviceFailures)
       return;
     uint64_t number = 0;
-    for (Issue &issue : verifyLosses(plan.problem, *chosen, proven_, number))
+    for (Issue &issue : verifyDeviceFailures(plan.problem, *chosen, proven_, number))
       out_.findings.push_back(std::move(issue));
     out_.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
   }
@@ -144,8 +140,7 @@ std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &p
   const llvm::json::Object &document = *value.getAsObject(); // it was read
   auto same = [&](const std::string &what, std::optional<double> shown, double proved) {
     if (shown && !(std::abs(*shown - proved) <= 1e-12 * std::max(1e-300, std::abs(proved))))
-      findings.push_back(
-          {"A0906", fmt::format("{} is shown as {}, and is {}", what, *shown, proved), {}, {}});
+      findings.push_back({"A0906", fmt::format("{} is shown as {}, and is {}", what, *shown, proved), {}, {}});
   };
   auto numberIn = [](const llvm::json::Object *of, llvm::StringRef key) {
     return of ? of->getNumber(key) : std::nullopt;
@@ -170,31 +165,29 @@ std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &p
     const llvm::json::Object *guarantee = size->getObject("guarantee");
     auto stated = guarantee ? guarantee->getString("value") : std::nullopt;
     if (stated && Rational::parse(stated->str()) != choice->error)
-      findings.push_back({"A0906",
-                          fmt::format("the guarantee of {} is shown as {}, and is {}", who,
-                                      stated->str(), choice->error.print()),
-                          {},
-                          {}});
-    if (!plan.problem.lost && choice->afterLoss != choice->error)
       findings.push_back(
-          {"A0906", fmt::format("{}: no device is lost, and another error is shown", who), {}, {}});
+          {"A0906",
+           fmt::format("the guarantee of {} is shown as {}, and is {}", who, stated->str(), choice->error.print()),
+           {},
+           {}});
+    if (!plan.problem.deviceFailures && choice->errorAfterFailures != choice->error)
+      findings.push_back({"A0906", fmt::format("{}: no device is lost, and another error is shown", who), {}, {}});
   }
   return findings;
 }
 
 } // namespace
 
-bool holdsVote(const std::string &path) { return holdsAnswer(path, kVoteFile); }
+bool holdsVote(const std::string &path) { return hasResultFile(path, kVoteFile); }
 
 std::optional<Verification> verifyVote(const std::string &path, bool json) {
-  auto answer = readAnswer(path, kVoteFile, json, "verify");
+  auto answer = readResultFile(path, kVoteFile, json, "verify");
   if (!answer)
     return std::nullopt;
   EnsemblePlan plan;
   llvm::json::Path::Root root("vote");
   if (!readEnsemble(answer->document, plan, root)) {
-    refuse(Code::BadPlan, fmt::format("{}: {}", answer->file, llvm::toString(root.getError())),
-           json, "verify");
+    refuse(Code::BadPlan, fmt::format("{}: {}", answer->file, llvm::toString(root.getError())), json, "verify");
     return std::nullopt;
   }
   Verification verification = VoteProver(plan).run();

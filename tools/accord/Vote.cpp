@@ -1,11 +1,11 @@
 // accord vote: which members of an ensemble, how many, and where each is trained.
 #include "tools/accord/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/support/Version.h"
 #include "lib/language/requests/Ensembles.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/VoteCosts.h"
+#include "tools/accord/MemberAlternatives.h"
 #include "tools/accord/VoteWidths.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,13 +46,13 @@ bool emit(const EnsemblePlan &plan, const Options &options, Diagnostics &diags) 
 
 std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::string> &assumptions,
                               Diagnostics &diags) {
-  int64_t fewest = std::max<int64_t>(1, request.fewest), most = request.most;
-  if (most == 0) {
-    most = std::max(fewest, kDefaultSizes);
-    assumptions.push_back(fmt::format("sizes {} to {}: none is stated", fewest, most));
+  int64_t min = std::max<int64_t>(1, request.min), max = request.max;
+  if (max == 0) {
+    max = std::max(min, kDefaultSizes);
+    assumptions.push_back(fmt::format("sizes {} to {}: none is stated", min, max));
   }
   std::vector<unsigned> sizes;
-  for (int64_t size = fewest; size <= most && size <= 63; ++size)
+  for (int64_t size = min; size <= max && size <= 63; ++size)
     if (size % 2)
       sizes.push_back(static_cast<unsigned>(size));
   if (sizes.empty())
@@ -60,9 +60,8 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
         .error(Code::EvenSize, rangeOf(diags, request.sizeAt),
                fmt::format("ensemble '{}' has an even number of members, {}: a tie counts as an "
                            "error, so one voter less is never worse",
-                           request.name, fewest))
-        .help(fewest > 1 ? fmt::format("size = {} or size = {}", fewest - 1, fewest + 1)
-                         : "size = 1..7");
+                           request.name, min))
+        .help(min > 1 ? fmt::format("size = {} or size = {}", min - 1, min + 1) : "size = 1..7");
   return sizes;
 }
 
@@ -75,7 +74,7 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int 
   }
   for (const EnsembleRequest::Kind &kind : request.kinds)
     plan.problem.kinds.push_back({kind.name, {}});
-  plan.ways.resize(request.kinds.size());
+  plan.alternatives.resize(request.kinds.size());
   plan.reasons.resize(request.kinds.size());
   for (const EnsembleRequest::Device &device : devices) {
     MemberProblem::Device on;
@@ -91,14 +90,14 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int 
         status = session.finish(kWrongInput, "vote");
         return false;
       }
-      auto found = memberWays(session);
+      auto found = memberAlternatives(session);
       if (!found || session.diagnostics().hasErrors()) {
         status = session.finish(kWrongInput, "vote");
         return false;
       }
       on.memory = found->memory;
-      plan.problem.kinds[k].ways.push_back(std::move(found->ways));
-      plan.ways[k].push_back(std::move(found->texts));
+      plan.problem.kinds[k].alternatives.push_back(std::move(found->alternatives));
+      plan.alternatives[k].push_back(std::move(found->texts));
       plan.reasons[k].push_back(std::move(found->reason));
       for (const std::string &text : found->assumptions)
         remember(plan.assumptions, text);
@@ -119,21 +118,21 @@ int vote(const Options &options) {
   EnsemblePlan plan;
   plan.name = request->name, plan.train = request->train, plan.version = kVersion;
   plan.request = *request;
-  plan.facts = kindFacts(*request);
-  plan.facts.anyOfKind = request->lost > 0;
+  plan.statistics = memberStatistics(*request);
+  plan.statistics.anyOfKind = request->deviceFailures > 0;
   if (!request->votesFile.empty()) {
     auto table = readVotes(*request, diags);
     if (!table)
       return base.finish(kWrongInput, "vote");
-    plan.facts.table = std::move(*table);
+    plan.statistics.table = std::move(*table);
   }
-  double confidence = request->error && request->error->confidence > 0 ? request->error->confidence
-                                                                       : kDefaultConfidence;
+  double confidence =
+      request->error && request->error->confidence > 0 ? request->error->confidence : kDefaultConfidence;
   plan.confidence = *Rational::parse(fmt::format("{}", confidence)); // as it is written
   plan.problem.sizes = sizesOf(*request, plan.assumptions, diags);
-  plan.problem.lost = static_cast<unsigned>(std::min<int64_t>(request->lost, 1 << 20));
+  plan.problem.deviceFailures = static_cast<unsigned>(std::min<int64_t>(request->deviceFailures, 1 << 20));
   if (request->error)
-    plan.problem.most = request->error->most;
+    plan.problem.max = request->error->max;
   plan.problem.objective = objectiveOf(request->objective);
   if (diags.hasErrors())
     return base.finish(kWrongInput, "vote");
@@ -141,12 +140,10 @@ int vote(const Options &options) {
   if (!planMembers(base, options, plan, status))
     return status;
   if (plan.problem.objective == MemberObjective::Price &&
-      std::ranges::all_of(plan.problem.devices,
-                          [](const auto &device) { return device.pricePerHour == 0; }))
+      std::ranges::all_of(plan.problem.devices, [](const auto &device) { return device.pricePerHour == 0; }))
     diags
         .error(Code::MissingRate, rangeOf(diags, request->location),
-               fmt::format("ensemble '{}' is to cost least, and none of its devices has a price",
-                           request->name))
+               fmt::format("ensemble '{}' is to cost least, and none of its devices has a price", request->name))
         .help("minimize energy, or step_time");
   if (diags.hasErrors() || !chooseEnsemble(plan, diags))
     return base.finish(kWrongInput, "vote");
@@ -163,31 +160,26 @@ int vote(const Options &options) {
 void addVote(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto widths = std::make_shared<std::string>();
-  CLI::App *command = app.add_subcommand(
-      "vote", "Which members of an ensemble, how many, and where each is trained, with a "
-              "guaranteed error of their majority vote");
+  CLI::App *command =
+      app.add_subcommand("vote", "Which members of an ensemble, how many, and where each is trained, with a "
+                                 "guaranteed error of their majority vote");
   command->add_option("file", options->file, "A .dnn file with an `ensemble`")->required();
-  command->add_option("--ensemble", options->elaborate.ensemble,
-                      "Which `ensemble` block of several");
-  command->add_option("--cost-model", options->costModel,
-                      "Cost model by name, built in or from a plugin");
+  command->add_option("--ensemble", options->elaborate.ensemble, "Which `ensemble` block of several");
+  command->add_option("--cost-model", options->costModel, "Cost model by name, built in or from a plugin");
   command->add_option("--load-pass-plugin", options->plugins,
                       "Shared library with passes or cost models (may be repeated)");
   command->add_flag("--fuse", options->fuse, "Run element-wise work where its tensor is made");
   command->add_option("--threads", options->threads, "Threads to use; the result is the same")
       ->check(CLI::Range(1, 256));
-  command->add_option("--effort", options->effort, "Rounds of schedule improvement")
-      ->check(CLI::Range(0, 1000));
-  command->add_option("-o,--output", options->output, "Folder for vote.json and report.html")
-      ->capture_default_str();
+  command->add_option("--effort", options->effort, "Rounds of schedule improvement")->check(CLI::Range(0, 1000));
+  command->add_option("-o,--output", options->output, "Folder for vote.json and report.html")->capture_default_str();
   command->add_option("--widths", *widths,
                       "Choose nothing: the widest members of each size that together have as many "
                       "parameters as the training's model, as MEMBER.PARAMETER[:STEP]");
   addJson(*command, options->json);
   command->footer("Example: accord vote examples/12-vote/resnet.dnn -o out/");
-  command->callback([options, widths, &status] {
-    status = widths->empty() ? vote(*options) : voteWidths(*options, *widths);
-  });
+  command->callback(
+      [options, widths, &status] { status = widths->empty() ? vote(*options) : voteWidths(*options, *widths); });
 }
 
 } // namespace accord

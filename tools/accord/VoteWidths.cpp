@@ -1,9 +1,9 @@
 #include "tools/accord/VoteWidths.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/ensembles/solve/MemberWidths.h"
+#include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/support/Version.h"
-#include "lib/ensembles/solve/Widths.h"
 #include "tools/accord/Vote.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -16,8 +16,7 @@ namespace {
 constexpr int64_t kWidest = 1 << 20;
 
 /// Trained scalars of the session's model with a parameter set; nothing: there is no such model.
-std::optional<double> scalarsOf(Session &session,
-                                const std::map<std::string, int64_t> &overrides = {}) {
+std::optional<double> scalarsOf(Session &session, const std::map<std::string, int64_t> &overrides = {}) {
   size_t errors = session.diagnostics().errors();
   dnn::ModelOp model = session.program().model(session.job(), overrides);
   if (!model || session.diagnostics().errors() > errors) {
@@ -39,10 +38,9 @@ int voteWidths(const Options &options, const std::string &asked) {
   int64_t step = 1;
   if (member.empty() || parameter.empty() ||
       (!stepText.empty() && (stepText.getAsInteger(10, step) || step < 1 || step > kWidest)))
-    return refuse(
-        Code::BadCommandLine,
-        fmt::format("--widths '{}' is not MEMBER.PARAMETER or MEMBER.PARAMETER:STEP", asked),
-        options.json, "vote");
+    return refuse(Code::BadCommandLine,
+                  fmt::format("--widths '{}' is not MEMBER.PARAMETER or MEMBER.PARAMETER:STEP", asked), options.json,
+                  "vote");
   Session base(options);
   if (!base.prepare())
     return base.finish(kWrongInput, "vote");
@@ -75,20 +73,18 @@ int voteWidths(const Options &options, const std::string &asked) {
   if (!written || *written < 1) {
     narrow.diagnostics().error(
         Code::UnknownName, {},
-        fmt::format("the model of '{}' has no parameter '{}' that is a number from 1", member.str(),
-                    parameter.str()));
+        fmt::format("the model of '{}' has no parameter '{}' that is a number from 1", member.str(), parameter.str()));
     return narrow.finish(kWrongInput, "vote");
   }
   auto cost = [&](int64_t width) { return scalarsOf(narrow, {{parameter.str(), width}}); };
-  int64_t most = std::min(*written, kWidest);
-  for (auto one = cost(most); one && *one <= *budget && most < kWidest; one = cost(most))
-    most *= 2;
-  std::vector<MemberWidth> widths = memberWidths(sizes, most, step, *budget, cost);
+  int64_t max = std::min(*written, kWidest);
+  for (auto one = cost(max); one && *one <= *budget && max < kWidest; one = cost(max))
+    max *= 2;
+  std::vector<MemberWidth> widths = memberWidths(sizes, max, step, *budget, cost);
   if (options.json) {
     llvm::json::Array all;
     for (const MemberWidth &one : widths)
-      all.push_back(llvm::json::Object{
-          {"members", one.members}, {"width", one.width}, {"parameters", one.cost}});
+      all.push_back(llvm::json::Object{{"members", one.members}, {"width", one.width}, {"parameters", one.cost}});
     llvm::outs() << jsonText(llvm::json::Object{{"command", "vote"},
                                                 {"version", kVersion},
                                                 {"status", "done"},
@@ -103,10 +99,9 @@ int voteWidths(const Options &options, const std::string &asked) {
   for (const MemberWidth &one : widths)
     table.row({std::to_string(one.members), std::to_string(one.width), formatSi(one.cost, ""),
                fmt::format("{:.1f} %", 100 * one.cost / *budget)});
-  llvm::outs() << fmt::format("the widest {} of so many {} with at most the {} parameters of {}\n",
-                              parameter.str(), member.str(), formatSi(*budget, ""), request->train)
-               << table.text(style)
-               << "  a heuristic: what the errors of such members are has to be measured\n";
+  llvm::outs() << fmt::format("the widest {} of so many {} with at most the {} parameters of {}\n", parameter.str(),
+                              member.str(), formatSi(*budget, ""), request->train)
+               << table.text(style) << "  a heuristic: what the errors of such members are has to be measured\n";
   return narrow.finish(kDone, "vote");
 }
 

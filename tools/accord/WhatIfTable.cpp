@@ -10,7 +10,7 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
     auto *other = std::get_if<Plan>(&result);
     if (!other)
       return;
-    Achieved achieved = achievedBy(*other);
+    CandidateMetrics achieved = measureCandidate(*other);
     WhatIf w;
     w.change = std::move(change);
     w.step = achieved.stepTime;
@@ -18,10 +18,9 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
     w.memory = other->memory.peak;
     w.feasible = other->feasible;
     double gain = plan.schedule.step.seconds().value / achieved.stepTime.value - 1;
-    w.note = plan.feasible != other->feasible
-                 ? fmt::format("fits, with micro-batch {}", other->graph.microbatch)
-             : gain < 0.0005 ? "does not help"
-                             : fmt::format("{:.1f} % faster", 100 * gain);
+    w.note = plan.feasible != other->feasible ? fmt::format("fits, with micro-batch {}", other->graph.microbatch)
+             : gain < 0.0005                  ? "does not help"
+                                              : fmt::format("{:.1f} % faster", 100 * gain);
     rows.push_back(std::move(w));
   };
   for (size_t i = 0; i < plan.machine.memories.size(); ++i) {

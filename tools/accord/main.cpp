@@ -50,7 +50,7 @@ static int run(int argc, char **argv) {
   accord::addEstimate(app, status);
   accord::addLatency(app, status);
   accord::addSchedule(app, status);
-  accord::addPlace(app, status);
+  accord::addPartition(app, status);
   accord::addMine(app, status);
   accord::addVerify(app, status);
   accord::addExplain(app, status);
@@ -81,7 +81,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  bool hushed = argc > 1 && llvm::StringRef(argv[1]) == "mine" && accord::hushOtherRanks();
+  bool hushed = argc > 1 && llvm::StringRef(argv[1]) == "mine" && accord::silenceOtherRanks();
   int status = run(argc, argv);
   return hushed ? 0 : status; // mpirun would end the rank that says why
 }

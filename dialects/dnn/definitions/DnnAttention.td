@@ -12,7 +12,7 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
   let description = [{
     q and y are [queries, key heads, group, d], k and v [keys, key heads, d]: each key head serves the queries of its group. `causal` leaves out
     keys behind the query; all are counted all the same. The second result, the logarithm of each row's sum of exponentials in fp32, is
-    kept for the gradient. Domain (n, query, key head, group, key, d), 4 FLOP per point: two products. The softmax does 5 FLOP per score on vector cores
+    saved for the gradient. Domain (n, query, key head, group, key, d), 4 FLOP per point: two products. The softmax does 5 FLOP per score on vector cores
     meanwhile. Bytes are those of the operands and results, which holds while the keys of a head stay in the core or its caches.
     ```mlir
     %y, %l = dnn.flash_attention %q, %k, %v {causal = true, scale = 0.0883883476 : f64}
@@ -21,7 +21,7 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
   }];
   let arguments = (ins Dnn_Tensor:$q, Dnn_Tensor:$k, Dnn_Tensor:$v, DefaultValuedAttr<Dnn_Positive, "1.0">:$scale,
                        DefaultValuedAttr<BoolAttr, "false">:$causal);
-  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$kept);
+  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$saved);
   let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType());";
   let more = Dnn_IsAttention;
 }
@@ -31,7 +31,7 @@ def Dnn_FlashAttentionGradOp : Dnn_WorkOp<"flash_attention_grad", 10> {
     10 FLOP per point of the forward domain: 8 of the four products of the gradients, and 2 of the scores, which are no model FLOPs. 6 FLOP per
     score on vector cores.
   }];
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$q, Dnn_Tensor:$k, Dnn_Tensor:$v, Dnn_Tensor:$y, Dnn_Tensor:$kept,
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$q, Dnn_Tensor:$k, Dnn_Tensor:$v, Dnn_Tensor:$y, Dnn_Tensor:$saved,
                        DefaultValuedAttr<Dnn_Positive, "1.0">:$scale, DefaultValuedAttr<BoolAttr, "false">:$causal);
   let results = (outs Dnn_Tensor:$dq, Dnn_Tensor:$dk, Dnn_Tensor:$dv);
   let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType());";

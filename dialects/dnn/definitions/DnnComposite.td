@@ -3,22 +3,22 @@
 #define ACCORD_DNN_COMPOSITE
 include "dialects/dnn/definitions/DnnWork.td"
 
-class Dnn_Recurrent<string mnemonic, string gates, string kept> : Dnn_ForwardOp<mnemonic, 2> {
+class Dnn_Recurrent<string mnemonic, string gates, string saved> : Dnn_ForwardOp<mnemonic, 2> {
   let summary = "one layer over time: x[seq, in] to y[seq, hidden] (both directions joined when bidirectional)";
   let description = "w_ih is [" # gates # "*hidden, in], w_hh [" # gates # "*hidden, hidden], bias [2, " # gates #
     "*hidden] (of input and state, as in PyTorch), each with a leading 2 when bidirectional; hidden follows from w_hh. 2 FLOP per point of (n, seq, directions*" # gates # "*hidden, in+hidden); the element-wise gate "
-    "arithmetic is not counted. Plans have the layer step by step instead (`expand-recurrent`); this is its definition. The second result is kept for the gradient: " # kept # " per step.\n`%y, %r = dnn." # mnemonic #
+    "arithmetic is not counted. Plans have the layer step by step instead (`expand-recurrent`); this is its definition. The second result is kept for the gradient: " # saved # " per step.\n`%y, %r = dnn." # mnemonic #
     " %x, %wi, %wh, %b : (tensor<?x50x256xf32>, tensor<...x256xf32>, tensor<...x512xf32>, tensor<2x...xf32>) -> (tensor<?x50x512xf32>, ...)`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$w_ih, Dnn_Tensor:$w_hh, Optional<Dnn_Tensor>:$bias,
                        DefaultValuedAttr<BoolAttr, "false">:$bidirectional);
-  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$kept);
+  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$saved);
   let work = "return ::accord::dnn::recurrentWork(getOperation(), getX().getType(), getWIh().getType(), getWHh().getType());";
   let more = Dnn_IsContraction;
 }
 class Dnn_RecurrentGrad<string mnemonic, string of> : Dnn_WorkOp<mnemonic, 4> {
   let summary = "gradients of `dnn." # of # "` by backpropagation through time";
   let description = "4 FLOP per point of the forward domain: twice the forward. The bias gradient is there when there is a bias.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$w_ih, Dnn_Tensor:$w_hh, Dnn_Tensor:$y, Dnn_Tensor:$kept,
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$w_ih, Dnn_Tensor:$w_hh, Dnn_Tensor:$y, Dnn_Tensor:$saved,
                        DefaultValuedAttr<BoolAttr, "false">:$bidirectional);
   let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dw_ih, Dnn_Tensor:$dw_hh, Optional<Dnn_Tensor>:$dbias);
   let work = "return ::accord::dnn::recurrentWork(getOperation(), getX().getType(), getWIh().getType(), getWHh().getType());";
@@ -66,21 +66,21 @@ def Dnn_MoeExpertsOp : Dnn_ForwardOp<"moe_experts", 2> {
   let description = [{
     w1 and w3 are [experts, inner, d], w2 is [experts, d, inner]; the dimensions before the experts are left as they are. All slots are
     computed: 2 FLOP per point of (.., expert, slot, weight, inner, d), for 2 or 3 weights. The second result (w1 x, and w3 x
-    behind it along the last dimension) is kept for the gradient.
+    behind it along the last dimension) is saved for the gradient.
     ```mlir
     %y, %h = dnn.moe_experts %s, %w1, %w2 : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
       -> (tensor<?x8x20x16xf32>, tensor<?x8x20x32xf32>)
     ```
   }];
   let arguments = (ins Dnn_Tensor:$slots, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Optional<Dnn_Tensor>:$w3);
-  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$kept);
+  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$saved);
   let work = "return ::accord::dnn::expertsWork(getOperation(), getSlots().getType(), getW1().getType(), getW3() != nullptr);";
   let more = Dnn_IsContraction;
 }
 def Dnn_MoeExpertsGradOp : Dnn_WorkOp<"moe_experts_grad", 4> {
   let summary = "gradients of `dnn.moe_experts` for the slots and its weights";
   let description = "Twice the forward's FLOP.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$slots, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Dnn_Tensor:$kept, Optional<Dnn_Tensor>:$w3);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$slots, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Dnn_Tensor:$saved, Optional<Dnn_Tensor>:$w3);
   let results = (outs Dnn_Tensor:$dslots, Dnn_Tensor:$dw1, Dnn_Tensor:$dw2, Optional<Dnn_Tensor>:$dw3);
   let work = "return ::accord::dnn::expertsWork(getOperation(), getSlots().getType(), getW1().getType(), getW3() != nullptr);";
   let more = Dnn_IsContraction;

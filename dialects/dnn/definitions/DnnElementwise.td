@@ -11,18 +11,18 @@ class Dnn_UnaryBase<string mnemonic, int flops, string formula> : Dnn_WorkOp<mne
   let arguments = (ins Dnn_Tensor:$x);
   let results = (outs Dnn_Tensor:$y);
 }
-class Dnn_UnaryGradBase<string mnemonic, int flops, string of, string formula, string kept>
+class Dnn_UnaryGradBase<string mnemonic, int flops, string of, string formula, string saved>
     : Dnn_WorkOp<mnemonic, flops, [SameOperandsAndResultType]> {
   let summary = "gradient of `dnn." # of # "`: dx = " # formula;
-  let description = flops # " FLOP per element.\n`%dx = dnn." # mnemonic # " %dy, %" # kept #
+  let description = flops # " FLOP per element.\n`%dx = dnn." # mnemonic # " %dy, %" # saved #
                     " : (tensor<?x1024xf32>, tensor<?x1024xf32>) -> tensor<?x1024xf32>`";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$kept);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$saved);
   let results = (outs Dnn_Tensor:$dx);
 }
 // The operation and its gradient; `kept` says whether the gradient reads the operand x or the result y.
-multiclass Dnn_Unary<string mnemonic, int flops, string formula, int gradFlops, string kept, string gradFormula> {
+multiclass Dnn_Unary<string mnemonic, int flops, string formula, int gradFlops, string saved, string gradFormula> {
   def Op : Dnn_UnaryBase<mnemonic, flops, formula>;
-  def GradOp : Dnn_UnaryGradBase<mnemonic # "_grad", gradFlops, mnemonic, gradFormula, kept>;
+  def GradOp : Dnn_UnaryGradBase<mnemonic # "_grad", gradFlops, mnemonic, gradFormula, saved>;
 }
 defm Dnn_Relu : Dnn_Unary<"relu", 1, "max(x, 0)", 1, "y", "dy where y > 0, else 0">;
 defm Dnn_Relu6 : Dnn_Unary<"relu6", 2, "min(max(x, 0), 6)", 2, "y", "dy where 0 < y < 6, else 0">;
@@ -62,7 +62,7 @@ def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpIn
 def Dnn_DropoutOp : Dnn_RandomOp<"dropout", 2> {
   let summary = "y = x * mask / (1 - rate), mask random 0 or 1";
   let description = [{
-    2 FLOP per element. The mask is a second result, one byte per element, kept for the gradient. It is drawn anew each time: two
+    2 FLOP per element. The mask is a second result, one byte per element, saved for the gradient. It is drawn anew each time: two
     dropouts of one tensor are two, which the effect on the mask tells passes.
     `%y, %mask = dnn.dropout %x {rate = 0.1 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)`
   }];

@@ -25,7 +25,7 @@ def Dnn_ProfiledOp : Dnn_ForwardOp<"profiled", 0> {
 def Dnn_ProfiledGradOp : Dnn_WorkOp<"profiled_grad", 0> {
   let summary = "gradients of `dnn.profiled` for those of its operands that need one: it takes `backward` seconds a sample";
   let description = "No FLOP and no bytes. `kept` are the operands of the forward operation, which are kept for it.";
-  let arguments = (ins Dnn_Tensor:$dy, Variadic<Dnn_Tensor>:$kept, Dnn_Seconds:$backward);
+  let arguments = (ins Dnn_Tensor:$dy, Variadic<Dnn_Tensor>:$saved, Dnn_Seconds:$backward);
   let results = (outs Variadic<Dnn_Tensor>:$dxs);
   let work = "return ::accord::dnn::sampleWork(getOperation());";
   let more = Dnn_IsGiven;

@@ -1,7 +1,7 @@
 // An ensemble as JSON, text and a page.
 #pragma once
-#include "lib/planning/output/Summary.h"
 #include "lib/ensembles/problem/EnsemblePlan.h"
+#include "lib/planning/output/Summary.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {
@@ -15,8 +15,7 @@ llvm::json::Value toJson(const EnsemblePlan &plan);
 bool readEnsemble(const llvm::json::Value &value, EnsemblePlan &plan, llvm::json::Path path);
 
 /// The table by size, what is chosen and where, and what it rests on. `folder`: of the report.
-std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
-                            const TextStyle &style);
+std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style);
 /// report.html: lib/emit/report/ensemble.{html,js} with style and numbers of the other reports.
 std::string toReport(const EnsemblePlan &plan);
 

@@ -1,6 +1,6 @@
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/output/VoteCertificateJson.h"
 #include "lib/support/documents/JsonLists.h"
-#include "lib/ensembles/output/VoteCertificate.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -13,9 +13,7 @@ namespace {
 
 json::Value fraction(const Rational &rational) { return rational.print(); }
 /// Infinite: null.
-json::Value finite(double number) {
-  return std::isfinite(number) ? json::Value(number) : json::Value(nullptr);
-}
+json::Value finite(double number) { return std::isfinite(number) ? json::Value(number) : json::Value(nullptr); }
 
 Array counts(const std::vector<unsigned> &of) { return ids({of.begin(), of.end()}); }
 
@@ -33,20 +31,20 @@ Array members(const EnsemblePlan &plan) {
     Object kind{{"name", jsonString(plan.problem.kinds[k].name)}};
     if (k < plan.request.kinds.size())
       kind["call"] = jsonString(plan.request.kinds[k].call);
-    addRate(kind, plan.facts.alone[k]);
+    addRate(kind, plan.statistics.memberErrors[k]);
     Array devices;
     for (size_t d = 0; d < plan.problem.devices.size(); ++d) {
-      Array ways;
-      for (size_t w = 0; w < plan.problem.kinds[k].ways[d].size(); ++w) {
-        const MemberCost &cost = plan.problem.kinds[k].ways[d][w];
-        ways.push_back(Object{{"way", jsonString(plan.ways[k][d][w])},
-                              {"devices", cost.devices},
-                              {"step_time_ps", cost.time},
-                              {"state_bytes", cost.state},
-                              {"activation_bytes", cost.activations},
-                              {"energy_J", cost.joules}});
+      Array alternatives;
+      for (size_t w = 0; w < plan.problem.kinds[k].alternatives[d].size(); ++w) {
+        const MemberCost &cost = plan.problem.kinds[k].alternatives[d][w];
+        alternatives.push_back(Object{{"way", jsonString(plan.alternatives[k][d][w])},
+                                      {"devices", cost.devices},
+                                      {"step_time_ps", cost.time},
+                                      {"state_bytes", cost.state},
+                                      {"activation_bytes", cost.activations},
+                                      {"energy_J", cost.joules}});
       }
-      Object on{{"device", jsonString(plan.problem.devices[d].name)}, {"ways", std::move(ways)}};
+      Object on{{"device", jsonString(plan.problem.devices[d].name)}, {"ways", std::move(alternatives)}};
       if (!plan.reasons[k][d].empty())
         on["reason"] = jsonString(plan.reasons[k][d]);
       devices.push_back(std::move(on));
@@ -57,22 +55,22 @@ Array members(const EnsemblePlan &plan) {
   return all;
 }
 
-Object evidence(const KindFacts &facts) {
-  Object object{{"independent", facts.independent}};
+Object basis(const MemberStatistics &statistics) {
+  Object object{{"independent", statistics.independent}};
   Array joint;
-  for (const auto &[kinds, rate] : facts.together) {
+  for (const auto &[kinds, rate] : statistics.jointErrors) {
     Object one{{"members", counts(kinds)}};
     addRate(one, rate);
     joint.push_back(std::move(one));
   }
   object["joint"] = std::move(joint);
-  if (facts.table.kinds.empty())
+  if (statistics.table.kinds.empty())
     return object;
   Array patterns;
-  for (const auto &[pattern, votes] : facts.table.votes)
+  for (const auto &[pattern, votes] : statistics.table.votes)
     patterns.push_back(Array{static_cast<int64_t>(pattern), votes});
-  object["votes"] = Object{{"members", counts(facts.table.kinds)},
-                           {"samples", facts.table.samples},
+  object["votes"] = Object{{"members", counts(statistics.table.kinds)},
+                           {"samples", statistics.table.samples},
                            {"patterns", std::move(patterns)}};
   return object;
 }
@@ -80,7 +78,7 @@ Object evidence(const KindFacts &facts) {
 Object guarantee(const GuaranteeText &text) {
   return Object{{"bound", text.bound},
                 {"formula", text.formula},
-                {"evidence", text.evidence},
+                {"evidence", text.basis},
                 {"value", fraction(text.value)},
                 {"single", fraction(text.single)},
                 {"inputs", strings(text.inputs)},
@@ -103,16 +101,14 @@ Array sizes(const EnsemblePlan &plan) {
       size["members"] = counts(shown->counts);
       size["text"] = jsonString(membersText(plan.problem, shown->counts));
       size["error"] = fraction(shown->error);
-      size["error_after_loss"] = fraction(shown->afterLoss);
+      size["error_after_loss"] = fraction(shown->errorAfterFailures);
       size["step_time_ps"] = shown->time;
       size["energy_J"] = shown->joules;
       size["memory_bytes"] = shown->memory;
       size["price"] = shown->price;
       size["placement"] = list(shown->members, [](const PlacedMember &member) {
-        return Object{{"member", member.kind},
-                      {"device", member.device},
-                      {"way", member.way},
-                      {"number", member.first}};
+        return Object{
+            {"member", member.kind}, {"device", member.device}, {"way", member.alternative}, {"number", member.first}};
       });
     }
     if (i < plan.guarantees.size() && plan.guarantees[i])
@@ -157,7 +153,7 @@ json::Value toJson(const EnsemblePlan &plan) {
                   {"training", jsonString(plan.train)},
                   {"confidence", fraction(plan.confidence)},
                   {"tests", plan.tests},
-                  {"lost", plan.problem.lost},
+                  {"lost", plan.problem.deviceFailures},
                   {"metric", name(objective)},
                   {"members", members(plan)},
                   {"devices", list(plan.problem.devices,
@@ -167,37 +163,34 @@ json::Value toJson(const EnsemblePlan &plan) {
                                                    {"memory_bytes", device.memory},
                                                    {"price_per_hour", device.pricePerHour}};
                                    })},
-                  {"facts", evidence(plan.facts)},
+                  {"facts", basis(plan.statistics)},
                   {"sizes", sizes(plan)},
                   {"least", finite(plan.result.bound)},
-                  {"refused", list(plan.result.refused,
-                                   [](const RefusedMembers &one) {
-                                     return Object{{"members", counts(one.counts)},
-                                                   {"error", fraction(one.error)}};
+                  {"refused", list(plan.result.rejected,
+                                   [](const RejectedMembers &one) {
+                                     return Object{{"members", counts(one.counts)}, {"error", fraction(one.error)}};
                                    })},
-                  {"claims", list(plan.claims,
-                                  [](const EnsembleClaim &one) {
-                                    return Object{{"members", counts(one.counts)},
-                                                  {"claim", toJson(one.claim)}};
+                  {"claims", list(plan.certificates,
+                                  [](const EnsembleCertificate &one) {
+                                    return Object{{"members", counts(one.counts)}, {"claim", toJson(one.certificate)}};
                                   })},
-                  {"losses", list(plan.losses,
-                                  [](const EnsemblePlan::Loss &loss) {
-                                    return Object{{"devices", strings(loss.devices)},
-                                                  {"quorum", counts(loss.quorum)},
-                                                  {"error", fraction(loss.error)}};
+                  {"losses", list(plan.failures,
+                                  [](const EnsemblePlan::FailureCase &failure) {
+                                    return Object{{"devices", strings(failure.devices)},
+                                                  {"quorum", counts(failure.quorum)},
+                                                  {"error", fraction(failure.error)}};
                                   })},
                   {"more_data", strings(plan.moreData)},
                   {"assumptions", strings(plan.assumptions)}};
-  if (plan.problem.most)
-    document["requirement"] = fraction(*plan.problem.most);
+  if (plan.problem.max)
+    document["requirement"] = fraction(*plan.problem.max);
   if (!plan.conflict.empty())
     document["conflict"] = Array{Object{{"constraint", jsonString(plan.conflict)}}};
   if (!chosen)
     return document;
   document["best"] = static_cast<int64_t>(*plan.result.best);
-  document["objective"] = Object{{"name", name(objective)},
-                                 {"value", valueOf(*chosen, objective) * scale},
-                                 {"unit", unitOf(objective)}};
+  document["objective"] =
+      Object{{"name", name(objective)}, {"value", valueOf(*chosen, objective) * scale}, {"unit", unitOf(objective)}};
   document["bound"] = Object{{"value", finite(plan.result.bound * scale)},
                              {"unit", unitOf(objective)},
                              {"proof", "all ensembles of the sizes, placed by branch and bound"}};

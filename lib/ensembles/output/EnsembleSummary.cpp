@@ -9,9 +9,7 @@
 namespace accord {
 namespace {
 
-std::string seconds(int64_t picoseconds) {
-  return formatSi(static_cast<double>(picoseconds) * 1e-12, "s");
-}
+std::string seconds(int64_t picoseconds) { return formatSi(static_cast<double>(picoseconds) * 1e-12, "s"); }
 
 std::string valueText(const MemberChoice &choice, MemberObjective objective) {
   switch (objective) {
@@ -45,35 +43,30 @@ const char *objectiveText(MemberObjective objective) {
 std::vector<std::string> placementLines(const EnsemblePlan &plan, const MemberChoice &choice) {
   std::map<std::pair<unsigned, int64_t>, std::map<std::pair<unsigned, unsigned>, unsigned>> on;
   for (const PlacedMember &member : choice.members)
-    ++on[{member.device, member.first}][{member.kind, member.way}];
+    ++on[{member.device, member.first}][{member.kind, member.alternative}];
   std::vector<std::string> lines;
   for (const auto &[device, members] : on) {
     std::string line;
     for (const auto &[member, count] : members) {
-      auto [kind, way] = member;
-      const MemberCost &cost = plan.problem.kinds[kind].ways[device.first][way];
-      std::string alone = count > 1 ? " each, in turn" : "";
-      std::string group =
-          cost.devices > 1 ? fmt::format(" and {} more devices", cost.devices - 1) : "";
-      line += fmt::format("{}{} {}{} ({}, {}{})", line.empty() ? "" : ", ", count,
-                          plan.problem.kinds[kind].name, group, plan.ways[kind][device.first][way],
-                          seconds(cost.time), alone);
+      auto [kind, alternative] = member;
+      const MemberCost &cost = plan.problem.kinds[kind].alternatives[device.first][alternative];
+      std::string inTurn = count > 1 ? " each, in turn" : "";
+      std::string group = cost.devices > 1 ? fmt::format(" and {} more devices", cost.devices - 1) : "";
+      line += fmt::format("{}{} {}{} ({}, {}{})", line.empty() ? "" : ", ", count, plan.problem.kinds[kind].name, group,
+                          plan.alternatives[kind][device.first][alternative], seconds(cost.time), inTurn);
     }
-    lines.push_back(
-        fmt::format("{} {}: {}", plan.problem.devices[device.first].name, device.second + 1, line));
+    lines.push_back(fmt::format("{} {}: {}", plan.problem.devices[device.first].name, device.second + 1, line));
   }
   return lines;
 }
 
 std::string table(const EnsemblePlan &plan, const TextStyle &style) {
-  bool price = std::ranges::any_of(plan.problem.devices, [](const MemberProblem::Device &device) {
-    return device.pricePerHour > 0;
-  });
-  bool lost = plan.problem.lost > 0;
-  std::vector<std::string> head = {"members",   "size",   "error at most",
-                                   "step time", "energy", "memory"};
+  bool price = std::ranges::any_of(plan.problem.devices,
+                                   [](const MemberProblem::Device &device) { return device.pricePerHour > 0; });
+  bool deviceFailures = plan.problem.deviceFailures > 0;
+  std::vector<std::string> head = {"members", "size", "error at most", "step time", "energy", "memory"};
   std::string alignment = "lrrrrr";
-  if (lost)
+  if (deviceFailures)
     head.insert(head.begin() + 3, "after a loss"), alignment += "r";
   if (price)
     head.push_back("price"), alignment += "r";
@@ -84,19 +77,19 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
     const MemberChoice *shown = of.shown();
     std::vector<std::string> row(head.size());
     row[1] = std::to_string(of.size);
-    row.back() = !shown                              ? "none fits the devices"
-                 : plan.result.best == i             ? "chosen"
-                 : !plan.problem.most                ? ""
-                 : of.best                           ? "would do"
-                 : shown->error > *plan.problem.most ? "not certified"
-                                                     : "not after a loss";
+    row.back() = !shown                             ? "none fits the devices"
+                 : plan.result.best == i            ? "chosen"
+                 : !plan.problem.max                ? ""
+                 : of.best                          ? "would do"
+                 : shown->error > *plan.problem.max ? "not certified"
+                                                    : "not after a loss";
     if (shown) {
       size_t at = 0;
       row[at++] = membersText(plan.problem, shown->counts);
       ++at;
       row[at++] = percentText(shown->error);
-      if (lost)
-        row[at++] = percentText(shown->afterLoss);
+      if (deviceFailures)
+        row[at++] = percentText(shown->errorAfterFailures);
       row[at++] = seconds(shown->time);
       row[at++] = shown->joules > 0 ? formatSi(shown->joules, "J") : "-";
       row[at++] = formatBytes(static_cast<double>(shown->memory));
@@ -115,19 +108,16 @@ std::string percentText(const Rational &share) {
   return fmt::format("{:.6g} %", digits.toDouble() / 10'000);
 }
 
-std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
-                            const TextStyle &style) {
+std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style) {
   const MemberObjective objective = plan.problem.objective;
-  Lines lines(style);
-  std::string wanted = plan.problem.most
-                           ? fmt::format("least {} with an error of at most {}",
-                                         objectiveText(objective), percentText(*plan.problem.most))
-                           : fmt::format("least error, then least {}", objectiveText(objective));
+  SummaryLines lines(style);
+  std::string wanted = plan.problem.max ? fmt::format("least {} with an error of at most {}", objectiveText(objective),
+                                                      percentText(*plan.problem.max))
+                                        : fmt::format("least error, then least {}", objectiveText(objective));
   // Not rounded: 0.99999999 is no certainty.
   std::string confidence = (plan.confidence * Rational(100)).print();
   lines.text = inked(style, Ink::Bold, plan.name) +
-               fmt::format(" of {}: {}, confidence {} %\n", plan.train, wanted, confidence) +
-               table(plan, style);
+               fmt::format(" of {}: {}, confidence {} %\n", plan.train, wanted, confidence) + table(plan, style);
   const MemberChoice *chosen = plan.chosen();
   if (!chosen) {
     lines.add("infeasible", plan.conflict);
@@ -141,21 +131,19 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
       lines.add("device", line);
     if (*plan.result.best < plan.guarantees.size() && plan.guarantees[*plan.result.best]) {
       const GuaranteeText &text = *plan.guarantees[*plan.result.best];
-      lines.add("guarantee", fmt::format("error at most {} ({}), by {}", percentText(text.value),
-                                         text.value.print().size() < 24 ? text.value.print()
-                                                                        : "exact in vote.json",
-                                         text.bound));
+      lines.add("guarantee",
+                fmt::format("error at most {} ({}), by {}", percentText(text.value),
+                            text.value.print().size() < 24 ? text.value.print() : "exact in vote.json", text.bound));
       lines.add("formula", text.formula);
-      lines.add("evidence", text.evidence);
+      lines.add("evidence", text.basis);
       for (const std::string &input : text.inputs)
         lines.add("input", input);
       for (const std::string &assumption : text.assumptions)
         lines.add("assumes", assumption);
     }
-    for (const EnsemblePlan::Loss &loss : plan.losses)
-      lines.add("loss",
-                fmt::format("of {}: vote with {}, error at most {}", fmt::join(loss.devices, ", "),
-                            membersText(plan.problem, loss.quorum), percentText(loss.error)));
+    for (const EnsemblePlan::FailureCase &failure : plan.failures)
+      lines.add("loss", fmt::format("of {}: vote with {}, error at most {}", fmt::join(failure.devices, ", "),
+                                    membersText(plan.problem, failure.quorum), percentText(failure.error)));
   }
   for (const std::string &more : plan.moreData)
     lines.add("more data", more);

@@ -18,10 +18,10 @@ struct ErrorRate {
 };
 
 /// What is known of errors of members 0 … n-1 of one ensemble (copies of a kind are members each).
-struct ErrorFacts {
-  std::vector<ErrorRate> alone;
+struct ErrorStatistics {
+  std::vector<ErrorRate> memberErrors;
   /// By ascending members, two or more: all of them wrong at once.
-  std::map<std::vector<unsigned>, ErrorRate> together;
+  std::map<std::vector<unsigned>, ErrorRate> jointErrors;
   bool independent = false; ///< as the user asserts
   /// Votes seen: bit i of the pattern set where member i was wrong; how often. Empty: none.
   std::map<uint64_t, int64_t> votes;

@@ -1,14 +1,14 @@
 // An ensemble that was chosen, with what it rests on: what the emitters print.
 #pragma once
-#include "lib/machine/model/KindFacts.h"
 #include "lib/ensembles/problem/Members.h"
-#include "lib/ensembles/problem/VoteClaim.h"
+#include "lib/ensembles/problem/VoteCertificate.h"
+#include "lib/machine/model/MemberStatistics.h"
 
 namespace accord {
 
 /// A guarantee in words.
 struct GuaranteeText {
-  std::string bound, formula, evidence;
+  std::string bound, formula, basis;
   Rational value;
   Rational single = 1; ///< error of the best single member, at most
   std::vector<std::string> inputs, assumptions;
@@ -16,39 +16,37 @@ struct GuaranteeText {
 };
 
 /// A claim about so many members of each kind.
-struct EnsembleClaim {
+struct EnsembleCertificate {
   std::vector<unsigned> counts;
-  VoteClaim claim;
+  VoteCertificate certificate;
 };
 
 struct EnsemblePlan {
   std::string name, train, version;
   EnsembleRequest request;
-  KindFacts facts;
+  MemberStatistics statistics;
   Rational confidence;
   int64_t tests = 1; ///< limits of samples that hold together
   MemberProblem problem;
   MembersResult result;
   /// By kind of member, device and way: "micro-batch 32 x 8"; by kind and device: why it does not
   /// run there, empty if it does.
-  std::vector<std::vector<std::vector<std::string>>> ways;
+  std::vector<std::vector<std::vector<std::string>>> alternatives;
   std::vector<std::vector<std::string>> reasons;
   std::vector<std::optional<GuaranteeText>> guarantees; ///< by size
   /// Of the chosen one, where devices may be lost: which, and the votes that are left.
-  struct Loss {
+  struct FailureCase {
     std::vector<std::string> devices;
     std::vector<unsigned> quorum; ///< by kind
     Rational error;
   };
-  std::vector<Loss> losses;
-  std::vector<std::string> moreData; ///< what would certify the requirement, or more
-  std::vector<EnsembleClaim> claims; ///< what guarantees, and refusals, rest on
-  std::string conflict;              ///< why nothing is chosen; empty: something is
+  std::vector<FailureCase> failures;
+  std::vector<std::string> moreData;             ///< what would certify the requirement, or more
+  std::vector<EnsembleCertificate> certificates; ///< what guarantees, and refusals, rest on
+  std::string conflict;                          ///< why nothing is chosen; empty: something is
   std::vector<std::string> assumptions;
 
-  const MemberChoice *chosen() const {
-    return result.best ? result.sizes[*result.best].shown() : nullptr;
-  }
+  const MemberChoice *chosen() const { return result.best ? result.sizes[*result.best].shown() : nullptr; }
 };
 
 /// "3 wide, 2 thin".

@@ -9,7 +9,8 @@ namespace accord {
 struct EnsembleRequest {
   std::string name, train;
   SourceLocation location;
-  /// `member wide = gpt(hidden = 6144) error = 0.08 samples 10000`: a kind of which there may be several, trained differently.
+  /// `member wide = gpt(hidden = 6144) error = 0.08 samples 10000`: a kind of which there may be several, trained
+  /// differently.
   struct Kind {
     std::string name, call; ///< as written
     std::optional<ErrorRate> error;
@@ -17,18 +18,18 @@ struct EnsembleRequest {
   };
   std::vector<Kind> kinds;
   /// `joint_error { wide wide = 0.03, wide thin thin = 0.01 }`: kinds ascending, with repetition; two or more.
-  struct Joint {
+  struct JointError {
     std::vector<unsigned> kinds;
     ErrorRate rate;
     SourceLocation location;
   };
-  std::vector<Joint> joint;
+  std::vector<JointError> joint;
   std::string votesFile; ///< `votes from "file.csv"`: a column for each member, named by its kind ("wide", "wide.2")
   SourceLocation votesAt;
   bool independent = false;
-  int64_t fewest = 1, most = 0; ///< `size = 1..7`; most 0: not stated
+  int64_t min = 1, max = 0; ///< `size = 1..7`; most 0: not stated
   SourceLocation sizeAt;
-  int64_t lost = 0; ///< devices that may fail while the vote still holds
+  int64_t deviceFailures = 0; ///< devices that may fail while the vote still holds
   /// `devices = {a100: 2, h100: 1}`: machines by name, and how many; empty: one of the training's machine.
   struct Device {
     std::string machine;
@@ -37,7 +38,7 @@ struct EnsembleRequest {
   };
   std::vector<Device> devices;
   struct Requirement {
-    Rational most;         ///< error
+    Rational max;          ///< error
     double confidence = 0; ///< 0: not stated, 0.95
     SourceLocation location;
   };
@@ -47,7 +48,7 @@ struct EnsembleRequest {
 
 /// Votes that were seen, as a file has them.
 struct VoteTable {
-  std::vector<unsigned> kinds; ///< of each member (bit), ascending: index into `EnsembleRequest::kinds`
+  std::vector<unsigned> kinds;       ///< of each member (bit), ascending: index into `EnsembleRequest::kinds`
   std::map<uint64_t, int64_t> votes; ///< bit i set: member i was wrong; how often
   int64_t samples = 0;               ///< sum of `votes`
 };

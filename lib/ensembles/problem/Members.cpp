@@ -8,17 +8,17 @@
 namespace accord {
 namespace {
 
-constexpr unsigned kMostMembers = 63;
+constexpr unsigned kMaxMembers = 63;
 constexpr int64_t kLargest = int64_t(1) << 56; // 63 of them and more can be added
-constexpr double kMostJoules = 1e30;
+constexpr double kMaxJoules = 1e30;
 constexpr int64_t kWidest = 1024; // devices of a member
 
-constexpr double kMostCases = 100'000;
+constexpr double kMaxCases = 100'000;
 
 /// Ways to take k of n, nearly.
 double binomial(double n, double k) {
   double number = 1;
-  for (double i = 1; i <= k && number <= kMostCases; ++i)
+  for (double i = 1; i <= k && number <= kMaxCases; ++i)
     number *= (n - k + i) / i;
   return number;
 }
@@ -28,27 +28,27 @@ std::string checkCases(const MemberProblem &problem) {
   double devices = 0, size = problem.sizes.back();
   for (const MemberProblem::Device &device : problem.devices)
     devices += static_cast<double>(device.count);
-  if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMostCases)
-    return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMostCases,
-                       size, problem.kinds.size());
+  if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMaxCases)
+    return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMaxCases, size,
+                       problem.kinds.size());
   double widest = 1; // devices of a member
   for (const MemberProblem::Kind &kind : problem.kinds)
-    for (const auto &ways : kind.ways)
-      for (const MemberCost &way : ways)
-        widest = std::max(widest, static_cast<double>(way.devices));
-  double used = std::min(devices, widest * size), lost = std::min<double>(problem.lost, used);
-  if (binomial(used, lost) > kMostCases)
-    return fmt::format("there are more than {} losses of {} of {} devices", kMostCases, lost, used);
+    for (const auto &alternatives : kind.alternatives)
+      for (const MemberCost &alternative : alternatives)
+        widest = std::max(widest, static_cast<double>(alternative.devices));
+  double used = std::min(devices, widest * size), deviceFailures = std::min<double>(problem.deviceFailures, used);
+  if (binomial(used, deviceFailures) > kMaxCases)
+    return fmt::format("there are more than {} losses of {} of {} devices", kMaxCases, deviceFailures, used);
   return "";
 }
 
-std::string checkWay(const MemberCost &way, const MemberProblem::Device &device) {
-  for (int64_t number : {way.time, way.state, way.activations})
+std::string checkAlternative(const MemberCost &alternative, const MemberProblem::Device &device) {
+  for (int64_t number : {alternative.time, alternative.state, alternative.activations})
     if (number < 0 || number > kLargest)
       return "a time or size that is negative or too large";
-  if (way.devices < 1 || way.devices > std::min(device.count, kWidest))
-    return fmt::format("{} devices of {}", way.devices, device.count);
-  if (!(way.joules >= 0) || way.joules > kMostJoules)
+  if (alternative.devices < 1 || alternative.devices > std::min(device.count, kWidest))
+    return fmt::format("{} devices of {}", alternative.devices, device.count);
+  if (!(alternative.joules >= 0) || alternative.joules > kMaxJoules)
     return "an energy that is negative or too large";
   return "";
 }
@@ -58,7 +58,7 @@ std::string checkDevice(const MemberProblem::Device &device) {
     return "there are none";
   if (device.memory < 0)
     return "its memory is negative";
-  if (!(device.pricePerHour >= 0) || device.pricePerHour > kMostJoules)
+  if (!(device.pricePerHour >= 0) || device.pricePerHour > kMaxJoules)
     return "its price is negative or too large";
   return "";
 }
@@ -67,9 +67,8 @@ std::string checkSizes(const std::vector<unsigned> &sizes) {
   if (sizes.empty())
     return "no size is asked for";
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] % 2 == 0 || sizes[i] > kMostMembers || (i > 0 && sizes[i] <= sizes[i - 1]))
-      return fmt::format("sizes are odd, ascending and at most {}, found {}", kMostMembers,
-                         sizes[i]);
+    if (sizes[i] % 2 == 0 || sizes[i] > kMaxMembers || (i > 0 && sizes[i] <= sizes[i - 1]))
+      return fmt::format("sizes are odd, ascending and at most {}, found {}", kMaxMembers, sizes[i]);
   return "";
 }
 
@@ -110,25 +109,24 @@ double MembersResult::gap(MemberObjective objective) const {
   return value > 0 ? std::max(0.0, 1 - bound / value) : 0;
 }
 
-MemberChoice measured(const MemberProblem &problem, std::vector<PlacedMember> members) {
+MemberChoice evaluateMembers(const MemberProblem &problem, std::vector<PlacedMember> members) {
   struct Load {
     int64_t time = 0, state = 0, activations = 0;
   };
-  std::ranges::sort(members, {}, [](const PlacedMember &m) {
-    return std::tuple(m.kind, m.device, m.way, m.first);
-  });
+  std::ranges::sort(members, {},
+                    [](const PlacedMember &m) { return std::tuple(m.kind, m.device, m.alternative, m.first); });
   MemberChoice choice;
   choice.counts.assign(problem.kinds.size(), 0);
   std::map<std::pair<unsigned, int64_t>, Load> loads;
   for (const PlacedMember &member : members) {
-    const MemberCost &way = problem.kinds[member.kind].ways[member.device][member.way];
+    const MemberCost &alternative = problem.kinds[member.kind].alternatives[member.device][member.alternative];
     ++choice.counts[member.kind];
-    choice.joules += way.joules;
-    for (int64_t d = 0; d < way.devices; ++d) {
+    choice.joules += alternative.joules;
+    for (int64_t d = 0; d < alternative.devices; ++d) {
       Load &load = loads[{member.device, member.first + d}];
-      load.time += way.time;
-      load.state += way.state;
-      load.activations = std::max(load.activations, way.activations);
+      load.time += alternative.time;
+      load.state += alternative.state;
+      load.activations = std::max(load.activations, alternative.activations);
     }
   }
   double rent = 0;
@@ -156,12 +154,12 @@ std::string check(const MemberProblem &problem) {
   for (const MemberProblem::Kind &kind : problem.kinds) {
     if (!names.insert(kind.name).second)
       return fmt::format("member '{}' is there twice", kind.name);
-    if (kind.ways.size() != problem.devices.size())
-      return fmt::format("member '{}' has ways for {} kinds of devices of {}", kind.name,
-                         kind.ways.size(), problem.devices.size());
-    for (size_t d = 0; d < kind.ways.size(); ++d)
-      for (const MemberCost &way : kind.ways[d])
-        if (std::string wrong = checkWay(way, problem.devices[d]); !wrong.empty())
+    if (kind.alternatives.size() != problem.devices.size())
+      return fmt::format("member '{}' has ways for {} kinds of devices of {}", kind.name, kind.alternatives.size(),
+                         problem.devices.size());
+    for (size_t d = 0; d < kind.alternatives.size(); ++d)
+      for (const MemberCost &alternative : kind.alternatives[d])
+        if (std::string wrong = checkAlternative(alternative, problem.devices[d]); !wrong.empty())
           return fmt::format("member '{}' on '{}': {}", kind.name, problem.devices[d].name, wrong);
   }
   std::string wrong = checkSizes(problem.sizes);

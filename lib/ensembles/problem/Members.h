@@ -30,7 +30,7 @@ struct MemberProblem {
   struct Kind {
     std::string name;
     /// By device kind: in which ways it can be trained there; none: it cannot.
-    std::vector<std::vector<MemberCost>> ways;
+    std::vector<std::vector<MemberCost>> alternatives;
   };
   struct Device {
     std::string name;
@@ -41,17 +41,17 @@ struct MemberProblem {
   std::vector<Kind> kinds;
   std::vector<Device> devices;
   std::vector<unsigned> sizes; ///< that are asked for: odd, ascending
-  unsigned lost = 0;           ///< devices that may fail while the guarantee still holds
+  unsigned deviceFailures = 0; ///< devices that may fail while the guarantee still holds
   /// Of the vote's error; nothing: the error itself is made least, then the objective.
-  std::optional<Rational> most;
+  std::optional<Rational> max;
   MemberObjective objective = MemberObjective::StepTime;
 };
 
 struct PlacedMember {
   unsigned kind = 0;
-  unsigned device = 0; ///< kind of device
-  unsigned way = 0;    ///< of its ways there
-  int64_t first = 0;   ///< the first of the devices of this kind that train it
+  unsigned device = 0;      ///< kind of device
+  unsigned alternative = 0; ///< of its ways there
+  int64_t first = 0;        ///< the first of the devices of this kind that train it
   bool operator==(const PlacedMember &) const = default;
 };
 
@@ -60,10 +60,10 @@ struct MemberChoice {
   std::vector<unsigned> counts;      ///< by kind
   std::vector<PlacedMember> members; ///< by kind, then device
   Rational error = 1;                ///< of the vote of all, guaranteed at most
-  Rational afterLoss = 1;       ///< after the worst loss of devices; `error` if none may be lost
-  int64_t time = 0;             ///< of a step, of the slowest device
-  int64_t memory = 0;           ///< of the fullest device
-  double joules = 0, price = 0; ///< of a step; dollars
+  Rational errorAfterFailures = 1;   ///< after the worst loss of devices; `error` if none may be lost
+  int64_t time = 0;                  ///< of a step, of the slowest device
+  int64_t memory = 0;                ///< of the fullest device
+  double joules = 0, price = 0;      ///< of a step; dollars
 };
 double valueOf(const MemberChoice &choice, MemberObjective objective); ///< ps, bytes, J or $
 
@@ -73,16 +73,16 @@ struct MembersOfSize {
   /// Keeps the requirement and is least in the objective; nothing: none does that fits.
   std::optional<MemberChoice> best;
   /// Without one: of those that fit the one with the least guaranteed error.
-  std::optional<MemberChoice> surest;
-  double bound = 0; ///< no ensemble that keeps the requirement is below; infinite: there is none
+  std::optional<MemberChoice> minErrorChoice;
+  double bound = 0;       ///< no ensemble that keeps the requirement is below; infinite: there is none
   uint64_t ensembles = 0; ///< multisets of kinds of this size
   bool proven = true;     ///< `bound` rests on complete searches
-  const MemberChoice *shown() const { return best ? &*best : surest ? &*surest : nullptr; }
+  const MemberChoice *shown() const { return best ? &*best : minErrorChoice ? &*minErrorChoice : nullptr; }
 };
 
 /// An ensemble that was not taken because its error is not guaranteed to be small enough, though
 /// it might be least.
-struct RefusedMembers {
+struct RejectedMembers {
   std::vector<unsigned> counts;
   Rational error; ///< guaranteed at most; of a conflict 1
 };
@@ -93,12 +93,12 @@ struct MembersResult {
   double bound = 0;                 ///< of all sizes; infinite: nothing keeps the requirement
   /// By ascending counts: what was asked for its error on the way, and refused. Empty where lost
   /// devices count.
-  std::vector<RefusedMembers> refused;
+  std::vector<RejectedMembers> rejected;
   double gap(MemberObjective objective) const; ///< (value - bound) / value
 };
 
 /// Time, energy, memory and price of members on their devices. They must be of the problem.
-MemberChoice measured(const MemberProblem &problem, std::vector<PlacedMember> members);
+MemberChoice evaluateMembers(const MemberProblem &problem, std::vector<PlacedMember> members);
 
 /// What is wrong with a problem: no kinds or devices, negative or not finite numbers, even or
 /// unordered sizes, ways for other devices or more than 1,024 of them, more than 63 members, more

@@ -6,12 +6,12 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kMostSamples = 1'000'000'000;
+constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr unsigned kSteps = 50; // of Newton's; a few are enough for most
 
 /// A number from first to last that `holds`, where the one before it does not: the least if all
 /// after one hold. Nothing: none was found.
-template <typename F> std::optional<int64_t> least(int64_t first, int64_t last, F holds) {
+template <typename F> std::optional<int64_t> findSmallest(int64_t first, int64_t last, F holds) {
   int64_t step = 1, at = first;
   for (; !holds(at); step *= 2) {
     if (at == last)
@@ -31,11 +31,11 @@ template <typename F> std::optional<int64_t> least(int64_t first, int64_t last, 
 
 /// The facts with every set of `size` members that nothing is known of wrong together at most so
 /// often: as if a limit of that were known.
-VoteRates with(VoteRates rates, unsigned size, const Rational &most) {
+VoteRates with(VoteRates rates, unsigned size, const Rational &max) {
   std::vector<unsigned> set(size);
   auto fill = [&](auto &&self, unsigned at, unsigned from) -> void {
     if (at == size) {
-      rates.known.try_emplace(set, VoteRate{most, false});
+      rates.known.try_emplace(set, VoteRate{max, false});
       return;
     }
     for (unsigned member = from; member < rates.members; ++member) {
@@ -49,13 +49,13 @@ VoteRates with(VoteRates rates, unsigned size, const Rational &most) {
 
 PatternBound boundOf(const VoteRates &rates) {
   unsigned enough = (rates.members + 1) / 2;
-  auto bound = mostWrong(rates, enough);
-  return bound && bound->complete ? *bound : mostWrongByMoments(rates, enough);
+  auto bound = maxFailureProbability(rates, enough);
+  return bound && bound->complete ? *bound : maxFailureProbabilityByMoments(rates, enough);
 }
 
 /// The sum of multiplier * `number(rate)` over all sets that `counts(set)`.
 template <typename C, typename F>
-Rational weighed(const PatternBound &bound, const VoteRates &rates, C counts, F number) {
+Rational weightedSum(const PatternBound &bound, const VoteRates &rates, C counts, F number) {
   std::vector<size_t> groupOf(rates.members);
   for (size_t g = 0; g < bound.groups.size(); ++g)
     for (unsigned member : bound.groups[g])
@@ -79,8 +79,7 @@ Rational weighed(const PatternBound &bound, const VoteRates &rates, C counts, F 
 /// The greatest rate of all unknown sets of a size that certifies what is required, rounded down to
 /// a millionth. The bound is concave in it: what multipliers say of another rate is never below, so
 /// that Newton's steps from 0 stay on the safe side; those of a contradiction say where one ends.
-std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
-                                    const Rational &required) {
+std::optional<Rational> maxJointError(const VoteRates &rates, unsigned size, const Rational &required) {
   const Rational million = 1'000'000;
   if (rates.members < std::max(3u, size) || with(rates, size, 1).known.size() == rates.known.size())
     return std::nullopt;
@@ -93,7 +92,7 @@ std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
       break;
     if (bound.feasible)
       enough = rate;
-    Rational gain = weighed(
+    Rational gain = weightedSum(
         bound, more, [&](const auto &set) { return !rates.known.contains(set); },
         [](const Rational &) { return Rational(1); });
     Rational room = bound.feasible ? required - bound.value : -bound.value;
@@ -112,37 +111,36 @@ std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
 }
 
 /// With so many samples of every rate that was measured.
-ErrorFacts resampled(ErrorFacts facts, int64_t samples) {
-  for (ErrorRate &rate : facts.alone)
+ErrorStatistics resampled(ErrorStatistics statistics, int64_t samples) {
+  for (ErrorRate &rate : statistics.memberErrors)
     if (rate.samples > 0)
       rate.samples = samples;
-  for (auto &[set, rate] : facts.together)
+  for (auto &[set, rate] : statistics.jointErrors)
     if (rate.samples > 0)
       rate.samples = samples;
-  return facts;
+  return statistics;
 }
 
 /// More samples than `now` of each rate.
-std::optional<int64_t> samplesOfRates(const ErrorFacts &facts, const Rational &required,
-                                      int64_t now, const VoteOptions &options) {
+std::optional<int64_t> samplesOfRates(const ErrorStatistics &statistics, const Rational &required, int64_t now,
+                                      const VoteOptions &options) {
   auto holds = [&](int64_t samples) {
-    auto value = guaranteed(resampled(facts, samples), options);
+    auto value = guaranteed(resampled(statistics, samples), options);
     return value && *value <= required;
   };
-  if (now >= kMostSamples || holds(now) || !holds(kMostSamples))
+  if (now >= kMaxSamples || holds(now) || !holds(kMaxSamples))
     return std::nullopt;
   // Few programs are solved where they are large: multipliers of one hold for all numbers of
   // samples.
-  int64_t samples = kMostSamples;
+  int64_t samples = kMaxSamples;
   for (unsigned step = 0; step < kSteps; ++step) {
-    PatternBound bound = boundOf(VoteRates(resampled(facts, samples), options));
-    if (facts.independent || !bound.feasible || bound.value > required || bound.groups.size() == 1)
-      return least(now + 1, samples, holds);
-    auto fewer = least(now + 1, samples, [&](int64_t other) {
-      VoteRates rates(resampled(facts, other), options);
-      Rational value = weighed(
-          bound, rates, [](const auto &) { return true; },
-          [](const Rational &rate) { return rate; });
+    PatternBound bound = boundOf(VoteRates(resampled(statistics, samples), options));
+    if (statistics.independent || !bound.feasible || bound.value > required || bound.groups.size() == 1)
+      return findSmallest(now + 1, samples, holds);
+    auto fewer = findSmallest(now + 1, samples, [&](int64_t other) {
+      VoteRates rates(resampled(statistics, other), options);
+      Rational value =
+          weightedSum(bound, rates, [](const auto &) { return true; }, [](const Rational &rate) { return rate; });
       return bound.constant + value <= required;
     });
     if (!fewer || (*fewer == samples && !holds(samples - 1)))
@@ -154,47 +152,45 @@ std::optional<int64_t> samplesOfRates(const ErrorFacts &facts, const Rational &r
 
 } // namespace
 
-std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &required,
-                                     const Rational &delta) {
+std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &required, const Rational &delta) {
   if (rate >= required || delta.sign() <= 0)
     return std::nullopt;
   // With so many wrong ones so many samples; they are enough if their share is `rate` or more.
   auto samplesOf = [&](int64_t wrong) {
-    int64_t fewest = (Rational(wrong) / required).ceil().toInt64().value_or(kMostSamples);
-    return least(std::min(std::max(fewest, wrong + 1), kMostSamples), kMostSamples,
-                 [&](int64_t samples) { return upperLimit(wrong, samples, delta) <= required; });
+    int64_t minSamples = (Rational(wrong) / required).ceil().toInt64().value_or(kMaxSamples);
+    return findSmallest(std::min(std::max(minSamples, wrong + 1), kMaxSamples), kMaxSamples,
+                        [&](int64_t samples) { return upperLimit(wrong, samples, delta) <= required; });
   };
-  auto enough = least(0, kMostSamples, [&](int64_t wrong) {
+  auto enough = findSmallest(0, kMaxSamples, [&](int64_t wrong) {
     auto samples = samplesOf(wrong);
     return !samples || rate * Rational(*samples) <= Rational(wrong);
   });
   return enough ? samplesOf(*enough) : std::nullopt;
 }
 
-MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options,
+MoreData moreData(const ErrorStatistics &statistics, const Rational &required, const VoteOptions &options,
                   int64_t testsOfTable) {
   MoreData more;
-  VoteRates rates(facts, options);
-  if (rates.members == 0 || rates.members > kMostVoters)
+  VoteRates rates(statistics, options);
+  if (rates.members == 0 || rates.members > kMaxEnsembleMembers)
     return more;
-  constexpr unsigned kMostForTriples = 15; // 455 sets of three
-  more.pairs = jointAtMost(rates, 2, required);
-  if (rates.members <= kMostForTriples)
-    more.triples = jointAtMost(rates, 3, required);
+  constexpr unsigned kMaxForTriples = 15; // 455 sets of three
+  more.pairs = maxJointError(rates, 2, required);
+  if (rates.members <= kMaxForTriples)
+    more.triples = maxJointError(rates, 3, required);
   if (!rates.limits.empty()) {
     int64_t now = 1;
     for (const VoteLimit &limit : rates.limits)
       now = std::max(now, limit.samples);
     VoteOptions same = options;
     same.tests = rates.tests;
-    more.samples = samplesOfRates(facts, required, now, same);
+    more.samples = samplesOfRates(statistics, required, now, same);
   }
-  Rational delta = (Rational(1) - options.confidence) /
-                   Rational(std::max<int64_t>({1, options.tests, testsOfTable}));
+  Rational delta = (Rational(1) - options.confidence) / Rational(std::max<int64_t>({1, options.tests, testsOfTable}));
   more.tableRate = required / Rational(2);
-  if (!facts.votes.empty()) {
+  if (!statistics.votes.empty()) {
     int64_t wrong = 0, all = 0;
-    for (auto [pattern, count] : facts.votes) {
+    for (auto [pattern, count] : statistics.votes) {
       all += count;
       if (2 * static_cast<unsigned>(std::popcount(pattern)) >= rates.members)
         wrong += count;
@@ -202,7 +198,7 @@ MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteO
     if (all > 0)
       more.tableRate = Rational(wrong) / Rational(all);
   }
-  if (facts.votes.empty()) // else it is known that some are
+  if (statistics.votes.empty()) // else it is known that some are
     more.tableNoneWrong = samplesNeeded(0, required, delta);
   more.table = samplesNeeded(more.tableRate, required, delta);
   return more;

@@ -1,6 +1,6 @@
 // What more would have to be known to certify a vote.
 #pragma once
-#include "lib/ensembles/solve/Bounds.h"
+#include "lib/ensembles/solve/VoteBounds.h"
 
 namespace accord {
 
@@ -18,12 +18,11 @@ struct MoreData {
 };
 /// For a vote whose error is to be at most `required`. `testsOfTable`: limits that would have to
 /// hold together with a table of these members; 0: as many as now.
-MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options,
+MoreData moreData(const ErrorStatistics &statistics, const Rational &required, const VoteOptions &options,
                   int64_t testsOfTable = 0);
 
 /// The least number of samples of which a share of `rate`, rounded up to a number of samples, shows
 /// an error of at most `required`, with an error of `delta`; nothing above 10^9.
-std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &required,
-                                     const Rational &delta);
+std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &required, const Rational &delta);
 
 } // namespace accord

@@ -13,8 +13,7 @@ struct PatternProgram {
   /// A row for all sets that have as many members of each group.
   PatternProgram(const VoteRates &rates, std::vector<std::vector<unsigned>> groups);
   /// Rows by number of members of each group: the sum of rates of all such sets.
-  PatternProgram(std::vector<std::vector<unsigned>> groups,
-                 const std::map<std::vector<unsigned>, VoteRate> &sums);
+  PatternProgram(std::vector<std::vector<unsigned>> groups, const std::map<std::vector<unsigned>, VoteRate> &sums);
 
   /// The objective: patterns of so many wrong members or more.
   void countWrong(unsigned enough);

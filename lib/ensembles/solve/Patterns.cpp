@@ -6,7 +6,7 @@
 namespace accord {
 
 std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates) {
-  auto alike = [&](unsigned a, unsigned b) {
+  auto equivalent = [&](unsigned a, unsigned b) {
     return std::all_of(rates.known.begin(), rates.known.end(), [&](const auto &entry) {
       std::vector<unsigned> set = entry.first;
       for (unsigned &member : set)
@@ -19,8 +19,8 @@ std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates) {
   };
   std::vector<std::vector<unsigned>> groups;
   for (unsigned i = 0; i < rates.members; ++i) {
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto &other) { return alike(other.front(), i); });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto &other) { return equivalent(other.front(), i); });
     if (group == groups.end())
       groups.push_back({i});
     else
@@ -32,7 +32,7 @@ std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates) {
 uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups) {
   uint64_t product = 1;
   for (const auto &group : groups)
-    if (product <= kMostPatterns)
+    if (product <= kMaxPatterns)
       product *= group.size() + 1;
   return product;
 }
@@ -46,8 +46,7 @@ int64_t choose(unsigned n, unsigned k) {
   return static_cast<int64_t>(result);
 }
 
-PatternProgram::PatternProgram(const VoteRates &rates, std::vector<std::vector<unsigned>> in)
-    : groups(std::move(in)) {
+PatternProgram::PatternProgram(const VoteRates &rates, std::vector<std::vector<unsigned>> in) : groups(std::move(in)) {
   std::vector<size_t> groupOf(rates.members);
   for (size_t g = 0; g < groups.size(); ++g)
     for (unsigned member : groups[g])
@@ -115,20 +114,19 @@ PatternBound PatternProgram::solve() const {
 
 void PatternProgram::countWrong(unsigned enough) {
   for (size_t p = 0; p < patterns.size(); ++p)
-    program.columns[p].objective =
-        std::accumulate(patterns[p].begin(), patterns[p].end(), 0u) >= enough;
+    program.columns[p].objective = std::accumulate(patterns[p].begin(), patterns[p].end(), 0u) >= enough;
 }
 
-std::optional<PatternBound> mostWrong(const VoteRates &rates, unsigned enough) {
+std::optional<PatternBound> maxFailureProbability(const VoteRates &rates, unsigned enough) {
   auto groups = interchangeable(rates);
-  if (patternsOf(groups) > kMostPatterns)
+  if (patternsOf(groups) > kMaxPatterns)
     return std::nullopt;
   PatternProgram program(rates, std::move(groups));
   program.countWrong(enough);
   return program.solve();
 }
 
-PatternBound mostWrongByMoments(const VoteRates &rates, unsigned enough) {
+PatternBound maxFailureProbabilityByMoments(const VoteRates &rates, unsigned enough) {
   std::vector<unsigned> all(rates.members);
   std::iota(all.begin(), all.end(), 0u);
   std::map<unsigned, size_t> knownOf;

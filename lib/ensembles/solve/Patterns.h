@@ -2,7 +2,7 @@
 // Pattern Analysis and Applications 6, 2003, for equal members; Hailperin, American Mathematical
 // Monthly 72, 1965, for all), in exact fractions.
 #pragma once
-#include "lib/ensembles/solve/Rates.h"
+#include "lib/ensembles/solve/VoteRates.h"
 #include <optional>
 
 namespace accord {
@@ -22,17 +22,17 @@ struct PatternBound {
 };
 
 /// Numbers of wrong members by group that are told apart; programs of more are not solved.
-constexpr uint64_t kMostPatterns = 512; // nine different members
+constexpr uint64_t kMaxPatterns = 512; // nine different members
 uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups);
 
 /// The most that P(`enough` or more are wrong) can be, and a distribution where it is that.
 /// Nothing: too many patterns. The program of a million members' votes is that of their groups.
-std::optional<PatternBound> mostWrong(const VoteRates &rates, unsigned enough);
+std::optional<PatternBound> maxFailureProbability(const VoteRates &rates, unsigned enough);
 
 /// The same with all members in one group, by the sums of rates of sets of one, two, … members
 /// (binomial moments: Prekopa, Operations Research 36, 1988): any number of members, but weaker. Of
 /// sets of three and more where all of a size are known. It has no `attained`.
-PatternBound mostWrongByMoments(const VoteRates &rates, unsigned enough);
+PatternBound maxFailureProbabilityByMoments(const VoteRates &rates, unsigned enough);
 
 /// Rates that contradict each other: no joint distribution has them all, but one has any of them
 /// without one.
@@ -41,12 +41,12 @@ struct VoteConflict {
   /// With all of `sets` but the last, its rate would be from `low` to `high`; nothing where too
   /// many patterns are told apart.
   std::optional<std::pair<Rational, Rational>> range;
-  bool independent = false; ///< because errors are said to be independent
-  VoteClaim claim;          ///< proves it; of `independent` there is nothing but the product
+  bool independent = false;    ///< because errors are said to be independent
+  VoteCertificate certificate; ///< proves it; of `independent` there is nothing but the product
 };
 /// Nothing: some joint distribution has these rates; with too many patterns, none is excluded by
 /// their moments. Of at most kMostVoters members.
-std::optional<VoteConflict> conflictOf(const ErrorFacts &facts, const VoteOptions &options);
+std::optional<VoteConflict> conflictOf(const ErrorStatistics &statistics, const VoteOptions &options);
 /// "no joint distribution has error of a = 0.1 and of a and b together = 0.15: the last is 0 to 0.1
 /// at that". By member a name.
 std::string text(const VoteConflict &conflict, const std::vector<std::string> &names);

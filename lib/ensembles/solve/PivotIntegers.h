@@ -16,8 +16,7 @@ struct LargeIntegers {
   explicit LargeIntegers(const Integer &determinant) : determinant(determinant) {}
   /// to = (to * next - change * from) / determinant, which leaves no remainder. False: too large.
   bool replace(Integer &to, const Integer &from, const Integer &change, const Integer &next) const {
-    to = from == 0 || change == 0 ? to * next / determinant
-                                  : (to * next - change * from) / determinant;
+    to = from == 0 || change == 0 ? to * next / determinant : (to * next - change * from) / determinant;
     return true;
   }
   /// Sign of a * b - c * d.
@@ -37,7 +36,7 @@ private:
 struct ShortIntegers {
   using Integer = __int128;
   using Unsigned = unsigned __int128;
-  static constexpr double kMost = 0x1p80;
+  static constexpr double kMax = 0x1p80;
 
   explicit ShortIntegers(Integer determinant) : size(std::fabs(static_cast<double>(determinant))) {
     auto bits = static_cast<Unsigned>(determinant);
@@ -49,9 +48,9 @@ struct ShortIntegers {
       inverse *= 2 - odd * inverse;
   }
   bool replace(Integer &to, Integer from, Integer change, Integer next) const {
-    double most = std::fabs(static_cast<double>(to)) * std::fabs(static_cast<double>(next)) +
-                  std::fabs(static_cast<double>(change)) * std::fabs(static_cast<double>(from));
-    if (most >= kMost * size || zeros > 30)
+    double max = std::fabs(static_cast<double>(to)) * std::fabs(static_cast<double>(next)) +
+                 std::fabs(static_cast<double>(change)) * std::fabs(static_cast<double>(from));
+    if (max >= kMax * size || zeros > 30)
       return false;
     Unsigned product = static_cast<Unsigned>(to) * static_cast<Unsigned>(next) -
                        static_cast<Unsigned>(change) * static_cast<Unsigned>(from);
@@ -72,8 +71,7 @@ struct ShortIntegers {
     auto small = static_cast<int64_t>(value);
     if (small == value)
       return llvm::DynamicAPInt(small);
-    const std::array<uint64_t, 2> words{static_cast<uint64_t>(value),
-                                        static_cast<uint64_t>(value >> 64)};
+    const std::array<uint64_t, 2> words{static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64)};
     return llvm::DynamicAPInt(llvm::APInt(128, llvm::ArrayRef<uint64_t>(words)));
   }
 

@@ -20,8 +20,8 @@ template <typename Numbers> class Simplex {
 
 public:
   Simplex(const ExactProgram &program, Rule rule)
-      : program(program), rule(rule), columns(program.columns.size()),
-        rows(program.rows.size() + 1), inverse(rows * rows), inside(rows) {
+      : program(program), rule(rule), columns(program.columns.size()), rows(program.rows.size() + 1),
+        inverse(rows * rows), inside(rows) {
     for (const auto &row : program.rows)
       scale = lcm(scale, row.side.denominator());
     for (size_t i = 0; i < rows; ++i) {
@@ -61,9 +61,7 @@ private:
   bool missing(size_t column) const {
     return column >= columns && (column == columns || program.rows[column - columns - 1].equal);
   }
-  int64_t objective(size_t column) const {
-    return column < columns ? program.columns[column].objective : 0;
-  }
+  int64_t objective(size_t column) const { return column < columns ? program.columns[column].objective : 0; }
   /// Objectives are alike, so that most steps would change no multiplier: each has an infinitely
   /// small part beside it, drawn at random (Charnes, Econometrica 20, 1952).
   int64_t nudge(size_t column) const {
@@ -84,7 +82,7 @@ private:
   /// The row whose amount is farthest from what it may be, or else the one of the first column.
   size_t wrongRow(bool firstColumn) const {
     size_t worst = rows;
-    double most = 0;
+    double max = 0;
     for (size_t i = 0; i < rows; ++i) {
       if (amounts[i] >= 0 && !(missing(inside[i]) && amounts[i] != 0))
         continue;
@@ -95,9 +93,9 @@ private:
       }
       if (length > 0)
         size /= std::sqrt(length);
-      if (worst == rows || (firstColumn ? inside[i] < inside[worst] : size > most)) {
+      if (worst == rows || (firstColumn ? inside[i] < inside[worst] : size > max)) {
         worst = i;
-        most = size;
+        max = size;
       }
     }
     return worst;
@@ -131,14 +129,14 @@ private:
         size = -size;
       if (size <= Integer(0))
         continue;
-      Integer loss = product(y.data(), column) - determinant * Integer(objective(column));
-      int than = best == SIZE_MAX ? -1 : Numbers::compare(loss, bestSize, bestLoss, size);
+      Integer failure = product(y.data(), column) - determinant * Integer(objective(column));
+      int than = best == SIZE_MAX ? -1 : Numbers::compare(failure, bestSize, bestLoss, size);
       if (than > 0)
         continue;
       Integer less = product(small.data(), column) - determinant * Integer(nudge(column));
       if (than < 0 || Numbers::compare(less, bestSize, bestSmall, size) < 0) {
         best = column;
-        bestLoss = std::move(loss);
+        bestLoss = std::move(failure);
         bestSmall = std::move(less);
         bestSize = std::move(size);
       }
@@ -161,8 +159,7 @@ private:
       spent += rows;
       Integer *to = &inverse[i * rows];
       for (size_t j = 0; j < rows; ++j)
-        if ((to[j] != Integer(0) || from[j] != Integer(0)) &&
-            !numbers.replace(to[j], from[j], change[i], next))
+        if ((to[j] != Integer(0) || from[j] != Integer(0)) && !numbers.replace(to[j], from[j], change[i], next))
           return false;
       amounts[i] = (amounts[i] * other - Numbers::large(change[i]) * amounts[leaving]) / whole;
     }

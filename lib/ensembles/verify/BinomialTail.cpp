@@ -64,23 +64,21 @@ bool atMost(const RoundedUp &sum, const Rational &delta) {
   if (sum.power < -65'000) // a fraction of so few bits is more
     return true;
   Rational digits =
-      Rational(llvm::DynamicAPInt(static_cast<int64_t>(sum.digits >> 1)), llvm::DynamicAPInt(1)) *
-          Rational(2) +
+      Rational(llvm::DynamicAPInt(static_cast<int64_t>(sum.digits >> 1)), llvm::DynamicAPInt(1)) * Rational(2) +
       Rational(static_cast<int64_t>(sum.digits & 1));
   return scaled(digits, sum.power) <= delta;
 }
 
 } // namespace
 
-std::optional<bool> tailAtMost(int64_t wrong, int64_t samples, const Rational &share,
-                               const Rational &delta) {
+std::optional<bool> tailAtMost(int64_t wrong, int64_t samples, const Rational &share, const Rational &delta) {
   if (delta.sign() <= 0 || share.sign() < 0 || samples <= 0 || wrong < 0)
     return false;
   if (wrong >= samples)
     return delta >= Rational(1);
   if (share >= Rational(1))
     return true;
-  if (wrong > kMostTerms)
+  if (wrong > kMaxTerms)
     return std::nullopt;
   // With a lesser share the tail is no less.
   auto whole = Rational(share.denominator(), llvm::DynamicAPInt(1)).toInt64();
@@ -91,8 +89,7 @@ std::optional<bool> tailAtMost(int64_t wrong, int64_t samples, const Rational &s
   }
   if (*part == 0)
     return delta >= Rational(1);
-  auto p = static_cast<uint64_t>(*part), q = static_cast<uint64_t>(*whole - *part),
-       n = static_cast<uint64_t>(samples);
+  auto p = static_cast<uint64_t>(*part), q = static_cast<uint64_t>(*whole - *part), n = static_cast<uint64_t>(samples);
   RoundedUp term{1, 0}, base = RoundedUp{1, 0}.timesOver(q, static_cast<uint64_t>(*whole));
   term = term.full();
   for (uint64_t left = n; left; left >>= 1, base = base.times(base)) // q^n

@@ -1,5 +1,5 @@
 #include "lib/ensembles/verify/Members.h"
-#include "lib/ensembles/verify/MembersPlaced.h"
+#include "lib/ensembles/verify/MemberPlacementChecker.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -10,13 +10,11 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-bool near(double a, double b) {
-  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
-}
+bool near(double a, double b) { return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b)); }
 
-class MembersJudge {
+class MembersChecker {
 public:
-  MembersJudge(const MemberProblem &problem, const MembersResult &result, uint64_t effort)
+  MembersChecker(const MemberProblem &problem, const MembersResult &result, uint64_t effort)
       : problem(problem), result(result), placed(problem, effort) {}
 
   MembersProof run() {
@@ -28,14 +26,14 @@ public:
       return std::move(out);
     for (const MembersOfSize &of : result.sizes) {
       if (of.best)
-        judge(*of.best, of.size, true);
-      if (of.surest)
-        judge(*of.surest, of.size, false);
+        checkChoice(*of.best, of.size, true);
+      if (of.minErrorChoice)
+        checkChoice(*of.minErrorChoice, of.size, false);
     }
     if (!out.holds())
       return std::move(out);
     best();
-    if (problem.most)
+    if (problem.max)
       bounds();
     return std::move(out);
   }
@@ -54,7 +52,7 @@ private:
       find("A0906", "the sizes that were searched are not those that were asked for");
     if (result.best && *result.best >= result.sizes.size())
       find("A0906", "the best size is none of those that were asked for");
-    for (const RefusedMembers &one : result.refused)
+    for (const RejectedMembers &one : result.rejected)
       if (one.counts.size() != problem.kinds.size())
         find("A0906", "refused members are of other kinds");
     return out.holds();
@@ -65,7 +63,7 @@ private:
     bool group = false;
   };
 
-  void judge(const MemberChoice &choice, unsigned size, bool keeps) {
+  void checkChoice(const MemberChoice &choice, unsigned size, bool keeps) {
     if (choice.members.size() != size)
       return find("A0904", fmt::format("{} members are placed of {}", choice.members.size(), size));
     std::vector<unsigned> counts(problem.kinds.size(), 0);
@@ -73,21 +71,20 @@ private:
     double joules = 0, rent = 0;
     for (const PlacedMember &member : choice.members) {
       if (member.kind >= problem.kinds.size() || member.device >= problem.devices.size() ||
-          member.way >= problem.kinds[member.kind].ways[member.device].size())
+          member.alternative >= problem.kinds[member.kind].alternatives[member.device].size())
         return find("A0904", "a member is of no kind, or on no device");
-      const MemberCost &way = problem.kinds[member.kind].ways[member.device][member.way];
+      const MemberCost &alternative = problem.kinds[member.kind].alternatives[member.device][member.alternative];
       const MemberProblem::Device &device = problem.devices[member.device];
-      if (member.first < 0 || member.first > device.count - way.devices)
-        return find("A0904", fmt::format("'{}' is on number {} of {} devices '{}'",
-                                         problem.kinds[member.kind].name, member.first,
-                                         device.count, device.name));
+      if (member.first < 0 || member.first > device.count - alternative.devices)
+        return find("A0904", fmt::format("'{}' is on number {} of {} devices '{}'", problem.kinds[member.kind].name,
+                                         member.first, device.count, device.name));
       ++counts[member.kind];
-      joules += way.joules;
-      for (int64_t d = member.first; d < member.first + way.devices; ++d) {
+      joules += alternative.joules;
+      for (int64_t d = member.first; d < member.first + alternative.devices; ++d) {
         Load &load = loads[{member.device, d}];
-        load.time += way.time, load.state += way.state, ++load.members;
-        load.activations = std::max(load.activations, way.activations);
-        load.group |= way.devices > 1;
+        load.time += alternative.time, load.state += alternative.state, ++load.members;
+        load.activations = std::max(load.activations, alternative.activations);
+        load.group |= alternative.devices > 1;
       }
     }
     int64_t time = 0, memory = 0;
@@ -95,8 +92,7 @@ private:
       const MemberProblem::Device &device = problem.devices[at.first];
       int64_t needs = load.state + load.activations;
       if (device.memory > 0 && needs > device.memory)
-        find("A0904",
-             fmt::format("members on '{}' need {} bytes of {}", device.name, needs, device.memory));
+        find("A0904", fmt::format("members on '{}' need {} bytes of {}", device.name, needs, device.memory));
       if (load.group && load.members > 1)
         find("A0904", fmt::format("devices '{}' of a group have other members", device.name));
       time = std::max(time, load.time), memory = std::max(memory, needs);
@@ -105,45 +101,42 @@ private:
     if (counts != choice.counts)
       find("A0904", "numbers of members by kind are not those that are placed");
     double price = rent * static_cast<double>(time) / 3.6e15;
-    if (time != choice.time || memory != choice.memory || !near(joules, choice.joules) ||
-        !near(price, choice.price))
-      find("A0905", fmt::format("a step of {} members takes {} ps, {} bytes, {} J and {} $; "
-                                "stated are {}, {}, {} and {}",
-                                size, time, memory, joules, price, choice.time, choice.memory,
-                                choice.joules, choice.price));
-    if (keeps &&
-        (!problem.most || choice.error > *problem.most || choice.afterLoss > *problem.most))
+    if (time != choice.time || memory != choice.memory || !near(joules, choice.joules) || !near(price, choice.price))
+      find("A0905",
+           fmt::format("a step of {} members takes {} ps, {} bytes, {} J and {} $; "
+                       "stated are {}, {}, {} and {}",
+                       size, time, memory, joules, price, choice.time, choice.memory, choice.joules, choice.price));
+    if (keeps && (!problem.max || choice.error > *problem.max || choice.errorAfterFailures > *problem.max))
       find("A0906", fmt::format("an error of {} does not keep what is required",
-                                std::max(choice.error, choice.afterLoss).print()));
+                                std::max(choice.error, choice.errorAfterFailures).print()));
   }
 
   void best() {
     const MemberObjective objective = problem.objective;
     for (const MembersOfSize &of : result.sizes) {
-      const MemberChoice *one = problem.most ? (of.best ? &*of.best : nullptr) : of.shown();
+      const MemberChoice *one = problem.max ? (of.best ? &*of.best : nullptr) : of.shown();
       if (!one)
         continue;
       if (!result.best || !result.sizes[*result.best].shown())
         return find("A0906", fmt::format("{} members would do, none are chosen", of.size));
       const MemberChoice &chosen = *result.sizes[*result.best].shown();
-      bool better = !problem.most && one->error != chosen.error
+      bool better = !problem.max && one->error != chosen.error
                         ? one->error < chosen.error
                         : valueOf(*one, objective) < valueOf(chosen, objective) * (1 - kTolerance);
       if (better)
         find("A0906", fmt::format("{} members are better than those that are chosen", of.size));
-      if (problem.most && of.bound > valueOf(*one, objective) * (1 + kTolerance))
+      if (problem.max && of.bound > valueOf(*one, objective) * (1 + kTolerance))
         find("A0906", fmt::format("the bound of {} members is above what was found", of.size));
-      if (problem.most && result.bound > of.bound * (1 + kTolerance))
+      if (problem.max && result.bound > of.bound * (1 + kTolerance))
         find("A0906", fmt::format("the bound is above that of {} members", of.size));
     }
-    out.checked.push_back(fmt::format(
-        "members on their devices: {} ensembles, with memory, time, energy and price",
-        std::ranges::count_if(result.sizes, [](const MembersOfSize &of) { return of.shown(); })));
+    out.checked.push_back(
+        fmt::format("members on their devices: {} ensembles, with memory, time, energy and price",
+                    std::ranges::count_if(result.sizes, [](const MembersOfSize &of) { return of.shown(); })));
   }
 
   /// Calls `judge` for all multisets of a size.
-  template <typename F>
-  void multisets(std::vector<unsigned> &counts, size_t at, unsigned size, F f) {
+  template <typename F> void multisets(std::vector<unsigned> &counts, size_t at, unsigned size, F f) {
     if (at + 1 == counts.size()) {
       counts[at] = size;
       f(counts);
@@ -156,11 +149,11 @@ private:
   }
 
   void bounds() {
-    std::map<std::vector<unsigned>, size_t> refused;
-    for (size_t i = 0; i < result.refused.size(); ++i)
-      refused[result.refused[i].counts] = i;
+    std::map<std::vector<unsigned>, size_t> rejected;
+    for (size_t i = 0; i < result.rejected.size(); ++i)
+      rejected[result.rejected[i].counts] = i;
     uint64_t looked = 0, open = 0, cheaper = 0;
-    std::vector<bool> used(result.refused.size());
+    std::vector<bool> used(result.rejected.size());
     for (const MembersOfSize &of : result.sizes) {
       std::vector<unsigned> counts(problem.kinds.size());
       multisets(counts, 0, of.size, [&](const std::vector<unsigned> &one) {
@@ -168,39 +161,36 @@ private:
         auto below = placed.below(one, of.bound);
         if (!below)
           ++open;
-        else if (auto known = refused.find(one);
-                 *below && known != refused.end() &&
-                 result.refused[known->second].error > *problem.most)
+        else if (auto known = rejected.find(one);
+                 *below && known != rejected.end() && result.rejected[known->second].error > *problem.max)
           used[known->second] = true;
-        else if (*below && problem.lost > 0)
+        else if (*below && problem.deviceFailures > 0)
           ++cheaper;
         else if (*below)
-          find("A0906",
-               fmt::format("{} members can be placed below the bound of {}", of.size, of.bound));
+          find("A0906", fmt::format("{} members can be placed below the bound of {}", of.size, of.bound));
       });
     }
     for (size_t i = 0; i < used.size(); ++i)
       if (used[i])
-        out.rests.push_back(i);
+        out.assumedRejections.push_back(i);
     out.checked.push_back(fmt::format("bounds by placing {} ensembles again", looked - open));
     if (open)
-      out.trusted.push_back(
-          fmt::format("the search, for {} ensembles that are too many steps to place again", open));
+      out.trusted.push_back(fmt::format("the search, for {} ensembles that are too many steps to place again", open));
     if (cheaper)
-      out.trusted.push_back(fmt::format(
-          "the search, that {} cheaper ensembles do not survive the loss of devices", cheaper));
+      out.trusted.push_back(
+          fmt::format("the search, that {} cheaper ensembles do not survive the loss of devices", cheaper));
   }
 
   const MemberProblem &problem;
   const MembersResult &result;
-  MembersPlaced placed;
+  MemberPlacementChecker placed;
   MembersProof out;
 };
 
 } // namespace
 
 MembersProof verify(const MemberProblem &problem, const MembersResult &result, uint64_t effort) {
-  return MembersJudge(problem, result, effort).run();
+  return MembersChecker(problem, result, effort).run();
 }
 
 } // namespace accord

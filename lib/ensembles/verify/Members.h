@@ -1,7 +1,7 @@
 // Proves again which members were chosen and where they are trained.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/ensembles/problem/Members.h"
+#include "lib/support/Check.h"
 
 namespace accord {
 
@@ -10,7 +10,7 @@ struct MembersProof {
   std::vector<std::string> checked, trusted;
   /// Of `MembersResult::refused`: those that could be below a bound if their errors were guaranteed
   /// to be smaller. The bound rests on it that they are not.
-  std::vector<size_t> rests;
+  std::vector<size_t> assumedRejections;
   bool holds() const { return findings.empty(); }
 };
 
@@ -18,7 +18,6 @@ struct MembersProof {
 /// multiset of kinds is placed again, a device at a time: by the members that are done after each
 /// device, whatever it has (dynamic programming over numbers of each kind). What takes more than
 /// `effort` steps is trusted. Guaranteed errors themselves are proved elsewhere.
-MembersProof verify(const MemberProblem &problem, const MembersResult &result,
-                    uint64_t effort = 20'000'000);
+MembersProof verify(const MemberProblem &problem, const MembersResult &result, uint64_t effort = 20'000'000);
 
 } // namespace accord

@@ -9,10 +9,10 @@ namespace accord {
 namespace {
 
 using Set = std::vector<unsigned>;
-using Proof = VoteClaim::Proof;
+using Proof = VoteCertificate::Proof;
 
 /// Patterns that are told apart, and sets of a multiplier, at most.
-constexpr uint64_t kMost = 1 << 20;
+constexpr uint64_t kMax = 1 << 20;
 
 std::string name(const Set &set) {
   std::string text;
@@ -32,15 +32,15 @@ uint64_t choose(uint64_t n, uint64_t k) {
 }
 Rational rational(uint64_t value) { return Rational(static_cast<int64_t>(value)); }
 
-class Judge {
+class VoteChecker {
 public:
-  explicit Judge(const VoteClaim &claim)
-      : claim(claim), members(claim.facts.alone.size()), enough(members - members / 2) {}
+  explicit VoteChecker(const VoteCertificate &certificate)
+      : certificate(certificate), members(certificate.statistics.memberErrors.size()), enough(members - members / 2) {}
 
-  VoteProof judge() {
+  VoteProof run() {
     if (!wellFormed() || !limits())
       return std::move(out);
-    switch (claim.proof) {
+    switch (certificate.proof) {
     case Proof::Independence:
       independence();
       break;
@@ -49,7 +49,7 @@ public:
       break;
     case Proof::Multipliers:
     case Proof::Contradiction:
-      if (grouped() && multipliers() && !claim.attained.empty())
+      if (grouped() && multipliers() && !certificate.attained.empty())
         attained();
     }
     return std::move(out);
@@ -65,20 +65,19 @@ private:
   }
 
   bool wellFormed() {
-    const ErrorFacts &facts = claim.facts;
-    if (members == 0 || members > kMostVoters)
-      return find("A0901", "a claim of {} members: from 1 to {} can vote", members, kMostVoters);
-    if (!claim.kinds.empty() && claim.kinds.size() != members)
-      return find("A0901", "kinds of {} members, but {} vote", claim.kinds.size(), members);
-    if (claim.confidence.sign() <= 0 || claim.confidence >= Rational(1) || claim.tests < 1)
-      return find("A0901", "confidence {} of {} tests", claim.confidence.print(), claim.tests);
-    for (const auto &[set, rate] : facts.together)
+    const ErrorStatistics &statistics = certificate.statistics;
+    if (members == 0 || members > kMaxEnsembleMembers)
+      return find("A0901", "a claim of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+    if (!certificate.kinds.empty() && certificate.kinds.size() != members)
+      return find("A0901", "kinds of {} members, but {} vote", certificate.kinds.size(), members);
+    if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
+      return find("A0901", "confidence {} of {} tests", certificate.confidence.print(), certificate.tests);
+    for (const auto &[set, rate] : statistics.jointErrors)
       if (set.size() < 2 || set.back() >= members ||
           std::adjacent_find(set.begin(), set.end(), std::greater_equal<>()) != set.end())
-        return find("A0901", "a joint error of {}: not two or more members in ascending order",
-                    name(set));
+        return find("A0901", "a joint error of {}: not two or more members in ascending order", name(set));
     Rational votes = 0;
-    for (auto [pattern, count] : facts.votes) {
+    for (auto [pattern, count] : statistics.votes) {
       if (pattern >> members || count < 0)
         return find("A0901", "{} votes with pattern {} of {} members", count, pattern, members);
       votes = votes + Rational(count);
@@ -95,44 +94,43 @@ private:
     auto take = [&](const Set &set, const ErrorRate &rate) {
       if (rate.samples == 0)
         known[set] = {rate.rate, true};
-      if (rate.samples <= 0 || !claim.facts.votes.empty())
+      if (rate.samples <= 0 || !certificate.statistics.votes.empty())
         return;
       Set kinds;
       for (unsigned member : set)
-        kinds.push_back(claim.kinds.empty() ? member : claim.kinds[member]);
+        kinds.push_back(certificate.kinds.empty() ? member : certificate.kinds[member]);
       std::sort(kinds.begin(), kinds.end());
       measurements.insert({kinds, {rate.rate, rate.samples}});
       Rational wrong = (rate.rate * Rational(rate.samples)).ceil();
-      for (const VoteLimit &limit : claim.limits)
+      for (const VoteLimit &limit : certificate.limits)
         if (limit.samples == rate.samples && Rational(limit.wrong) == wrong)
           known[set] = {limit.limit, false};
     };
     for (unsigned i = 0; i < members; ++i)
-      take({i}, claim.facts.alone[i]);
-    for (const auto &[set, rate] : claim.facts.together)
+      take({i}, certificate.statistics.memberErrors[i]);
+    for (const auto &[set, rate] : certificate.statistics.jointErrors)
       take(set, rate);
     measured = static_cast<int64_t>(measurements.size());
   }
 
   bool limits() {
-    Rational delta = (Rational(1) - claim.confidence) / Rational(claim.tests);
-    if (claim.proof != Proof::Table && !claim.limits.empty() && measured > claim.tests)
-      return find("A0906", "{} rates were measured, but the confidence is shared by {} tests",
-                  measured, claim.tests);
-    for (const VoteLimit &limit : claim.limits) {
+    Rational delta = (Rational(1) - certificate.confidence) / Rational(certificate.tests);
+    if (certificate.proof != Proof::Table && !certificate.limits.empty() && measured > certificate.tests)
+      return find("A0906", "{} rates were measured, but the confidence is shared by {} tests", measured,
+                  certificate.tests);
+    for (const VoteLimit &limit : certificate.limits) {
       if (limit.limit >= Rational(1))
         continue;
       auto holds = tailAtMost(limit.wrong, limit.samples, limit.limit, delta);
       if (!holds)
-        out.trusted.push_back(fmt::format("the limit {} of {} wrong of {} samples: too many terms",
-                                          limit.limit.print(), limit.wrong, limit.samples));
+        out.trusted.push_back(fmt::format("the limit {} of {} wrong of {} samples: too many terms", limit.limit.print(),
+                                          limit.wrong, limit.samples));
       else if (!*holds)
-        return find("A0906",
-                    "{} of {} wrong: that the share is at most {} is not shown with an error of {}",
+        return find("A0906", "{} of {} wrong: that the share is at most {} is not shown with an error of {}",
                     limit.wrong, limit.samples, limit.limit.print(), delta.print());
     }
-    if (!claim.limits.empty())
-      checked("{} limits with an error of {} each, by sums of binomial terms", claim.limits.size(),
+    if (!certificate.limits.empty())
+      checked("{} limits with an error of {} each, by sums of binomial terms", certificate.limits.size(),
               delta.print());
     return true;
   }
@@ -144,33 +142,32 @@ private:
   Rate rateOf(const Set &set) const {
     if (auto found = known.find(set); found != known.end())
       return found->second;
-    Rate least{1, false};
+    Rate min{1, false};
     for (const auto &[other, rate] : known)
-      if (rate.rate < least.rate &&
-          std::includes(set.begin(), set.end(), other.begin(), other.end()))
-        least.rate = rate.rate;
-    return least;
+      if (rate.rate < min.rate && std::includes(set.begin(), set.end(), other.begin(), other.end()))
+        min.rate = rate.rate;
+    return min;
   }
 
   bool grouped() {
     std::vector<unsigned> times(members);
     patterns = 1;
-    for (const Set &group : claim.groups) {
+    for (const Set &group : certificate.groups) {
       for (unsigned member : group)
         if (member < members)
           ++times[member];
-      if (patterns <= kMost)
+      if (patterns <= kMax)
         patterns *= group.size() + 1;
     }
     if (std::any_of(times.begin(), times.end(), [](unsigned n) { return n != 1; }))
       return find("A0901", "not every member is in one group");
-    if (patterns > kMost)
+    if (patterns > kMax)
       return find("A0901", "{} patterns or more are told apart: too many to look at", patterns);
-    for (const auto *terms : {&claim.multipliers, &claim.attained})
+    for (const auto *terms : {&certificate.multipliers, &certificate.attained})
       for (const VoteTerm &term : *terms) {
-        bool fits = term.counts.size() == claim.groups.size();
+        bool fits = term.counts.size() == certificate.groups.size();
         for (size_t g = 0; fits && g < term.counts.size(); ++g)
-          fits = term.counts[g] <= claim.groups[g].size();
+          fits = term.counts[g] <= certificate.groups[g].size();
         if (!fits)
           return find("A0901", "more members of a group than there are");
       }
@@ -179,12 +176,12 @@ private:
 
   /// Calls `f` with the wrong members of each group.
   template <typename F> void eachPattern(F f) const {
-    Set counts(claim.groups.size());
+    Set counts(certificate.groups.size());
     for (uint64_t i = 0; i < patterns; ++i) {
       uint64_t rest = i;
       for (size_t g = 0; g < counts.size(); ++g) {
-        counts[g] = static_cast<unsigned>(rest % (claim.groups[g].size() + 1));
-        rest /= claim.groups[g].size() + 1;
+        counts[g] = static_cast<unsigned>(rest % (certificate.groups[g].size() + 1));
+        rest /= certificate.groups[g].size() + 1;
       }
       f(counts);
     }
@@ -202,7 +199,7 @@ private:
     Set set;
     auto add = [&](auto &&self, size_t g, size_t from, unsigned left) -> void {
       if (left == 0) {
-        if (++g < claim.groups.size())
+        if (++g < certificate.groups.size())
           return self(self, g, 0, counts[g]);
         Set sorted = set;
         std::sort(sorted.begin(), sorted.end());
@@ -211,8 +208,8 @@ private:
         sum = sum + rate.rate;
         return;
       }
-      for (size_t i = from; i + left <= claim.groups[g].size(); ++i) {
-        set.push_back(claim.groups[g][i]);
+      for (size_t i = from; i + left <= certificate.groups[g].size(); ++i) {
+        set.push_back(certificate.groups[g][i]);
         self(self, g, i + 1, left - 1);
         set.pop_back();
       }
@@ -222,14 +219,14 @@ private:
   }
 
   bool multipliers() {
-    bool contradiction = claim.proof == Proof::Contradiction;
-    Rational total = claim.constant;
+    bool contradiction = certificate.proof == Proof::Contradiction;
+    Rational total = certificate.constant;
     uint64_t sets = 0;
-    for (const VoteTerm &term : claim.multipliers) {
+    for (const VoteTerm &term : certificate.multipliers) {
       Rational all = 1;
       for (size_t g = 0; g < term.counts.size(); ++g)
-        all = all * rational(choose(claim.groups[g].size(), term.counts[g]));
-      if (all > rational(kMost))
+        all = all * rational(choose(certificate.groups[g].size(), term.counts[g]));
+      if (all > rational(kMax))
         return find("A0901", "a multiplier of {} sets: too many to look at", all.print());
       if (std::all_of(term.counts.begin(), term.counts.end(), [](unsigned k) { return k == 0; }))
         return find("A0901", "a multiplier of no members");
@@ -241,8 +238,8 @@ private:
     }
     bool below = false;
     eachPattern([&](const Set &wrong) {
-      Rational sum = claim.constant;
-      for (const VoteTerm &term : claim.multipliers) {
+      Rational sum = certificate.constant;
+      for (const VoteTerm &term : certificate.multipliers) {
         Rational times = term.value;
         for (size_t g = 0; g < wrong.size() && times.sign(); ++g)
           times = times * rational(choose(wrong[g], term.counts[g]));
@@ -250,64 +247,62 @@ private:
       }
       Rational needed = !contradiction && fails(wrong, enough) ? 1 : 0;
       if (!below && sum < needed)
-        below =
-            !find("A0906", "multipliers are {} where {} members of the groups are wrong, below {}",
-                  sum.print(), name(wrong), needed.print());
+        below = !find("A0906", "multipliers are {} where {} members of the groups are wrong, below {}", sum.print(),
+                      name(wrong), needed.print());
     });
     if (below)
       return false;
     if (contradiction && total.sign() >= 0)
-      return find("A0906", "no contradiction: multipliers times rates are {}, not below 0",
-                  total.print());
-    if (total > claim.value)
+      return find("A0906", "no contradiction: multipliers times rates are {}, not below 0", total.print());
+    if (total > certificate.value)
       return find("A0906", "multipliers times rates are {}, above the claimed {}", total.print(),
-                  claim.value.print());
+                  certificate.value.print());
     checked("{} on {} patterns, and {} from {} rates",
-            contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure",
-            patterns, total.print(), sets);
+            contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure", patterns,
+            total.print(), sets);
     return true;
   }
 
   void attained() {
     Rational sum = 0, wrong = 0;
-    for (const VoteTerm &term : claim.attained) {
+    for (const VoteTerm &term : certificate.attained) {
       sum = sum + term.value;
       if (fails(term.counts, enough))
         wrong = wrong + term.value;
       if (term.value.sign() < 0)
         find("A0906", "a probability of {}", term.value.print());
     }
-    if (sum != Rational(1) || wrong != claim.value)
-      find("A0906", "the distribution's sum is {}, and its vote is wrong with {}, not {}",
-           sum.print(), wrong.print(), claim.value.print());
+    if (sum != Rational(1) || wrong != certificate.value)
+      find("A0906", "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(), wrong.print(),
+           certificate.value.print());
     std::vector<size_t> groupOf(members);
-    for (size_t g = 0; g < claim.groups.size(); ++g)
-      for (unsigned member : claim.groups[g])
+    for (size_t g = 0; g < certificate.groups.size(); ++g)
+      for (unsigned member : certificate.groups[g])
         groupOf[member] = g;
     for (const auto &[set, rate] : known) {
-      Set counts(claim.groups.size());
+      Set counts(certificate.groups.size());
       for (unsigned member : set)
         ++counts[groupOf[member]];
       Rational all = 0;
-      for (const VoteTerm &term : claim.attained) {
+      for (const VoteTerm &term : certificate.attained) {
         Rational share = term.value;
         for (size_t g = 0; g < counts.size(); ++g)
           share = share * rational(choose(term.counts[g], counts[g])) /
-                  rational(choose(claim.groups[g].size(), counts[g]));
+                  rational(choose(certificate.groups[g].size(), counts[g]));
         all = all + share;
       }
       if (rate.exact ? all != rate.rate : all > rate.rate)
-        find("A0906", "in the distribution members {} are wrong with {}, not {}{}", name(set),
-             all.print(), rate.exact ? "" : "at most ", rate.rate.print());
+        find("A0906", "in the distribution members {} are wrong with {}, not {}{}", name(set), all.print(),
+             rate.exact ? "" : "at most ", rate.rate.print());
     }
     out.tight = out.holds();
     if (out.tight)
       checked("a distribution of {} patterns has these rates and this error: the bound is tight",
-              claim.attained.size());
+              certificate.attained.size());
   }
 
   void independence() {
-    if (!claim.facts.independent) {
+    if (!certificate.statistics.independent) {
       find("A0906", "nobody states that errors are independent");
       return;
     }
@@ -319,9 +314,9 @@ private:
       for (size_t k = enough; k > 0; --k)
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
-    if (need[enough] > claim.value)
+    if (need[enough] > certificate.value)
       find("A0906", "independent members fail with {}, above the claimed {}", need[enough].print(),
-           claim.value.print());
+           certificate.value.print());
     else
       checked("independent members fail with {}", need[enough].print());
     out.trusted.push_back("errors are independent, as stated");
@@ -329,22 +324,21 @@ private:
 
   void table() {
     int64_t wrong = 0, all = 0;
-    for (auto [pattern, count] : claim.facts.votes) {
+    for (auto [pattern, count] : certificate.statistics.votes) {
       all += count;
       if (static_cast<size_t>(std::popcount(pattern)) >= enough)
         wrong += count;
     }
-    for (const VoteLimit &limit : claim.limits)
-      if (limit.wrong == wrong && limit.samples == all && limit.limit <= claim.value) {
+    for (const VoteLimit &limit : certificate.limits)
+      if (limit.wrong == wrong && limit.samples == all && limit.limit <= certificate.value) {
         checked("{} of {} votes in the table are wrong", wrong, all);
         return;
       }
-    if (claim.value < Rational(1))
-      find("A0906", "no limit of {} wrong of {} votes is at most {}", wrong, all,
-           claim.value.print());
+    if (certificate.value < Rational(1))
+      find("A0906", "no limit of {} wrong of {} votes is at most {}", wrong, all, certificate.value.print());
   }
 
-  const VoteClaim &claim;
+  const VoteCertificate &certificate;
   size_t members, enough;
   VoteProof out;
   std::map<Set, Rate> known;
@@ -354,30 +348,31 @@ private:
 
 } // namespace
 
-VoteProof verify(const VoteClaim &claim) { return Judge(claim).judge(); }
+VoteProof verify(const VoteCertificate &certificate) { return VoteChecker(certificate).run(); }
 
-Rational testsNeeded(const KindFacts &facts, const std::vector<unsigned> &sizes, bool lost) {
+Rational minSimultaneousTests(const MemberStatistics &statistics, const std::vector<unsigned> &sizes,
+                              bool deviceFailures) {
   Rational tests = 0;
-  for (const ErrorRate &rate : facts.alone)
+  for (const ErrorRate &rate : statistics.memberErrors)
     tests = tests + (rate.samples > 0 ? 1 : 0);
-  for (const auto &[kinds, rate] : facts.together)
+  for (const auto &[kinds, rate] : statistics.jointErrors)
     tests = tests + (rate.samples > 0 ? 1 : 0);
   // Multisets by size: the product of 1 + z + … + z^n over kinds with n members in the table.
   std::map<unsigned, unsigned> members;
-  for (unsigned kind : facts.table.kinds)
+  for (unsigned kind : statistics.table.kinds)
     ++members[kind];
   std::vector<Rational> product = {1};
-  for (auto [kind, most] : members) {
-    std::vector<Rational> next(product.size() + most);
+  for (auto [kind, max] : members) {
+    std::vector<Rational> next(product.size() + max);
     for (size_t size = 0; size < product.size(); ++size)
-      for (unsigned count = 0; count <= most; ++count)
+      for (unsigned count = 0; count <= max; ++count)
         next[size + count] = next[size + count] + product[size];
     product = std::move(next);
   }
   for (size_t size = 1; size < product.size(); size += 2)
     if (size == 1)
-      tests = tests + rational(facts.table.kinds.size());
-    else if (lost || std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+      tests = tests + rational(statistics.table.kinds.size());
+    else if (deviceFailures || std::find(sizes.begin(), sizes.end(), size) != sizes.end())
       tests = tests + product[size];
   return tests;
 }

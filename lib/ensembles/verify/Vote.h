@@ -1,8 +1,8 @@
 // Proves again what is claimed of a majority vote, by arithmetic with fractions alone.
 #pragma once
+#include "lib/ensembles/problem/VoteCertificate.h"
+#include "lib/machine/model/MemberStatistics.h"
 #include "lib/support/Check.h"
-#include "lib/machine/model/KindFacts.h"
-#include "lib/ensembles/problem/VoteClaim.h"
 
 namespace accord {
 
@@ -16,11 +16,12 @@ struct VoteProof {
 /// Limits by the binomial tail, multipliers on every pattern of wrong members, independence and
 /// distributions by summing over all patterns. Samples of which too many were wrong for the sum are
 /// trusted. Facts themselves are taken as given.
-VoteProof verify(const VoteClaim &claim);
+VoteProof verify(const VoteCertificate &certificate);
 
 /// The fewest limits that have to hold together where ensembles of these odd sizes, and after a
 /// loss of devices of any odd size, may be chosen by them: measured rates, members of the table,
 /// and multisets of its kinds. At most 63 members in the table.
-Rational testsNeeded(const KindFacts &facts, const std::vector<unsigned> &sizes, bool lost);
+Rational minSimultaneousTests(const MemberStatistics &statistics, const std::vector<unsigned> &sizes,
+                              bool deviceFailures);
 
 } // namespace accord

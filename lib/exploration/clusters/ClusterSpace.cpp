@@ -1,7 +1,7 @@
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/exploration/space/DesignData.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ struct Open {
 /// Which keys a cluster may leave open: what its placements follow from.
 bool mayBeChosen(mlir::Operation *op, const std::string &key) {
   if (isa<accel::NetworkOp>(op))
-    return llvm::is_contained({"bandwidth", "latency", "efficiency", "energy", "topology",
-                               "oversubscription", "leaf", "reduction", "algorithm"},
+    return llvm::is_contained({"bandwidth", "latency", "efficiency", "energy", "topology", "oversubscription", "leaf",
+                               "reduction", "algorithm"},
                               key);
   if (isa<accel::HostOp>(op))
     return llvm::is_contained({"memory", "memory_bandwidth", "storage", "cpu_cores", "power"}, key);
@@ -39,13 +39,11 @@ struct ClusterSpace::Data {
   std::vector<Open> open; ///< by parameter
   std::vector<Issue> issues;
 
-  void add(mlir::Operation *op, const std::string &key, accel::ChoiceAttr choice,
-           const accel::KeySchema *schema, const std::string &name) {
-    SourceLocation at =
-        key.empty() ? sourceOf(accel::blockLocation(op)) : sourceOf(accel::locationOf(op, key));
+  void add(mlir::Operation *op, const std::string &key, accel::ChoiceAttr choice, const accel::KeySchema *schema,
+           const std::string &name) {
+    SourceLocation at = key.empty() ? sourceOf(accel::blockLocation(op)) : sourceOf(accel::locationOf(op, key));
     Checked<std::vector<Attribute>> values =
-        schema ? valuesOf(choice, *schema)
-               : Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
+        schema ? valuesOf(choice, *schema) : Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
     bool shaped = key == "topology" && values && llvm::any_of(*values, [](Attribute value) {
                     auto word = dyn_cast<StringAttr>(value);
                     return word && (word.getValue() == "mesh" || word.getValue() == "torus");
@@ -53,8 +51,7 @@ struct ClusterSpace::Data {
     if (values && values->empty())
       values = Problem{Code::EmptyRange, "has no value to choose from", {}};
     else if (shaped)
-      values = Problem{
-          Code::ChoiceNotAllowed, "chooses a mesh or torus, whose shape a choice cannot state", {}};
+      values = Problem{Code::ChoiceNotAllowed, "chooses a mesh or torus, whose shape a choice cannot state", {}};
     if (!values) {
       Problem problem = values.problem();
       problem.message = fmt::format("'{}' {}", name, problem.message);
@@ -64,7 +61,7 @@ struct ClusterSpace::Data {
     DesignParameter &parameter = parameters.emplace_back();
     parameter.name = name, parameter.location = at;
     for (Attribute value : *values) {
-      parameter.spelled.push_back(spellingOf(value));
+      parameter.labels.push_back(spellingOf(value));
       if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
         parameter.numbers.push_back(quantity.quantity().value.toDouble());
       else if (auto integer = dyn_cast<IntegerAttr>(value); integer && !isa<BoolAttr>(value))
@@ -74,8 +71,8 @@ struct ClusterSpace::Data {
   }
 
   void look(mlir::Operation *op) {
-    static const accel::KeySchema count{
-        "count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0, ""};
+    static const accel::KeySchema count{"count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0,
+                                        ""};
     if (auto choice = op->getAttrOfType<accel::ChoiceAttr>("count"))
       add(op, "", choice, &count, nameOf(op) + ".count");
     auto entries = op->getAttrOfType<DictionaryAttr>("entries");
@@ -83,15 +80,13 @@ struct ClusterSpace::Data {
       return;
     std::string kind = op->getName().stripDialect().str();
     auto topology = entries.getAs<StringAttr>("topology");
-    const accel::BlockSchema *schema =
-        topology ? accel::findSchema(kind, topology.getValue()) : nullptr;
+    const accel::BlockSchema *schema = topology ? accel::findSchema(kind, topology.getValue()) : nullptr;
     if (!schema)
       schema = accel::findSchema(kind);
     for (NamedAttribute entry : entries)
       if (auto choice = dyn_cast<accel::ChoiceAttr>(entry.getValue())) {
         std::string key = entry.getName().str();
-        add(op, key, choice, schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr,
-            nameOf(op) + "." + key);
+        add(op, key, choice, schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr, nameOf(op) + "." + key);
       }
   }
 };
@@ -107,17 +102,16 @@ std::variant<ClusterSpace, std::vector<Issue>> ClusterSpace::of(accel::ClusterOp
     return std::move(data->issues);
   uint64_t points = 1;
   for (const DesignParameter &parameter : data->parameters)
-    points = std::min(points * parameter.spelled.size(), kMost + 1);
-  if (points > kMost) {
+    points = std::min(points * parameter.labels.size(), kMax + 1);
+  if (points > kMax) {
     std::string names;
     for (const DesignParameter &parameter : data->parameters)
-      names += fmt::format("{}{} values of '{}'", names.empty() ? "" : ", ",
-                           parameter.spelled.size(), parameter.name);
-    return std::vector<Issue>{issueOf({Code::TooManyValues,
-                                       fmt::format("'{}' leaves more than {} clusters open: {}",
-                                                   cluster.getSymName().str(), kMost, names),
-                                       {}},
-                                      data->parameters.front().location)};
+      names += fmt::format("{}{} values of '{}'", names.empty() ? "" : ", ", parameter.labels.size(), parameter.name);
+    return std::vector<Issue>{
+        issueOf({Code::TooManyValues,
+                 fmt::format("'{}' leaves more than {} clusters open: {}", cluster.getSymName().str(), kMax, names),
+                 {}},
+                data->parameters.front().location)};
   }
   return ClusterSpace(std::move(data));
 }
@@ -127,14 +121,14 @@ const std::vector<DesignParameter> &ClusterSpace::parameters() const { return da
 size_t ClusterSpace::points() const {
   size_t points = 1;
   for (const DesignParameter &parameter : data_->parameters)
-    points *= parameter.spelled.size();
+    points *= parameter.labels.size();
   return points;
 }
 
 Design ClusterSpace::at(size_t point) const {
   Design choices(data_->parameters.size());
   for (size_t i = choices.size(); i-- > 0;) {
-    size_t size = data_->parameters[i].spelled.size();
+    size_t size = data_->parameters[i].labels.size();
     choices[i] = static_cast<uint32_t>(point % size);
     point /= size;
   }
@@ -155,10 +149,10 @@ void ClusterSpace::choose(const Design &choices) const {
   }
 }
 
-std::map<std::string, std::string> ClusterSpace::spelled(const Design &choices) const {
+std::map<std::string, std::string> ClusterSpace::labels(const Design &choices) const {
   std::map<std::string, std::string> all;
   for (size_t i = 0; i < data_->parameters.size(); ++i)
-    all[data_->parameters[i].name] = data_->parameters[i].spelled[choices[i]];
+    all[data_->parameters[i].name] = data_->parameters[i].labels[choices[i]];
   return all;
 }
 

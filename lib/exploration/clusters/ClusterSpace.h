@@ -16,7 +16,7 @@ namespace accord {
 class ClusterSpace {
 public:
   /// Each combination is a placement problem of its own.
-  static constexpr uint64_t kMost = 256;
+  static constexpr uint64_t kMax = 256;
 
   /// Without choices there are no parameters, and one point. Issues: A0303, A0305, A0307, A0311 a
   /// choice that has no values, or too many, or more than `kMost` combinations; A0307 of what
@@ -32,7 +32,7 @@ public:
   Design at(size_t point) const;
   void choose(const Design &choices) const;
   /// Values by name, as they are written.
-  std::map<std::string, std::string> spelled(const Design &choices) const;
+  std::map<std::string, std::string> labels(const Design &choices) const;
 
 private:
   struct Data;
@@ -45,7 +45,7 @@ class ClusterPoints {
 public:
   explicit ClusterPoints(const std::vector<DesignParameter> &parameters) {
     for (const DesignParameter &parameter : parameters)
-      sizes_.push_back(static_cast<uint32_t>(parameter.spelled.size()));
+      sizes_.push_back(static_cast<uint32_t>(parameter.labels.size()));
   }
   bool none() const { return sizes_.empty(); }
   size_t count() const {
@@ -56,12 +56,10 @@ public:
   }
   /// Of a box what is not of the cluster, and whether that is one machine.
   std::pair<Design, Design> machinesOf(const DesignBox &box) const {
-    auto part = [&](const Design &of) {
-      return Design(of.begin(), of.end() - static_cast<ptrdiff_t>(sizes_.size()));
-    };
+    auto part = [&](const Design &of) { return Design(of.begin(), of.end() - static_cast<ptrdiff_t>(sizes_.size())); };
     return {part(box.low), part(box.high)};
   }
-  bool oneBeside(const DesignBox &box) const {
+  bool isSingleMachine(const DesignBox &box) const {
     auto [low, high] = machinesOf(box);
     return low == high;
   }

@@ -1,7 +1,7 @@
 #include "lib/exploration/clusters/PlacedProblem.h"
-#include "lib/exploration/space/Blend.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
-#include "lib/exploration/steps/StepReach.h"
+#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/ParameterDependence.h"
 #include "lib/support/Version.h"
 #include <algorithm>
 #include <cmath>
@@ -32,30 +32,28 @@ std::optional<PlacementObjective> objectiveOf(MiningMetric metric) {
 
 struct PlacedProblem::Data {
   const DesignSpace &space;
-  std::vector<PlacedShare> jobs;
-  MiningWorth worth;
-  StepReach reach;
+  std::vector<PlacedMiningJob> jobs;
+  DesignObjective objective;
+  ParameterDependence dependence;
   ClusterPoints points;
   std::mutex mutex;
-  double least = kNever;
+  double min = kNever;
   std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `least`
 
   /// Of what `place` has made least: picoseconds, or W s.
-  double of(const PlacedShare &job, const DesignBox &box, const Machine &machine,
-            double value) const {
-    if (worth.metric == MiningMetric::TdpTime)
+  double of(const PlacedMiningJob &job, const DesignBox &box, const Machine &machine, double value) const {
+    if (objective.metric == MiningMetric::TdpTime)
       return value;
-    double of = worth.of(box, machine, {value * 1e-12, 0, job.batch});
+    double of = objective.of(box, machine, {value * 1e-12, 0, job.batch});
     return std::isnan(of) ? 0 : of;
   }
   /// The other way round, and no less for rounding.
-  double below(const PlacedShare &job, const Design &design, const Machine &machine,
-               double all) const {
-    double one = worth.below(job, all) * (1 + 1e-9);
-    if (worth.metric == MiningMetric::TdpTime)
+  double below(const PlacedMiningJob &job, const Design &design, const Machine &machine, double all) const {
+    double one = objective.below(job, all) * (1 + 1e-9);
+    if (objective.metric == MiningMetric::TdpTime)
       return one;
-    if (worth.metric == MiningMetric::Expression) { // worth rises with the step
-      double low = 1, high = 1e24;                  // picoseconds
+    if (objective.metric == MiningMetric::Expression) { // worth rises with the step
+      double low = 1, high = 1e24;                      // picoseconds
       if (of(job, {design, design}, machine, high) < one)
         return kNever;
       while (high > low * (1 + 1e-9)) {
@@ -64,12 +62,12 @@ struct PlacedProblem::Data {
       }
       return high;
     }
-    return one / (worth.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
+    return one / (objective.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
   }
   /// Bounds of boxes of machines by point of the cluster's choices, of which the search asks again
   /// whenever it divides those.
   std::map<std::pair<Design, Design>, std::vector<double>> bounds = {};
-  static constexpr size_t kMostBounds = size_t(1) << 22;
+  static constexpr size_t kMaxBounds = size_t(1) << 22;
   size_t boundsKept = 0;
 
   std::optional<double> knownAt(const DesignBox &box, size_t point) {
@@ -85,7 +83,7 @@ struct PlacedProblem::Data {
     if (points.none())
       return;
     std::scoped_lock lock(mutex);
-    if (boundsKept >= kMostBounds)
+    if (boundsKept >= kMaxBounds)
       bounds.clear(), boundsKept = 0;
     auto [place, isNew] = bounds.try_emplace(points.machinesOf(box));
     if (isNew)
@@ -93,110 +91,107 @@ struct PlacedProblem::Data {
     place->second[point] = bound;
   }
   /// Null: the job has no placement there.
-  const PlacedWork *workOf(const PlacedShare &job, const Design &design) const {
+  const PlacedWork *workOf(const PlacedMiningJob &job, const Design &design) const {
     return (job.clusters.empty() ? job.work : job.clusters[points.of(design)]).get();
   }
   /// Nothing: the design may not be.
   std::optional<Machine> machine(const Design &design) const {
-    if (!isDesign(space, design))
+    if (!isValidDesign(space, design))
       return std::nullopt;
     auto made = space.machine(design);
     auto *machine = std::get_if<Machine>(&made);
-    if (!machine || !worth.knows(*machine) || space.broken(design, *machine))
+    if (!machine || !objective.canEvaluate(*machine) || space.violatedRequirement(design, *machine))
       return std::nullopt;
     return std::move(*machine);
   }
 };
 
-PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
-                             MiningMetric metric, MiningBlend blend)
+PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
+                             ObjectiveAggregation aggregation)
     : data_(new Data{space,
                      std::move(jobs),
-                     {metric, blend, &space},
-                     StepReach(space),
-                     ClusterPoints(space.beside()),
+                     {metric, aggregation, &space},
+                     ParameterDependence(space),
+                     ClusterPoints(space.clusterParameters()),
                      {},
                      kNever,
                      {}}) {}
 PlacedProblem::~PlacedProblem() = default;
 
-const std::vector<DesignParameter> &PlacedProblem::parameters() const {
-  return data_->space.parameters();
-}
+const std::vector<DesignParameter> &PlacedProblem::parameters() const { return data_->space.parameters(); }
 
 std::vector<std::string> PlacedProblem::costNames() { return data_->space.costNames(); }
 std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 std::string PlacedProblem::digest() {
-  std::string text = fmt::format("{} {} {}", kVersion, data_->worth.name(),
-                                 static_cast<unsigned>(data_->worth.blend));
-  for (const PlacedShare &job : data_->jobs)
-    text += fmt::format("; {} {}, {}{}", job.weight, job.best,
-                        job.work ? job.work->digest() : job.alone->digest(),
+  std::string text =
+      fmt::format("{} {} {}", kVersion, data_->objective.name(), static_cast<unsigned>(data_->objective.aggregation));
+  for (const PlacedMiningJob &job : data_->jobs)
+    text += fmt::format("; {} {}, {}{}", job.weight, job.best, job.work ? job.work->digest() : job.alone->digest(),
                         std::count(job.clusters.begin(), job.clusters.end(), nullptr));
   return text;
 }
 
 double PlacedProblem::bound(const DesignBox &box) {
   const DesignSpace &space = data_->space;
-  if (!isDesign(space, box.low) || !isDesign(space, box.high) || space.broken(box))
+  if (!isValidDesign(space, box.low) || !isValidDesign(space, box.high) || space.violatedRequirement(box))
     return kNever;
-  bool one = data_->points.oneBeside(box);
+  bool one = data_->points.isSingleMachine(box);
   auto best = one ? space.machine(box.low) : space.best(box);
   auto *machine = std::get_if<Machine>(&best);
   if (!machine) // no machine for one design; of several, some may have one
     return one ? kNever : 0;
-  if (one && (!data_->worth.knows(*machine) || space.broken(box.low, *machine)))
+  if (one && (!data_->objective.canEvaluate(*machine) || space.violatedRequirement(box.low, *machine)))
     return kNever;
   StepBoundOptions options;
   if (!one) {
     options.exact = false;
-    options.sameArrays = data_->reach.sameArrays(box);
+    options.sameArrays = data_->dependence.sameArrays(box);
   }
-  double least = kNever;
+  double min = kNever;
   data_->points.each(box, [&](size_t point, const DesignBox &here) {
     if (auto known = data_->knownAt(box, point)) {
-      least = std::min(least, *known);
+      min = std::min(min, *known);
       return;
     }
-    double bound = data_->worth.blended(data_->jobs, [&](size_t job) {
-      const PlacedShare &one = data_->jobs[job];
+    double bound = data_->objective.aggregate(data_->jobs, [&](size_t job) {
+      const PlacedMiningJob &one = data_->jobs[job];
       if (!one.work)
         return one.alone->bound(here);
       const PlacedWork *work = data_->workOf(one, here.low);
       return work ? data_->of(one, here, *machine, work->bound(*machine, options)) : kNever;
     });
     data_->keep(box, point, bound);
-    least = std::min(least, bound);
+    min = std::min(min, bound);
   });
-  return least;
+  return min;
 }
 
-double PlacedProblem::deepen(const Design &design, unsigned) {
+double PlacedProblem::tightenBound(const Design &design, unsigned) {
   auto machine = data_->machine(design);
   if (!machine)
     return kNever;
-  return data_->worth.blended(data_->jobs, [&](size_t job) {
-    const PlacedShare &one = data_->jobs[job];
+  return data_->objective.aggregate(data_->jobs, [&](size_t job) {
+    const PlacedMiningJob &one = data_->jobs[job];
     if (!one.work)
       return one.alone->bound({design, design});
     const PlacedWork *work = data_->workOf(one, design);
-    return work ? data_->of(one, {design, design}, *machine, work->deepen(*machine)) : kNever;
+    return work ? data_->of(one, {design, design}, *machine, work->tightenBound(*machine)) : kNever;
   });
 }
 
-std::vector<double> PlacedProblem::waits(const Design &design) {
+std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
   auto machine = data_->machine(design);
   if (!machine)
     return {};
-  std::vector<double> waits(parameters().size());
+  std::vector<double> bottleneckGains(parameters().size());
   auto raise = [&](size_t p, double less, double whole) {
     if (whole > 0 && std::isfinite(whole))
-      waits[p] = std::max(waits[p], 1 - less / whole);
+      bottleneckGains[p] = std::max(bottleneckGains[p], 1 - less / whole);
   };
-  for (const PlacedShare &job : data_->jobs) {
+  for (const PlacedMiningJob &job : data_->jobs) {
     if (!job.work) {
-      std::vector<double> alone = job.alone->waits(design);
+      std::vector<double> alone = job.alone->bottleneckGains(design);
       for (size_t p = 0; p < alone.size(); ++p)
         raise(p, 1 - alone[p], 1);
       continue;
@@ -206,8 +201,8 @@ std::vector<double> PlacedProblem::waits(const Design &design) {
       return {};
     double whole = work->bound(*machine, {});
     std::optional<double> priced;
-    for (size_t p = 0; p < waits.size(); ++p) {
-      const StepReach::Of &of = data_->reach.of(p);
+    for (size_t p = 0; p < bottleneckGains.size(); ++p) {
+      const ParameterDependence::Effect &of = data_->dependence.of(p);
       StepBoundOptions left;
       left.cores = of.cores, left.memories = of.memories;
       left.cores.resize(machine->cores.size()), left.memories.resize(machine->memories.size());
@@ -215,24 +210,24 @@ std::vector<double> PlacedProblem::waits(const Design &design) {
       if (!of.capacity)
         continue;
       if (!priced) // more room makes steps at most as short as compulsory traffic alone does
-        priced = work->deepen(*machine);
+        priced = work->tightenBound(*machine);
       raise(p, whole, *priced);
     }
   }
-  return waits;
+  return bottleneckGains;
 }
 
-double PlacedProblem::value(const Design &design) { return appraise(design, kNever).value; }
+double PlacedProblem::value(const Design &design) { return evaluate(design, kNever).value; }
 
 /// One job after the other: where one of them alone is worth too much, the rest is not looked at.
-Appraisal PlacedProblem::appraise(const Design &design, double below) {
+DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
   auto machine = data_->machine(design);
   if (!machine)
     return {kNever, kNever};
-  std::vector<Appraisal> known(data_->jobs.size());
+  std::vector<DesignEvaluation> known(data_->jobs.size());
   std::vector<PlacedBest> placed(known.size());
   for (size_t job = 0; job < known.size(); ++job) {
-    const PlacedShare &one = data_->jobs[job];
+    const PlacedMiningJob &one = data_->jobs[job];
     if (one.work) {
       const PlacedWork *work = data_->workOf(one, design);
       if (!work)
@@ -241,7 +236,7 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
       known[job] = {data_->of(one, {design, design}, *machine, placed[job].value),
                     data_->of(one, {design, design}, *machine, placed[job].bound)};
     } else {
-      known[job] = one.alone->appraise(design, data_->worth.below(one, below));
+      known[job] = one.alone->evaluate(design, data_->objective.below(one, below));
     }
     if (std::isinf(known[job].value)) {
       for (size_t rest = job; rest < known.size(); ++rest)
@@ -249,12 +244,12 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
       break;
     }
   }
-  Appraisal all{data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].value; }),
-                data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].bound; })};
+  DesignEvaluation all{data_->objective.aggregate(data_->jobs, [&](size_t job) { return known[job].value; }),
+                       data_->objective.aggregate(data_->jobs, [&](size_t job) { return known[job].lowerBound; })};
   std::scoped_lock lock(data_->mutex);
-  if (all.value < data_->least)
-    data_->least = all.value, data_->kept.clear();
-  if (all.value == data_->least && std::isfinite(all.value))
+  if (all.value < data_->min)
+    data_->min = all.value, data_->kept.clear();
+  if (all.value == data_->min && std::isfinite(all.value))
     data_->kept.insert_or_assign(design, std::move(placed));
   return all;
 }
@@ -276,7 +271,7 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
     best = work->best(*machine, kNever);
   if (!best.plan)
     return std::nullopt;
-  const PlacedShare &one = data_->jobs[job];
+  const PlacedMiningJob &one = data_->jobs[job];
   best.value = data_->of(one, {design, design}, *machine, best.value);
   best.bound = data_->of(one, {design, design}, *machine, best.bound);
   return best;

@@ -5,7 +5,7 @@
 
 namespace accord {
 
-struct PlacedShare {
+struct PlacedMiningJob {
   std::shared_ptr<const PlacedWork> work; ///< its request's objective is `objectiveOf` the metric
   /// Instead, a job on one device of the same space, alone in its problem of the same metric.
   std::shared_ptr<StepProblem> alone;
@@ -27,18 +27,18 @@ std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
 /// itself.
 class PlacedProblem : public MiningProblem {
 public:
-  PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs, MiningMetric metric,
-                MiningBlend blend = MiningBlend::Sum);
+  PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
+                ObjectiveAggregation aggregation = ObjectiveAggregation::Sum);
   ~PlacedProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
-  unsigned tiers() const override { return 1; }
-  double deepen(const Design &design, unsigned tier) override;
+  unsigned numBoundLevels() const override { return 1; }
+  double tightenBound(const Design &design, unsigned level) override;
   double value(const Design &design) override;
-  Appraisal appraise(const Design &design, double below) override;
+  DesignEvaluation evaluate(const Design &design, double below) override;
   /// Of the job that waits most: by what part its bound is shorter without what the parameter
   /// changes.
-  std::vector<double> waits(const Design &design) override;
+  std::vector<double> bottleneckGains(const Design &design) override;
   std::vector<std::string> costNames() override; ///< those of one device
   std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override;

@@ -1,9 +1,9 @@
 #include "lib/exploration/clusters/PlacedWork.h"
-#include "lib/machine/cost/Exchanges.h"
+#include "lib/machine/cost/CommunicationCosts.h"
 #include "lib/machine/cost/PriceCache.h"
-#include "lib/placement/builder/FittedPrices.h"
-#include "lib/placement/builder/LeastUse.h"
-#include "lib/placement/solve/Place.h"
+#include "lib/placement/builder/CalibratedPrices.h"
+#include "lib/placement/builder/MinLayerUse.h"
+#include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -17,23 +17,21 @@ using Id = PlacementProblem::Id;
 
 /// Of steps that are priced together: all policies of a share and a micro-batch.
 using GroupKey = std::tuple<int64_t, bool, int64_t>;
-GroupKey groupOf(const OfferStep &step) {
-  return {step.share.tensor, step.share.sequence, step.microbatch};
-}
-GroupKey groupOf(const PlacementProblem::Form &form) {
-  return {form.tensor, form.sequence, form.microbatch};
+GroupKey groupOf(const StepVariant &step) { return {step.sharding.tensor, step.sharding.sequence, step.microbatch}; }
+GroupKey groupOf(const PlacementProblem::ParallelConfig &parallelConfig) {
+  return {parallelConfig.tensor, parallelConfig.sequence, parallelConfig.microbatch};
 }
 
 /// By operation: seconds on the network alone, whatever the machine.
-std::variant<std::vector<double>, Issue> exchangesOf(const WorkGraph &graph, const Cluster &group,
-                                                     const OfferStep &step) {
+std::variant<std::vector<double>, Issue> communicationOf(const WorkGraph &graph, const Cluster &group,
+                                                         const StepVariant &step) {
   static const Machine none;
   EstimateOptions options;
   options.fabric = &group.fabric;
-  options.axes = {{"tensor", step.share.tensor}};
+  options.axes = {{"tensor", step.sharding.tensor}};
   if (step.data > 1)
     options.axes.push_back({"data", step.data});
-  auto made = Exchanges::make(graph, none, options);
+  auto made = CommunicationCosts::make(graph, none, options);
   if (auto *issue = std::get_if<Issue>(&made))
     return *issue;
   std::vector<double> seconds(graph.operations.size());
@@ -42,7 +40,7 @@ std::variant<std::vector<double>, Issue> exchangesOf(const WorkGraph &graph, con
     const Operation &op = graph.operations[id];
     if (op.core != CoreKind::Network || op.givenSeconds)
       continue;
-    auto cost = std::get<Exchanges>(made).price(op, words);
+    auto cost = std::get<CommunicationCosts>(made).price(op, words);
     if (auto *found = std::get_if<OperationCost>(&cost))
       seconds[id] = found->time.value;
   }
@@ -53,9 +51,9 @@ std::variant<std::vector<double>, Issue> exchangesOf(const WorkGraph &graph, con
 
 struct PlacedWork::Data {
   struct Step {
-    OfferStep key;
+    StepVariant key;
     std::unique_ptr<StepWork> work;
-    std::unique_ptr<LeastUse> least;
+    std::unique_ptr<MinLayerUse> minimal;
   };
   /// What is known of one machine but for its device memory's capacity.
   struct Priced {
@@ -63,22 +61,22 @@ struct PlacedWork::Data {
     bool failed = false;
     std::optional<Layering> layering;
     /// By group: uses by step. Nothing: the machine has no price for one of its operations.
-    std::map<GroupKey, std::optional<std::map<OfferStep, std::vector<LayerUse>>>> groups;
+    std::map<GroupKey, std::optional<std::map<StepVariant, std::vector<LayerUse>>>> groups;
   };
 
   PlacedJob job;
   WorkGraph structure; ///< of one device, one sample, nothing computed again
   Layering finest;
-  std::map<OfferStep, Step> steps;
-  mutable OfferNetworks networks;
-  mutable PriceCache prices{PriceCache::Keeps::Numbers};
+  std::map<StepVariant, Step> steps;
+  mutable CommunicationCache networks;
+  mutable PriceCache prices{PriceCache::Detail::Numbers};
   mutable std::mutex mutex, asking;
   mutable std::map<std::string, std::shared_ptr<Priced>> known;
   Bytes capacity; ///< of device memory, while steps are priced
-  bool rings = false;
+  bool ringOverlaps = false;
 
-  OfferRequest on(const Machine &machine) const {
-    OfferRequest request = job.request;
+  PlacementProblemRequest on(const Machine &machine) const {
+    PlacementProblemRequest request = job.request;
     request.groups.front().machine = machine;
     if (job.memory) {
       std::scoped_lock lock(asking);
@@ -89,16 +87,15 @@ struct PlacedWork::Data {
 
   /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there
   /// are.
-  std::optional<PlacementProblem> least(const Machine &machine, StepBoundOptions options,
-                                        bool alone = false) const {
-    options.exchanges &= !rings;
-    OfferRequest request = on(machine);
+  std::optional<PlacementProblem> minimal(const Machine &machine, StepBoundOptions options, bool alone = false) const {
+    options.communication &= !ringOverlaps;
+    PlacementProblemRequest request = on(machine);
     if (alone)
       request.space.data = {1};
     std::map<const Step *, std::vector<LayerUse>> uses;
-    OfferKnown known;
+    PlacementProblemCache known;
     known.work = &structure, known.layering = &finest, known.networks = &networks;
-    known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+    known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
       auto found = steps.find(key);
       if (found == steps.end())
         return nullptr;
@@ -106,12 +103,12 @@ struct PlacedWork::Data {
       if (isNew) {
         static thread_local std::vector<double> seconds;
         found->second.work->times(machine, options, seconds);
-        place->second = found->second.least->of(seconds);
+        place->second = found->second.minimal->of(seconds);
       }
       return &place->second;
     };
-    auto made = offer(request, known);
-    auto *found = std::get_if<Offer>(&made);
+    auto made = buildPlacementProblem(request, known);
+    auto *found = std::get_if<BuiltPlacementProblem>(&made);
     if (!found)
       return std::nullopt;
     found->problem.ties.clear(); // layers that become one have none
@@ -122,8 +119,7 @@ struct PlacedWork::Data {
     Machine same = machine;
     same.memories.front().capacity = capacity;
     std::string key = PriceCache::keyOf(same, -1, job.request.costModel + same.costModel);
-    for (double time :
-         {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
+    for (double time : {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
       key += fmt::format(" {:a}", time);
     std::scoped_lock lock(mutex);
     std::shared_ptr<Priced> &slot = known[key];
@@ -135,7 +131,7 @@ struct PlacedWork::Data {
   /// The problem of one group of steps as `offer` has it; nothing where it has none.
   std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group) const {
     std::shared_ptr<Priced> priced = pricedOn(machine);
-    const std::map<OfferStep, std::vector<LayerUse>> *uses = nullptr; // stays where it is
+    const std::map<StepVariant, std::vector<LayerUse>> *uses = nullptr; // stays where it is
     {
       std::scoped_lock lock(priced->mutex);
       price(machine, group, *priced);
@@ -144,14 +140,14 @@ struct PlacedWork::Data {
     }
     if (!uses)
       return std::nullopt;
-    OfferKnown known;
+    PlacementProblemCache known;
     known.work = &structure, known.layering = &*priced->layering, known.networks = &networks;
-    known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+    known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
       auto found = uses->find(key);
       return found == uses->end() ? nullptr : &found->second;
     };
-    auto made = offer(on(machine), known);
-    auto *found = std::get_if<Offer>(&made);
+    auto made = buildPlacementProblem(on(machine), known);
+    auto *found = std::get_if<BuiltPlacementProblem>(&made);
     if (!found)
       return std::nullopt;
     if (job.pin) {
@@ -167,7 +163,7 @@ struct PlacedWork::Data {
   void price(const Machine &machine, const GroupKey &group, Priced &into) const {
     if (into.groups.contains(group))
       return;
-    OfferRequest request = on(machine);
+    PlacementProblemRequest request = on(machine);
     Cluster &device = request.groups.front();
     device.machine.memories.front().capacity = capacity;
     if (!into.layering && !into.failed) {
@@ -198,11 +194,12 @@ struct PlacedWork::Data {
   /// Groups of steps by the least bound of their forms.
   std::vector<std::pair<double, GroupKey>> groups(const Machine &machine) const {
     std::map<GroupKey, double> bounds;
-    if (auto problem = least(machine, {})) {
-      std::vector<double> byForm = leastByForm(*problem);
-      for (size_t form = 0; form < byForm.size(); ++form) {
-        auto [at, isNew] = bounds.try_emplace(groupOf(problem->forms[form]), byForm[form]);
-        at->second = std::min(at->second, byForm[form]);
+    if (auto problem = minimal(machine, {})) {
+      std::vector<double> byForm = lowerBoundByConfig(*problem);
+      for (size_t parallelConfig = 0; parallelConfig < byForm.size(); ++parallelConfig) {
+        auto [at, isNew] =
+            bounds.try_emplace(groupOf(problem->parallelConfigs[parallelConfig]), byForm[parallelConfig]);
+        at->second = std::min(at->second, byForm[parallelConfig]);
       }
     }
     std::vector<std::pair<double, GroupKey>> order;
@@ -217,24 +214,23 @@ PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PlacedWork::~PlacedWork() = default;
 const PlacedJob &PlacedWork::job() const { return data_->job; }
 
-std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(PlacedJob job,
-                                                                             const Machine &most) {
+std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(PlacedJob job, const Machine &max) {
   auto data = std::make_unique<Data>();
   data->job = std::move(job);
-  OfferRequest &request = data->job.request;
-  auto refused = [&](const std::string &why) {
-    return std::vector<Issue>{{"A0705", "not supported yet: " + why, request.location, {}}};
+  PlacementProblemRequest &request = data->job.request;
+  auto refused = [&](const std::string &error) {
+    return std::vector<Issue>{{"A0705", "not supported yet: " + error, request.location, {}}};
   };
   if (request.groups.size() != 1)
     return refused("mining the devices of a cluster of several kinds");
-  if (most.memories.empty())
-    return refused(fmt::format("mining '{}', which has no memory", most.name));
-  request.groups.front().machine = most;
-  if (FittedPrices::of(request.groups.front(), request.eightBit, request.unlinked))
-    return refused(fmt::format("mining '{}', whose times are those of a calibration", most.name));
-  for (bool ring : request.space.rings)
-    data->rings |= ring;
-  data->capacity = most.memories.front().capacity;
+  if (max.memories.empty())
+    return refused(fmt::format("mining '{}', which has no memory", max.name));
+  request.groups.front().machine = max;
+  if (CalibratedPrices::of(request.groups.front(), request.fp8, request.unlinked))
+    return refused(fmt::format("mining '{}', whose times are those of a calibration", max.name));
+  for (bool ring : request.space.ringOverlaps)
+    data->ringOverlaps |= ring;
+  data->capacity = max.memories.front().capacity;
   auto graph = instantiated(request, {});
   if (auto *issue = std::get_if<Issue>(&graph))
     return std::vector<Issue>{*issue};
@@ -242,101 +238,102 @@ std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(Pla
   data->finest = Layering::finest(data->structure);
   // All steps that any machine may be offered are those that this one is: it has the most memory.
   StepBoundOptions options;
-  options.exact = false, options.exchanges = !data->rings;
+  options.exact = false, options.communication = !data->ringOverlaps;
   std::map<const Data::Step *, std::vector<LayerUse>> uses;
   std::optional<Issue> left;
-  OfferKnown known;
+  PlacementProblemCache known;
   known.work = &data->structure, known.layering = &data->finest, known.networks = &data->networks;
-  known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+  known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
     auto found = data->steps.find(key);
     if (found == data->steps.end()) {
       auto made = instantiated(request, key);
-      std::optional<std::vector<double>> exchanges;
+      std::optional<std::vector<double>> communication;
       auto *issue = std::get_if<Issue>(&made);
       if (!issue) {
-        auto took = exchangesOf(std::get<WorkGraph>(made), request.groups.front(), key);
+        auto took = communicationOf(std::get<WorkGraph>(made), request.groups.front(), key);
         issue = std::get_if<Issue>(&took);
         if (auto *seconds = std::get_if<std::vector<double>>(&took))
-          exchanges = std::move(*seconds);
+          communication = std::move(*seconds);
         else if (!left)
           left = *issue;
       } else if (!left) {
         left = *issue;
       }
-      if (!exchanges)
+      if (!communication)
         return nullptr;
       Data::Step step{key, nullptr, nullptr};
       auto &work = std::get<WorkGraph>(made);
-      step.least = std::make_unique<LeastUse>(data->finest, work);
-      step.work = std::make_unique<StepWork>(std::move(work), *exchanges);
+      step.minimal = std::make_unique<MinLayerUse>(data->finest, work);
+      step.work = std::make_unique<StepWork>(std::move(work), *communication);
       found = data->steps.emplace(key, std::move(step)).first;
     }
     auto [place, isNew] = uses.try_emplace(&found->second);
     if (isNew) {
       std::vector<double> seconds;
-      found->second.work->times(most, options, seconds);
-      place->second = found->second.least->of(seconds);
+      found->second.work->times(max, options, seconds);
+      place->second = found->second.minimal->of(seconds);
     }
     return &place->second;
   };
-  auto made = offer(request, known);
+  auto made = buildPlacementProblem(request, known);
   if (auto *issues = std::get_if<std::vector<Issue>>(&made))
     return left ? std::vector<Issue>{*left} : std::move(*issues);
   return std::unique_ptr<PlacedWork>(new PlacedWork(std::move(data)));
 }
 
 double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options) const {
-  auto problem = data_->least(machine, options);
-  return problem ? leastValue(*problem) : kNever;
+  auto problem = data_->minimal(machine, options);
+  return problem ? placementLowerBound(*problem) : kNever;
+}
+
+std::optional<PlacementProblem> PlacedWork::minimal(const Machine &machine, const StepBoundOptions &options,
+                                                    bool alone) const {
+  return data_->minimal(machine, options, alone);
 }
 
 std::optional<PlacementProblem>
-PlacedWork::least(const Machine &machine, const StepBoundOptions &options, bool alone) const {
-  return data_->least(machine, options, alone);
+PlacedWork::priced(const Machine &machine, const PlacementSpace::TensorSharding &sharding, int64_t microbatch) const {
+  return data_->real(machine, {sharding.tensor, sharding.sequence, microbatch});
 }
 
-std::optional<PlacementProblem> PlacedWork::priced(const Machine &machine,
-                                                   const PlacementSpace::Share &share,
-                                                   int64_t microbatch) const {
-  return data_->real(machine, {share.tensor, share.sequence, microbatch});
-}
-
-double PlacedWork::deepen(const Machine &machine) const {
-  double least = kNever;
+double PlacedWork::tightenBound(const Machine &machine) const {
+  double minimal = kNever;
   for (const auto &[bound, group] : data_->groups(machine)) {
-    if (bound >= least)
+    if (bound >= minimal)
       break;
     if (auto problem = data_->real(machine, group))
-      least = std::min(least, std::max(bound, leastValue(*problem)));
+      minimal = std::min(minimal, std::max(bound, placementLowerBound(*problem)));
   }
-  return least;
+  return minimal;
 }
 
 PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   PlacedBest best;
   best.value = best.bound = kNever;
   for (const auto &[bound, group] : data_->groups(machine)) {
-    double most = std::min(below, best.value);
-    if (bound >= most) {
+    double max = std::min(below, best.value);
+    if (bound >= max) {
       best.bound = std::min(best.bound, bound);
       break;
     }
     auto problem = data_->real(machine, group);
     if (!problem)
       continue;
-    PlaceOptions options;
-    options.below = most;
+    PlacementOptions options;
+    options.below = max;
     PlacementResult found = place(*problem, options);
     best.bound = std::min(best.bound, std::max(bound, found.bound));
     if (!found.plan || found.value >= best.value)
       continue;
     best.value = found.value;
-    best.form = problem->forms[found.plan->stages.front().form];
-    best.recomputes.clear();
+    best.parallelConfig = problem->parallelConfigs[found.plan->stages.front().parallelConfig];
+    best.recomputePolicies.clear();
     for (const PlacedStage &stage : found.plan->stages)
       for (size_t i = 0; i < stage.layers.size(); ++i)
-        ++best.recomputes[problem->cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy];
-    best.worth = std::move(found.worth);
+        ++best.recomputePolicies[problem->cost(stage.layers[i], stage.parallelConfig)
+                                     ->recomputeChoices[stage.recomputeChoices[i]]
+                                     .policy];
+    best.metrics = std::move(found.metrics);
     best.plan = std::move(found.plan);
   }
   // Values that differ by no more are one to `place`.
@@ -345,28 +342,26 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   return best;
 }
 
-ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const {
-  ClaimedCluster cluster;
-  const OfferRequest &request = data_->job.request;
+CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) const {
+  CertificateCluster cluster;
+  const PlacementProblemRequest &request = data_->job.request;
   const Cluster &group = request.groups.front();
   StepBoundOptions options;
   options.exact = false;
-  if (auto problem = data_->least(group.machine, options))
+  if (auto problem = data_->minimal(group.machine, options))
     cluster.problem = std::move(*problem);
   PlacementProblem &p = cluster.problem;
-  auto picoseconds = [](Seconds time) {
-    return static_cast<int64_t>(std::ceil(time.value * 1e12));
-  };
-  p.perMicrobatch = 0, p.perStep -= picoseconds(group.machine.host.step);
+  auto picoseconds = [](Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); };
+  p.hostOverheadPerMicrobatch = 0, p.hostOverheadPerStep -= picoseconds(group.machine.host.step);
   p.location = {};
   p.limits.watts = p.limits.joules = 0;
-  for (PlacementProblem::Kind &kind : p.kinds) {
-    kind.memory = 0, kind.idleWatts = kind.tdpWatts = 0;
-    kind.location = kind.counted = {};
+  for (PlacementProblem::DeviceType &deviceType : p.deviceTypes) {
+    deviceType.memory = 0, deviceType.idleWatts = deviceType.tdpWatts = 0;
+    deviceType.location = deviceType.counted = {};
   }
   for (PlacementProblem::LayerClass &one : p.classes)
     for (auto &cost : one.costs)
-      cost = PlacementProblem::Cost{}, cost->keeps.push_back({"none", 0, 0, 0, 0});
+      cost = PlacementProblem::Cost{}, cost->recomputeChoices.push_back({"none", 0, 0, 0, 0});
   cluster.classOf = data_->finest.classOf;
   cluster.structure = data_->structure;
   cluster.offloads = request.space.offloadActivations;
@@ -375,29 +370,27 @@ ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const 
       Machine machine = group.machine;
       machine.memories.front().capacity = Bytes(capacity);
       std::scoped_lock lock(data_->asking);
-      cluster.rooms.push_back({capacity, static_cast<int64_t>(data_->job.memory(machine))});
+      cluster.memoryBudgets.push_back({capacity, static_cast<int64_t>(data_->job.memory(machine))});
     }
   // Policies in their order.
-  std::vector<std::pair<std::pair<OfferStep, size_t>, const Data::Step *>> order;
+  std::vector<std::pair<std::pair<StepVariant, size_t>, const Data::Step *>> order;
   for (const auto &[key, step] : data_->steps) {
-    std::vector<std::string> policies = request.space.policiesOf(key.share);
-    OfferStep alike = key;
+    std::vector<std::string> policies = request.space.policiesOf(key.sharding);
+    StepVariant alike = key;
     alike.recompute.clear();
     order.push_back(
-        {{alike, static_cast<size_t>(std::find(policies.begin(), policies.end(), key.recompute) -
-                                     policies.begin())},
+        {{alike, static_cast<size_t>(std::find(policies.begin(), policies.end(), key.recompute) - policies.begin())},
          &step});
   }
-  std::sort(order.begin(), order.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (const auto &[place, step] : order) {
-    const OfferStep &key = step->key;
-    ClaimedStep &to = cluster.steps.emplace_back();
-    to.tensor = key.share.tensor, to.sequence = key.share.sequence;
+    const StepVariant &key = step->key;
+    CertificateStep &to = cluster.steps.emplace_back();
+    to.tensor = key.sharding.tensor, to.sequence = key.sharding.sequence;
     to.microbatch = key.microbatch, to.recompute = key.recompute;
-    to.data = key.data, to.experts = key.division.experts, to.tables = key.division.tables;
+    to.data = key.data, to.experts = key.replicaSharding.experts, to.tables = key.replicaSharding.tables;
     to.graph = step->work->graph();
-    auto took = exchangesOf(to.graph, group, key);
+    auto took = communicationOf(to.graph, group, key);
     auto *seconds = std::get_if<std::vector<double>>(&took);
     for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
       Operation &op = to.graph.operations[id];
@@ -414,40 +407,40 @@ ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const 
 
 std::vector<PlacementProblem>
 PlacedWork::problems(const Machine &machine,
-                     const std::vector<PlacementProblem::Form> &forms) const {
-  auto identity = [](const PlacementProblem::Form &form) {
-    return std::tie(form.kind, form.tensor, form.sequence, form.data, form.zero, form.microbatch,
-                    form.expert, form.tables, form.ringOverlap, form.hostStates, form.hostWeights,
-                    form.order);
+                     const std::vector<PlacementProblem::ParallelConfig> &parallelConfigs) const {
+  auto identity = [](const PlacementProblem::ParallelConfig &parallelConfig) {
+    return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
+                    parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
+                    parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
+                    parallelConfig.order);
   };
   std::set<GroupKey> groups;
-  for (const PlacementProblem::Form &form : forms)
-    groups.insert(groupOf(form));
+  for (const PlacementProblem::ParallelConfig &parallelConfig : parallelConfigs)
+    groups.insert(groupOf(parallelConfig));
   std::vector<PlacementProblem> problems;
   for (const GroupKey &group : groups) {
     auto problem = data_->real(machine, group);
     if (!problem)
       continue;
     PlacementProblem brief = *problem;
-    brief.forms.clear();
+    brief.parallelConfigs.clear();
     brief.limits.watts = brief.limits.joules = 0;
-    brief.pins.clear();
+    brief.placementConstraints.clear();
     for (PlacementProblem::Layer &layer : brief.layers)
-      layer.pins.clear();
+      layer.placementConstraints.clear();
     for (PlacementProblem::LayerClass &one : brief.classes)
       one.costs.clear();
-    for (size_t f = 0; f < problem->forms.size(); ++f) {
-      if (std::none_of(forms.begin(), forms.end(), [&](const auto &one) {
-            return identity(one) == identity(problem->forms[f]);
-          }))
+    for (size_t f = 0; f < problem->parallelConfigs.size(); ++f) {
+      if (std::none_of(parallelConfigs.begin(), parallelConfigs.end(),
+                       [&](const auto &one) { return identity(one) == identity(problem->parallelConfigs[f]); }))
         continue;
-      brief.forms.push_back(problem->forms[f]);
+      brief.parallelConfigs.push_back(problem->parallelConfigs[f]);
       for (size_t c = 0; c < brief.classes.size(); ++c) {
         auto &cost = brief.classes[c].costs.emplace_back(problem->classes[c].costs[f]);
-        cost->joules = cost->joulesAgain = 0;
+        cost->joules = cost->recomputeJoules = 0;
       }
     }
-    if (!brief.forms.empty())
+    if (!brief.parallelConfigs.empty())
       problems.push_back(std::move(brief));
   }
   return problems;
@@ -457,8 +450,7 @@ std::string PlacedWork::digest() const {
   const WorkGraph &graph = data_->structure;
   return fmt::format("{} of {} on {} devices, {} steps, {} operations, {} layers", graph.model,
                      data_->job.request.batch,
-                     data_->job.request.groups.front().devicesPerServer *
-                         data_->job.request.groups.front().servers,
+                     data_->job.request.groups.front().devicesPerNode * data_->job.request.groups.front().servers,
                      data_->steps.size(), graph.operations.size(), data_->finest.layers());
 }
 

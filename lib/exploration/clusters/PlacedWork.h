@@ -1,16 +1,16 @@
 // One job's placements on a cluster of any devices: the best there is, and in less than a
 // millisecond what none of them is below.
 #pragma once
+#include "lib/exploration/problem/MiningCertificate.h"
 #include "lib/exploration/steps/StepWork.h"
-#include "lib/exploration/problem/MiningClaim.h"
-#include "lib/placement/builder/OfferSteps.h"
+#include "lib/placement/builder/StepVariants.h"
 #include <memory>
 
 namespace accord {
 
 struct PlacedJob {
   std::string name;
-  OfferRequest request; ///< one group of devices, whose machine is replaced
+  PlacementProblemRequest request; ///< one group of devices, whose machine is replaced
   /// Where layers may be, put into the problem; called by one thread at a time. Empty: anywhere.
   std::function<bool(PlacementProblem &)> pin;
   /// Bytes of a device's memory that a placement may use, no less on a machine with more; as `pin`.
@@ -23,9 +23,9 @@ struct PlacedBest {
   double value = 0; ///< of the request's objective, as `place` has it; infinite: none
   double bound = 0; ///< no placement is worth less
   std::optional<Placement> plan;
-  PlacementWorth worth;
-  PlacementProblem::Form form;               ///< of the plan's stages
-  std::map<std::string, int64_t> recomputes; ///< layers by policy
+  PlanMetrics metrics;
+  PlacementProblem::ParallelConfig parallelConfig;  ///< of the plan's stages
+  std::map<std::string, int64_t> recomputePolicies; ///< layers by policy
 };
 
 /// Safe to share between threads. Steps are instantiated once; what is priced is kept by all of a
@@ -34,8 +34,7 @@ class PlacedWork {
 public:
   /// `most`: the machine with the most of everything. Issues: those of `offer` on it; A0705 for
   /// several kinds of devices and for times that are a calibration's.
-  static std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> of(PlacedJob job,
-                                                                          const Machine &most);
+  static std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> of(PlacedJob job, const Machine &max);
   ~PlacedWork();
   const PlacedJob &job() const;
 
@@ -44,24 +43,24 @@ public:
   /// may be on any machine; networks, traffic and residents are those of the placements.
   double bound(const Machine &machine, const StepBoundOptions &options) const;
   /// The same with steps priced and scheduled, as far as the least of them need it.
-  double deepen(const Machine &machine) const;
+  double tightenBound(const Machine &machine) const;
   /// By `place`; only what is below `below` is of use.
   PlacedBest best(const Machine &machine, double below) const;
   /// Where placements may be, for a certificate: with room in device memory for each of the
   /// capacities. Energy has no limit.
-  ClaimedCluster claimed(const std::vector<double> &capacities) const;
+  CertificateCluster claimed(const std::vector<double> &capacities) const;
   /// The problems of `best` with only such forms, one for each share and micro-batch; energy has no
   /// limit there, and layers may be anywhere.
   std::vector<PlacementProblem> problems(const Machine &machine,
-                                         const std::vector<PlacementProblem::Form> &forms) const;
+                                         const std::vector<PlacementProblem::ParallelConfig> &parallelConfigs) const;
   std::string digest() const; ///< sizes of the job and its steps
 
   /// The problem that `bound` bounds: no layer takes less time or memory, in layers as fine as they
   /// may be on any machine (`LeastUse`). Nothing: there is none. `alone`: only of one replica.
-  std::optional<PlacementProblem> least(const Machine &machine, const StepBoundOptions &options,
-                                        bool alone = false) const;
+  std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options,
+                                          bool alone = false) const;
   /// The problem that `best` solves, of one share of operations and one micro-batch size.
-  std::optional<PlacementProblem> priced(const Machine &machine, const PlacementSpace::Share &share,
+  std::optional<PlacementProblem> priced(const Machine &machine, const PlacementSpace::TensorSharding &sharding,
                                          int64_t microbatch) const;
 
 private:

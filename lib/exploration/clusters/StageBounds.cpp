@@ -1,6 +1,6 @@
 #include "lib/exploration/clusters/StageBounds.h"
-#include "lib/exploration/clusters/Stages.h"
-#include "lib/placement/solve/PlaceStages.h"
+#include "lib/exploration/clusters/StagedDesigns.h"
+#include "lib/placement/solve/HeterogeneousStages.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,14 +14,13 @@ using Id = PlacementProblem::Id;
 
 } // namespace
 
-std::vector<int64_t> stagesOf(const PlacementProblem &problem,
-                              const PlacementProblem::Form &degrees) {
+std::vector<int64_t> stageCounts(const PlacementProblem &problem, const PlacementProblem::ParallelConfig &degrees) {
   std::vector<int64_t> all;
-  int64_t devices = problem.kinds.front().devices;
+  int64_t devices = problem.deviceTypes.front().devices;
   if (problem.limits.devices > 0)
     devices = std::min(devices, problem.limits.devices);
-  int64_t most = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
-  for (int64_t p = 1; p <= most; ++p)
+  int64_t max = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
+  for (int64_t p = 1; p <= max; ++p)
     if (problem.mayHaveGroups(p) && problem.mayHaveStages(p))
       all.push_back(p);
   return all;
@@ -29,18 +28,17 @@ std::vector<int64_t> stagesOf(const PlacementProblem &problem,
 
 double stageStepBound(const StageLayers &layers, const std::vector<double> &times, double below) {
   auto ideal = layers.ideal(times);
-  return ideal ? std::max(layers.root(), leastByCuts(*ideal, below)) : layers.root();
+  return ideal ? std::max(layers.root(), lowerBoundByCuts(*ideal, below)) : layers.root();
 }
 
 double stageCostBound(const StageLayers &layers, const std::vector<double> &times,
-                      const std::vector<double> &worths, double cost, MiningMetric metric,
-                      double below) {
+                      const std::vector<double> &minCostTimes, double cost, MiningMetric metric, double below) {
   auto ideal = layers.ideal(times);
   if (!ideal)
     return 0;
   const PlacementProblem &common = layers.common();
-  StageLeast least;
-  least.cost = cost;
+  StageLowerBounds bounds;
+  bounds.cost = cost;
   std::set<std::pair<Id, Id>> edges;
   for (const PlacementProblem::Edge &edge : common.edges)
     edges.insert({edge.from, edge.to});
@@ -49,37 +47,35 @@ double stageCostBound(const StageLayers &layers, const std::vector<double> &time
     double fastest = kNever;
     for (size_t policy = 0; policy < layers.policies(); ++policy)
       fastest = std::min(fastest, times[cls * layers.policies() + policy]);
-    least.time.push_back(fastest);
-    least.worth.push_back(worths[cls]);
-    least.chain &= layer == 0 || edges.contains({layer - 1, layer});
+    bounds.time.push_back(fastest);
+    bounds.costTime.push_back(minCostTimes[cls]);
+    bounds.chain &= layer == 0 || edges.contains({layer - 1, layer});
   }
   // What forms have besides their devices and micro-batches is only in the length of a step.
-  double lowest = below, work = std::accumulate(least.time.begin(), least.time.end(), 0.0);
+  double lowest = below, work = std::accumulate(bounds.time.begin(), bounds.time.end(), 0.0);
   for (PipelineSchedule schedule : ideal->schedules)
-    for (Id form = 0; form < ideal->forms.size(); ++form) {
-      const PlacementProblem::Form &degrees = ideal->forms[form];
+    for (Id parallelConfig = 0; parallelConfig < ideal->parallelConfigs.size(); ++parallelConfig) {
+      const PlacementProblem::ParallelConfig &degrees = ideal->parallelConfigs[parallelConfig];
       int64_t samples = degrees.data * degrees.microbatch;
       if (ideal->batch % samples != 0)
         continue;
-      least.schedule = schedule;
-      least.microbatches = ideal->batch / samples;
-      for (int64_t p : stagesOf(*ideal, degrees)) {
-        least.stages = p;
-        double each =
-            1e-12 * (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
-                                                      : static_cast<double>(degrees.devices()));
-        double even = work * static_cast<double>(least.microbatches) / static_cast<double>(p);
-        if (leastStageCost(least, even, lowest / each) * each >= lowest)
+      bounds.schedule = schedule;
+      bounds.microbatches = ideal->batch / samples;
+      for (int64_t p : stageCounts(*ideal, degrees)) {
+        bounds.stages = p;
+        double each = 1e-12 * (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
+                                                                : static_cast<double>(degrees.devices()));
+        double even = work * static_cast<double>(bounds.microbatches) / static_cast<double>(p);
+        if (minStageCost(bounds, even, lowest / each) * each >= lowest)
           continue;
         PlacementProblem only = *ideal; // with room for what its stages hold
         only.schedules = {schedule}, only.groups = {{p, p}};
-        only.forms = {degrees};
+        only.parallelConfigs = {degrees};
         for (PlacementProblem::LayerClass &cls : only.classes)
-          cls.costs = {cls.costs[form]};
-        double step = leastByCuts(only, kNever);
+          cls.costs = {cls.costs[parallelConfig]};
+        double step = lowerBoundByCuts(only, kNever);
         if (std::isfinite(step))
-          lowest =
-              std::min(lowest, leastStageCost(least, std::max(step, even), lowest / each) * each);
+          lowest = std::min(lowest, minStageCost(bounds, std::max(step, even), lowest / each) * each);
       }
     }
   return lowest * (1 - 1e-9);

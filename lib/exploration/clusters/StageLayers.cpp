@@ -1,6 +1,6 @@
 #include "lib/exploration/clusters/StageLayers.h"
-#include "lib/exploration/space/Blend.h"
-#include "lib/placement/solve/Place.h"
+#include "lib/exploration/space/DesignObjective.h"
+#include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>
 
@@ -38,63 +38,62 @@ std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProb
 } // namespace
 
 PlacementProblem::Link fasterOf(const PlacementProblem::Link &link) {
-  LinearTime faster{std::min(link.inside.latency, link.across.latency),
-                    std::min(link.inside.perByte, link.across.perByte)};
+  AlphaBetaModel faster{std::min(link.intraNode.latency, link.interNode.latency),
+                        std::min(link.intraNode.perByte, link.interNode.perByte)};
   return {faster, faster};
 }
 
-std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const StepReach &reach,
-                                             const PlacedWork &work, const Machine &most,
-                                             MiningMetric metric, const Design &common,
-                                             const PlacementSpace::Share &share,
+std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const ParameterDependence &dependence,
+                                             const PlacedWork &work, const Machine &max, MiningMetric metric,
+                                             const Design &common, const PlacementSpace::TensorSharding &sharding,
                                              int64_t microbatch) {
   PlacedJob job = work.job();
-  PlacementSpace &offered = job.request.space;
+  PlacementSpace &placementSpace = job.request.space;
   job.request.objective = PlacementObjective::StepTime;
-  offered.shares = {share}, offered.microbatches = {microbatch};
-  std::erase_if(offered.schedules, [](PipelineSchedule one) {
+  placementSpace.tensorShardings = {sharding}, placementSpace.microbatches = {microbatch};
+  std::erase_if(placementSpace.schedules, [](PipelineSchedule one) {
     return one != PipelineSchedule::GPipe && one != PipelineSchedule::OneFOneB;
   });
-  std::erase(offered.orders, PlacementProblem::RankOrder::TensorPipelineData);
-  if (offered.schedules.empty() || offered.orders.empty())
+  std::erase(placementSpace.orders, PlacementProblem::RankOrder::TensorPipelineData);
+  if (placementSpace.schedules.empty() || placementSpace.orders.empty())
     return nullptr;
   // Replicas that divide nothing but their samples take the same time each.
-  bool alone = offered.experts == std::vector<int64_t>{1} &&
-               offered.tables == std::vector{PlacementProblem::Tables::Whole};
-  auto made = PlacedWork::of(std::move(job), most);
+  bool alone = placementSpace.experts == std::vector<int64_t>{1} &&
+               placementSpace.tables == std::vector{PlacementProblem::Tables::Whole};
+  auto made = PlacedWork::of(std::move(job), max);
   auto *own = std::get_if<std::unique_ptr<PlacedWork>>(&made);
   if (!own)
     return nullptr;
-  std::unique_ptr<StageLayers> layers(new StageLayers(space, reach, metric));
+  std::unique_ptr<StageLayers> layers(new StageLayers(space, dependence, metric));
   layers->alone_ = alone;
   layers->work_ = std::move(*own);
-  layers->share_ = share, layers->microbatch_ = microbatch;
+  layers->share_ = sharding, layers->microbatch_ = microbatch;
   auto machine = space.machine(common);
   if (auto *found = std::get_if<Machine>(&machine))
-    layers->common_ = layers->work_->priced(*found, share, microbatch);
+    layers->common_ = layers->work_->priced(*found, sharding, microbatch);
   StepBoundOptions options;
   options.exact = false;
-  layers->most_ = layers->work_->least(most, options);
-  if (!layers->common_ || layers->common_->forms.empty() || !layers->most_)
+  layers->largest_ = layers->work_->minimal(max, options);
+  if (!layers->common_ || layers->common_->parallelConfigs.empty() || !layers->largest_)
     return nullptr;
-  layers->root_ = leastValue(*layers->most_);
+  layers->root_ = placementLowerBound(*layers->largest_);
   for (const PlacementProblem::LayerClass &cls : layers->common_->classes)
     for (const auto &cost : cls.costs)
       if (cost)
-        for (const PlacementProblem::Keep &keep : cost->keeps)
-          if (std::find(layers->policies_.begin(), layers->policies_.end(), keep.policy) ==
+        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+          if (std::find(layers->policies_.begin(), layers->policies_.end(), recomputeChoice.policy) ==
               layers->policies_.end())
-            layers->policies_.push_back(keep.policy);
-  layers->layerOf_ = layersOf(*layers->most_, *layers->common_);
+            layers->policies_.push_back(recomputeChoice.policy);
+  layers->layerOf_ = layersOf(*layers->largest_, *layers->common_);
   return layers;
 }
 
 std::optional<Machine> StageLayers::machine(const Design &design) const {
-  if (!isDesign(space_, design))
+  if (!isValidDesign(space_, design))
     return std::nullopt;
   auto made = space_.machine(design);
   auto *machine = std::get_if<Machine>(&made);
-  if (!machine || !MiningWorth{metric_}.knows(*machine) || space_.broken(design, *machine))
+  if (!machine || !DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(design, *machine))
     return std::nullopt;
   return std::move(*machine);
 }
@@ -107,8 +106,7 @@ std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &desig
   }
   std::shared_ptr<const PlacementProblem> made;
   if (auto one = machine(design))
-    if (auto problem = work_->priced(*one, share_, microbatch_);
-        problem && sameLayers(*problem, *common_))
+    if (auto problem = work_->priced(*one, share_, microbatch_); problem && sameLayers(*problem, *common_))
       made = std::make_shared<const PlacementProblem>(std::move(*problem));
   std::scoped_lock lock(mutex_);
   return problems_.emplace(design, std::move(made)).first->second;
@@ -124,9 +122,7 @@ double StageLayers::cost(const Design &design) const {
 
 double StageLayers::cost(const DesignBox &box) const {
   const std::vector<std::string> &names = space_.costNames();
-  const char *name = metric_ == MiningMetric::TdpTime    ? "tdp"
-                     : metric_ == MiningMetric::AreaTime ? "area"
-                                                         : nullptr;
+  const char *name = metric_ == MiningMetric::TdpTime ? "tdp" : metric_ == MiningMetric::AreaTime ? "area" : nullptr;
   if (!name)
     return 1;
   std::vector<double> costs = space_.costs(box);
@@ -136,14 +132,14 @@ double StageLayers::cost(const DesignBox &box) const {
   return 0;
 }
 
-size_t StageLayers::way(Id cls, const std::string &policy) const {
+size_t StageLayers::alternative(Id cls, const std::string &policy) const {
   auto at = std::find(policies_.begin(), policies_.end(), policy);
   return cls * policies() + static_cast<size_t>(at - policies_.begin()) % policies();
 }
 
 /// Fine layers add up. A policy that a class does not have takes what its fastest one takes.
 std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool fine) const {
-  std::vector<double> times(ways(), 0);
+  std::vector<double> times(alternatives(), 0);
   std::vector<char> seen(common_->layers.size());
   std::vector<char> done(common_->classes.size());
   Id last = ~Id(0);
@@ -162,9 +158,9 @@ std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool f
       if (!cost)
         continue;
       auto work = static_cast<double>(cost->forward + cost->backward + cost->weight);
-      for (const PlacementProblem::Keep &keep : cost->keeps) {
-        double time = work + static_cast<double>(keep.again);
-        double &of = by[way(0, keep.policy)];
+      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
+        double time = work + static_cast<double>(recomputeChoice.recomputeTime);
+        double &of = by[alternative(0, recomputeChoice.policy)];
         of = std::min(of, time), fastest = std::min(fastest, time);
       }
     }
@@ -187,51 +183,52 @@ std::shared_ptr<const std::vector<double>> StageLayers::times(const Design &desi
   return times_.emplace(design, std::move(made)).first->second;
 }
 
-std::shared_ptr<const std::vector<double>> StageLayers::leastTimes(const DesignBox &box) {
+std::shared_ptr<const std::vector<double>> StageLayers::minTimes(const DesignBox &box) {
   std::pair key(box.low, box.high);
   {
     std::scoped_lock lock(mutex_);
-    if (auto found = least_.find(key); found != least_.end())
+    if (auto found = minTimes_.find(key); found != minTimes_.end())
       return found->second;
   }
   std::shared_ptr<const std::vector<double>> made;
-  if (isDesign(space_, box.low) && isDesign(space_, box.high) && !space_.broken(box)) {
+  if (isValidDesign(space_, box.low) && isValidDesign(space_, box.high) && !space_.violatedRequirement(box)) {
     auto best = box.one() ? space_.machine(box.low) : space_.best(box);
     auto *machine = std::get_if<Machine>(&best);
     if (machine && box.one() &&
-        (!MiningWorth{metric_}.knows(*machine) || space_.broken(box.low, *machine)))
+        (!DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(box.low, *machine)))
       machine = nullptr;
     if (machine) {
       StepBoundOptions options;
       if (!box.one()) {
         options.exact = false;
-        options.sameArrays = reach_.sameArrays(box);
+        options.sameArrays = dependence_.sameArrays(box);
       }
-      auto problem = layerOf_.empty() ? std::nullopt : work_->least(*machine, options, alone_);
-      made = std::make_shared<const std::vector<double>>(
-          problem && problem->layers.size() == layerOf_.size() ? timesOf(*problem, true)
-                                                               : std::vector<double>(ways(), 0));
+      auto problem = layerOf_.empty() ? std::nullopt : work_->minimal(*machine, options, alone_);
+      made = std::make_shared<const std::vector<double>>(problem && problem->layers.size() == layerOf_.size()
+                                                             ? timesOf(*problem, true)
+                                                             : std::vector<double>(alternatives(), 0));
     } else if (!box.one()) {
-      made = std::make_shared<const std::vector<double>>(ways(), 0);
+      made = std::make_shared<const std::vector<double>>(alternatives(), 0);
     }
   }
   std::scoped_lock lock(mutex_);
-  return least_.emplace(std::move(key), std::move(made)).first->second;
+  return minTimes_.emplace(std::move(key), std::move(made)).first->second;
 }
 
 std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &times) const {
   if (layerOf_.empty())
     return std::nullopt;
-  PlacementProblem ideal = *most_;
-  ideal.layers = common_->layers, ideal.edges = common_->edges, ideal.pins = common_->pins;
-  ideal.evenly = common_->evenly, ideal.ties.clear();
-  for (PlacementProblem::Pin &pin : ideal.pins)
-    pin.kinds.clear();
+  PlacementProblem ideal = *largest_;
+  ideal.layers = common_->layers, ideal.edges = common_->edges,
+  ideal.placementConstraints = common_->placementConstraints;
+  ideal.uniformClass = common_->uniformClass, ideal.ties.clear();
+  for (PlacementProblem::PlacementConstraint &constraint : ideal.placementConstraints)
+    constraint.deviceTypes.clear();
   ideal.classes.clear();
   for (PlacementProblem::Link &link : ideal.links)
     link = fasterOf(link);
-  ideal.perMicrobatch = std::min(most_->perMicrobatch, common_->perMicrobatch);
-  ideal.perStep = std::min(most_->perStep, common_->perStep);
+  ideal.hostOverheadPerMicrobatch = std::min(largest_->hostOverheadPerMicrobatch, common_->hostOverheadPerMicrobatch);
+  ideal.hostOverheadPerStep = std::min(largest_->hostOverheadPerStep, common_->hostOverheadPerStep);
   ideal.limits = common_->limits;
   std::vector<Id> first(common_->classes.size(), ~Id(0)); // layer of a class
   for (Id layer = 0; layer < common_->layers.size(); ++layer)
@@ -243,45 +240,45 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
     double fastest = kNever;
     for (size_t policy = 0; policy < policies(); ++policy)
       fastest = std::min(fastest, times[cls * policies() + policy]);
-    for (Id form = 0; form < most_->forms.size(); ++form) {
+    for (Id parallelConfig = 0; parallelConfig < largest_->parallelConfigs.size(); ++parallelConfig) {
       std::optional<PlacementProblem::Cost> sum(std::in_place);
       int parts = 0;
-      for (Id fine = 0; fine < most_->layers.size() && sum; ++fine) {
+      for (Id fine = 0; fine < largest_->layers.size() && sum; ++fine) {
         if (layerOf_[fine] != first[cls])
           continue;
-        const auto &cost = most_->cost(fine, form);
+        const auto &cost = largest_->cost(fine, parallelConfig);
         if (!cost) {
           sum.reset();
           break;
         }
         ++parts;
-        sum->update += cost->update, sum->resident += cost->resident;
+        sum->update += cost->update, sum->staticMemory += cost->staticMemory;
         sum->gradients += cost->gradients, sum->expertGradients += cost->expertGradients;
-        sum->weights += cost->weights, sum->hostResident += cost->hostResident;
+        sum->weights += cost->weights, sum->hostStaticMemory += cost->hostStaticMemory;
         if (parts == 1) {
-          sum->keeps = cost->keeps;
+          sum->recomputeChoices = cost->recomputeChoices;
           continue;
         }
         // Together at least what each keeps at least.
-        auto leastOf = [](const std::vector<PlacementProblem::Keep> &keeps) {
-          PlacementProblem::Keep one = keeps.front();
-          for (const PlacementProblem::Keep &keep : keeps) {
-            one.kept = std::min(one.kept, keep.kept);
-            one.hostKept = std::min(one.hostKept, keep.hostKept);
+        auto minOf = [](const std::vector<PlacementProblem::RecomputeChoice> &recomputeChoices) {
+          PlacementProblem::RecomputeChoice one = recomputeChoices.front();
+          for (const PlacementProblem::RecomputeChoice &recomputeChoice : recomputeChoices) {
+            one.activations = std::min(one.activations, recomputeChoice.activations);
+            one.hostActivations = std::min(one.hostActivations, recomputeChoice.hostActivations);
           }
           return one;
         };
-        PlacementProblem::Keep least = leastOf(sum->keeps), more = leastOf(cost->keeps);
-        least.kept += more.kept, least.hostKept += more.hostKept;
-        least.policy.clear();
-        sum->keeps = {least};
+        PlacementProblem::RecomputeChoice minimal = minOf(sum->recomputeChoices), more = minOf(cost->recomputeChoices);
+        minimal.activations += more.activations, minimal.hostActivations += more.hostActivations;
+        minimal.policy.clear();
+        sum->recomputeChoices = {minimal};
       }
       if (sum) {
         sum->backward = static_cast<int64_t>(std::floor(fastest));
-        for (PlacementProblem::Keep &keep : sum->keeps) {
-          double time = keep.policy.empty() ? fastest : times[way(cls, keep.policy)];
-          keep.working = 0;
-          keep.again = static_cast<int64_t>(std::floor(time)) - sum->backward;
+        for (PlacementProblem::RecomputeChoice &recomputeChoice : sum->recomputeChoices) {
+          double time = recomputeChoice.policy.empty() ? fastest : times[alternative(cls, recomputeChoice.policy)];
+          recomputeChoice.workspace = 0;
+          recomputeChoice.recomputeTime = static_cast<int64_t>(std::floor(time)) - sum->backward;
         }
       }
       into.costs.push_back(std::move(sum));
@@ -290,39 +287,39 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
   return check(ideal).empty() ? std::optional(std::move(ideal)) : std::nullopt;
 }
 
-StageMix::StageMix(const DesignSpace &space, StageLayers &layers, std::vector<double> counts,
-                   Sought sought)
-    : space_(space), layers_(layers), counts_(std::move(counts)), sought_(sought) {}
+LayerMixProblem::LayerMixProblem(const DesignSpace &space, StageLayers &layers, std::vector<double> counts,
+                                 Target target)
+    : space_(space), layers_(layers), counts_(std::move(counts)), target_(target) {}
 
-double StageMix::timeOf(const std::vector<double> &times) const {
+double LayerMixProblem::timeOf(const std::vector<double> &times) const {
   double sum = 0;
-  for (size_t way = 0; way < times.size(); ++way)
-    if (counts_[way] > 0)
-      sum += counts_[way] * times[way];
+  for (size_t alternative = 0; alternative < times.size(); ++alternative)
+    if (counts_[alternative] > 0)
+      sum += counts_[alternative] * times[alternative];
   return sum;
 }
 
-double StageMix::bound(const DesignBox &box) {
+double LayerMixProblem::bound(const DesignBox &box) {
   constexpr double Less = 1 - 1e-9; // sums taken in another order
-  auto times = layers_.leastTimes(box);
+  auto times = layers_.minTimes(box);
   double time = times ? timeOf(*times) * Less : kNever;
-  return time > sought_.longest || !times ? kNever
-         : sought_.power < 0 ? time
-                             : layers_.cost(box) * std::pow(time, sought_.power) * Less;
+  return time > target_.longest || !times ? kNever
+         : target_.power < 0              ? time
+                                          : layers_.cost(box) * std::pow(time, target_.power) * Less;
 }
 
-double StageMix::value(const Design &design) {
+double LayerMixProblem::value(const Design &design) {
   auto times = layers_.times(design);
   double time = times ? timeOf(*times) : kNever;
-  double value = time > sought_.longest || !times ? kNever
-                 : sought_.power < 0 ? time
-                                     : layers_.cost(design) * std::pow(time, sought_.power);
+  double value = time > target_.longest || !times ? kNever
+                 : target_.power < 0              ? time
+                                                  : layers_.cost(design) * std::pow(time, target_.power);
   std::scoped_lock lock(mutex_);
   known_[design] = value;
   return value;
 }
 
-std::vector<Design> StageMix::best(size_t most) const {
+std::vector<Design> LayerMixProblem::best(size_t max) const {
   std::vector<std::pair<double, Design>> order;
   std::scoped_lock lock(mutex_);
   for (const auto &[design, value] : known_)
@@ -330,7 +327,7 @@ std::vector<Design> StageMix::best(size_t most) const {
       order.push_back({value, design});
   std::sort(order.begin(), order.end());
   std::vector<Design> best;
-  for (size_t i = 0; i < std::min(most, order.size()); ++i)
+  for (size_t i = 0; i < std::min(max, order.size()); ++i)
     best.push_back(order[i].second);
   return best;
 }

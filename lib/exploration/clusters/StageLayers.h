@@ -2,7 +2,7 @@
 // of a design as it is placed, of a box of designs at least.
 #pragma once
 #include "lib/exploration/clusters/PlacedProblem.h"
-#include "lib/exploration/steps/StepReach.h"
+#include "lib/exploration/steps/ParameterDependence.h"
 #include <mutex>
 
 namespace accord {
@@ -15,10 +15,10 @@ class StageLayers {
 public:
   /// Of a mined problem's space and work, cut into layers as on `common`. Nothing where that
   /// design has no placements of this share and micro-batch.
-  static std::unique_ptr<StageLayers> of(const DesignSpace &space, const StepReach &reach,
-                                         const PlacedWork &work, const Machine &most,
-                                         MiningMetric metric, const Design &common,
-                                         const PlacementSpace::Share &share, int64_t microbatch);
+  static std::unique_ptr<StageLayers> of(const DesignSpace &space, const ParameterDependence &dependence,
+                                         const PlacedWork &work, const Machine &max, MiningMetric metric,
+                                         const Design &common, const PlacementSpace::TensorSharding &sharding,
+                                         int64_t microbatch);
 
   /// A design's problem as `place` has it. Nothing: it may not be, has no price or cuts its step
   /// into other layers.
@@ -31,13 +31,13 @@ public:
   /// A way of a class of layers: with what is computed again. Numbers of `ways()` are by class,
   /// then policy.
   size_t policies() const { return policies_.size(); }
-  size_t ways() const { return common_->classes.size() * policies(); }
-  size_t way(PlacementProblem::Id cls, const std::string &policy) const;
+  size_t alternatives() const { return common_->classes.size() * policies(); }
+  size_t alternative(PlacementProblem::Id cls, const std::string &policy) const;
   /// Picoseconds of all passes of a micro-batch, by way, in the form that takes least. Null as
   /// above.
   std::shared_ptr<const std::vector<double>> times(const Design &design);
   /// On no design of the box less; null: none of it may be.
-  std::shared_ptr<const std::vector<double>> leastTimes(const DesignBox &box);
+  std::shared_ptr<const std::vector<double>> minTimes(const DesignBox &box);
 
   /// The problem of no design: each way takes `times`, all else is the least of the space, links
   /// are the faster of each two. Forward passes take nothing, all is in the backward pass
@@ -47,51 +47,50 @@ public:
   double root() const { return root_; }
 
 private:
-  StageLayers(const DesignSpace &space, const StepReach &reach, MiningMetric metric)
-      : space_(space), reach_(reach), metric_(metric) {}
+  StageLayers(const DesignSpace &space, const ParameterDependence &dependence, MiningMetric metric)
+      : space_(space), dependence_(dependence), metric_(metric) {}
   std::optional<Machine> machine(const Design &design) const;
   std::vector<double> timesOf(const PlacementProblem &problem, bool fine) const;
 
   const DesignSpace &space_;
-  const StepReach &reach_;
+  const ParameterDependence &dependence_;
   MiningMetric metric_;
   std::unique_ptr<PlacedWork> work_; ///< of this share and micro-batch alone
-  PlacementSpace::Share share_;
+  PlacementSpace::TensorSharding share_;
   int64_t microbatch_ = 1;
-  bool alone_ = false;                            ///< one replica tells the times of all
-  std::optional<PlacementProblem> common_, most_; ///< most: on the machine with the most
+  bool alone_ = false;                               ///< one replica tells the times of all
+  std::optional<PlacementProblem> common_, largest_; ///< most: on the machine with the most
   std::vector<std::string> policies_;
   std::vector<uint32_t> layerOf_; ///< by layer as fine as can be: that of `common`; empty: unknown
   double root_ = 0;
   std::mutex mutex_;
   std::map<Design, std::shared_ptr<const PlacementProblem>> problems_;
   std::map<Design, std::shared_ptr<const std::vector<double>>> times_;
-  std::map<std::pair<Design, Design>, std::shared_ptr<const std::vector<double>>> least_;
+  std::map<std::pair<Design, Design>, std::shared_ptr<const std::vector<double>>> minTimes_;
 };
 
 /// What a number of layers of each way takes on a design: their time or, with a power of 0 or more,
 /// their cost * time^`power`. A design on which they take longer than `longest` may not be. Valued
 /// designs are kept for `best`.
-class StageMix : public MiningProblem {
+class LayerMixProblem : public MiningProblem {
 public:
-  struct Sought {
+  struct Target {
     double power = -1;
     double longest = std::numeric_limits<double>::infinity(); ///< picoseconds
   };
-  StageMix(const DesignSpace &space, StageLayers &layers, std::vector<double> counts,
-           Sought sought);
+  LayerMixProblem(const DesignSpace &space, StageLayers &layers, std::vector<double> counts, Target target);
   const std::vector<DesignParameter> &parameters() const override { return space_.parameters(); }
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
   /// The designs of least value, of equal ones the first.
-  std::vector<Design> best(size_t most) const;
+  std::vector<Design> best(size_t max) const;
 
 private:
   double timeOf(const std::vector<double> &times) const;
   const DesignSpace &space_;
   StageLayers &layers_;
   std::vector<double> counts_;
-  Sought sought_;
+  Target target_;
   mutable std::mutex mutex_;
   std::map<Design, double> known_;
 };

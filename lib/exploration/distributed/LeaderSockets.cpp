@@ -44,8 +44,7 @@ std::vector<std::string> addresses() {
 class LeaderSockets : public LeaderLink {
 public:
   LeaderSockets(Descriptor listening, Descriptor waking, std::string secret, size_t ranks)
-      : listening_(std::move(listening)), waking_(std::move(waking)), secret_(std::move(secret)),
-        ranks_(ranks + 1) {}
+      : listening_(std::move(listening)), waking_(std::move(waking)), secret_(std::move(secret)), ranks_(ranks + 1) {}
 
   size_t ranks() const override { return ranks_.size() - 1; }
 
@@ -108,7 +107,7 @@ public:
   void drop(size_t rank) override {
     std::lock_guard lock(mutex_);
     Connection &one = ranks_.at(rank);
-    one.told = true;
+    one.reported = true;
     if (one.socket)
       shutdown(one.socket.get(), SHUT_RDWR);
   }
@@ -117,14 +116,13 @@ private:
   struct Connection {
     Descriptor socket;
     std::string received, leaving;
-    bool broken = false; ///< nothing more comes
-    bool told = false;   ///< and it is known
+    bool broken = false;   ///< nothing more comes
+    bool reported = false; ///< and it is known
   };
 
   static void write(Connection &to) {
     while (!to.leaving.empty()) {
-      ssize_t sent = ::send(to.socket.get(), to.leaving.data(), to.leaving.size(),
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
+      ssize_t sent = ::send(to.socket.get(), to.leaving.data(), to.leaving.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent < 0 && errno == EINTR)
         continue;
       if (sent <= 0)
@@ -161,8 +159,8 @@ private:
         continue;
       auto [secret, number] = llvm::StringRef(*said).split(' ');
       size_t rank = 0;
-      if (secret != secret_ || number.getAsInteger(10, rank) || rank == 0 ||
-          rank >= ranks_.size() || ranks_[rank].socket || ranks_[rank].told) {
+      if (secret != secret_ || number.getAsInteger(10, rank) || rank == 0 || rank >= ranks_.size() ||
+          ranks_[rank].socket || ranks_[rank].reported) {
         one.broken = true;
         continue;
       }
@@ -179,13 +177,13 @@ private:
       Connection &one = ranks_[rank];
       if (!one.socket)
         continue;
-      if (!one.told)
+      if (!one.reported)
         if (auto message = unframed(one.received, one.broken))
           return Event{rank, std::move(message)};
       if (one.broken) {
         one.socket.close();
         one.leaving.clear();
-        if (!std::exchange(one.told, true))
+        if (!std::exchange(one.reported, true))
           return Event{rank, std::nullopt};
       }
     }
@@ -202,11 +200,8 @@ private:
 
 } // namespace
 
-std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ranks,
-                                                                      std::string &invitation) {
-  auto trouble = [] {
-    return fmt::format("no connection can be offered to the other ranks: {}", std::strerror(errno));
-  };
+std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ranks, std::string &invitation) {
+  auto error = [] { return fmt::format("no connection can be offered to the other ranks: {}", std::strerror(errno)); };
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   Descriptor waking(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   sockaddr_in address{};
@@ -214,10 +209,9 @@ std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ran
   socklen_t size = sizeof address;
   auto *any = reinterpret_cast<sockaddr *>(&address);
   unsigned char secret[16];
-  if (!socket || !waking || bind(socket.get(), any, size) != 0 ||
-      listen(socket.get(), SOMAXCONN) != 0 || getsockname(socket.get(), any, &size) != 0 ||
-      getrandom(secret, sizeof secret, 0) != sizeof secret)
-    return trouble();
+  if (!socket || !waking || bind(socket.get(), any, size) != 0 || listen(socket.get(), SOMAXCONN) != 0 ||
+      getsockname(socket.get(), any, &size) != 0 || getrandom(secret, sizeof secret, 0) != sizeof secret)
+    return error();
   std::string hex = llvm::toHex(llvm::ArrayRef<uint8_t>(secret), /*LowerCase=*/true);
   invitation = fmt::format("{} {} {}", hex, ntohs(address.sin_port), hostName());
   for (const std::string &one : addresses())

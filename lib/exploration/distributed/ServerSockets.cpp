@@ -61,8 +61,8 @@ Descriptor connected(llvm::StringRef host, uint16_t port) {
   if (inet_pton(AF_INET, host.str().c_str(), &address.sin_addr) != 1)
     return {};
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  timeval most{5, 0}; // of connect, too
-  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  timeval timeout{5, 0}; // of connect, too
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   if (!socket || connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
     return {};
   timeval none{0, 0};
@@ -73,8 +73,7 @@ Descriptor connected(llvm::StringRef host, uint16_t port) {
 
 } // namespace
 
-std::variant<std::unique_ptr<ServerLink>, std::string> joinLeader(const std::string &invitation,
-                                                                  size_t rank) {
+std::variant<std::unique_ptr<ServerLink>, std::string> joinLeader(const std::string &invitation, size_t rank) {
   llvm::SmallVector<llvm::StringRef> words;
   llvm::StringRef(invitation).split(words, ' ');
   uint16_t port = 0;
@@ -89,8 +88,8 @@ std::variant<std::unique_ptr<ServerLink>, std::string> joinLeader(const std::str
       if (link->send(fmt::format("{} {}", words[0].str(), rank)))
         return link;
     }
-  return fmt::format("the process that leads the search cannot be reached on {} ({})",
-                     words[2].str(), std::strerror(errno));
+  return fmt::format("the process that leads the search cannot be reached on {} ({})", words[2].str(),
+                     std::strerror(errno));
 }
 
 } // namespace accord

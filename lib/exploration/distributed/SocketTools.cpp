@@ -46,7 +46,7 @@ std::optional<std::string> unframed(std::string &received, bool &broken) {
   size_t size = 0;
   for (int i = 0; i < 4; ++i)
     size |= size_t(static_cast<unsigned char>(received[static_cast<size_t>(i)])) << (8 * i);
-  broken = size > kLongestMessage;
+  broken = size > kMaxMessageBytes;
   if (broken || received.size() < 4 + size)
     return std::nullopt;
   std::string message = received.substr(4, size);

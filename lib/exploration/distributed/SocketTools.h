@@ -27,7 +27,7 @@ private:
 void tune(int socket);
 
 /// Longer ones are no messages of ours.
-constexpr size_t kLongestMessage = size_t(1) << 28;
+constexpr size_t kMaxMessageBytes = size_t(1) << 28;
 std::string framed(const std::string &message);
 /// Takes the first whole message out of what was received. `broken`: there is none to come.
 std::optional<std::string> unframed(std::string &received, bool &broken);

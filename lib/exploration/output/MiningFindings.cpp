@@ -1,6 +1,6 @@
 // What was found out about a mined design: as CSV and in the JSON document.
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/exploration/output/Mining.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -8,9 +8,7 @@ using namespace llvm;
 namespace accord {
 namespace {
 
-json::Value finite(double value) {
-  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
-}
+json::Value finite(double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); }
 
 /// A cell of a CSV file (RFC 4180).
 std::string cell(const std::string &text) {
@@ -28,8 +26,7 @@ json::Array limitsOf(const MiningPlan &plan) {
     json::Array shares;
     for (const LimitShare &one : plan.findings.limits[j])
       shares.push_back(json::Object{{"resource", jsonString(one.resource)}, {"share", one.share}});
-    json::Object one{{"job", jsonString(plan.best.design->steps.at(j).job)},
-                     {"shares", std::move(shares)}};
+    json::Object one{{"job", jsonString(plan.best.design->steps.at(j).job)}, {"shares", std::move(shares)}};
     if (j < plan.findings.delays.size() && !plan.findings.delays[j].empty()) {
       json::Array delays;
       for (const CoreDelay &delay : plan.findings.delays[j])
@@ -52,17 +49,17 @@ json::Object chosenOf(const MiningPlan &plan, const std::vector<std::string> &ch
 
 json::Array requirementsOf(const MiningPlan &plan) {
   json::Array all;
-  for (const RequirementWorth &one : plan.findings.requirements) {
+  for (const RequirementSensitivity &one : plan.findings.requirements) {
     json::Object o{{"requirement", jsonString(one.text)}};
     if (one.used > 0) {
       o["used"] = one.used;
       o["figures"] = jsonString(one.figures);
     }
     if (one.relaxed)
-      o["relaxed"] = json::Object{{"factor", kRelaxed},
+      o["relaxed"] = json::Object{{"factor", kRelaxationFactor},
                                   {"value", finite(one.relaxed->value)},
                                   {"bound", finite(one.relaxed->bound)},
-                                  {"least", one.relaxed->least},
+                                  {"least", one.relaxed->isOptimal},
                                   {"chosen", chosenOf(plan, one.chosen)}};
     all.push_back(std::move(o));
   }
@@ -73,31 +70,29 @@ json::Array sensitivityOf(const MiningPlan &plan) {
   json::Array all;
   for (size_t p = 0; p < plan.findings.parameters.size(); ++p) {
     json::Array choices;
-    for (const ChoiceWorth &one : plan.findings.parameters[p]) {
-      json::Object o{{"choice", jsonString(plan.parameters[p].spelled[one.choice])},
-                     {"value", finite(one.value)}};
+    for (const ChoiceSensitivity &one : plan.findings.parameters[p]) {
+      json::Object o{{"choice", jsonString(plan.parameters[p].labels[one.choice])}, {"value", finite(one.value)}};
       if (plan.best.result.best && (*plan.best.result.best)[p] == one.choice)
         o["chosen"] = true;
-      if (!one.why.empty())
-        o["why"] = jsonString(one.why);
+      if (!one.reason.empty())
+        o["why"] = jsonString(one.reason);
       if (one.searched) {
         o["best"] = finite(one.best);
         o["bound"] = finite(one.bound);
-        o["least"] = one.least;
+        o["least"] = one.isOptimal;
       }
       choices.push_back(std::move(o));
     }
-    json::Object o{{"parameter", jsonString(plan.parameters[p].name)},
-                   {"choices", std::move(choices)}};
-    if (p < plan.findings.waits.size())
-      o["waits"] = plan.findings.waits[p];
+    json::Object o{{"parameter", jsonString(plan.parameters[p].name)}, {"choices", std::move(choices)}};
+    if (p < plan.findings.bottleneckGains.size())
+      o["waits"] = plan.findings.bottleneckGains[p];
     all.push_back(std::move(o));
   }
   return all;
 }
 
 json::Object frontOf(const MiningPlan &plan) {
-  const MiningFront &front = plan.front->front;
+  const ParetoFront &front = plan.front->front;
   json::Array designs, costs{"value"};
   for (const std::string &cost : front.costs)
     costs.push_back(cost);
@@ -131,10 +126,10 @@ void addFindings(json::Object &document, const MiningPlan &plan) {
     document["against"] = toJson(plan, *findings.reference);
 }
 
-std::string frontCsv(const MiningPlan &plan) {
+std::string paretoFrontCsv(const MiningPlan &plan) {
   if (!plan.front)
     return "";
-  const MinedFront &front = *plan.front;
+  const MinedParetoFront &front = *plan.front;
   std::string text = "design,value";
   if (!front.designs.empty())
     for (const MinedStep &step : front.designs[0].steps)
@@ -145,13 +140,12 @@ std::string frontCsv(const MiningPlan &plan) {
     text += "," + cell(parameter.name);
   text += "\n";
   for (size_t i = 0; i < front.designs.size(); ++i) {
-    const FrontPoint &point = front.front.points[i];
+    const ParetoPoint &point = front.front.points[i];
     text += fmt::format("{},{}", front.designs[i].name, point.value);
     for (const MinedStep &step : front.designs[i].steps)
       text += fmt::format(",{}", static_cast<double>(step.batch) / step.step);
     for (size_t c = 0; c < point.costs.size(); ++c)
-      text += fmt::format(",{}",
-                          front.front.costs[c] == "area" ? point.costs[c] * 1e6 : point.costs[c]);
+      text += fmt::format(",{}", front.front.costs[c] == "area" ? point.costs[c] * 1e6 : point.costs[c]);
     for (const std::string &chosen : front.designs[i].chosen)
       text += "," + cell(chosen);
     text += "\n";

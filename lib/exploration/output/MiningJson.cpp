@@ -1,5 +1,5 @@
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/exploration/output/Mining.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -7,20 +7,18 @@ using namespace llvm;
 namespace accord {
 namespace {
 
-json::Value finite(double value) {
-  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
-}
+json::Value finite(double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); }
 
 json::Object searched(const MiningResult &result) {
-  json::Array moments;
-  for (const MiningMoment &moment : result.moments) {
+  json::Array convergence;
+  for (const ConvergencePoint &moment : result.convergence) {
     json::Object one{{"evaluations", static_cast<int64_t>(moment.evaluations)},
                      {"bounds", static_cast<int64_t>(moment.bounds)},
                      {"incumbent", finite(moment.incumbent)},
                      {"bound", finite(moment.bound)}};
     if (result.seconds > 0)
       one["processor_s"] = moment.seconds;
-    moments.push_back(std::move(one));
+    convergence.push_back(std::move(one));
   }
   json::Object o{{"strategy", result.strategy},
                  {"evaluations", static_cast<int64_t>(result.evaluations)},
@@ -29,17 +27,17 @@ json::Object searched(const MiningResult &result) {
                  {"bound", finite(result.bound)},
                  {"gap", finite(result.gap())},
                  {"proof", result.proof},
-                 {"least", result.least},
-                 {"moments", std::move(moments)}};
+                 {"least", result.isOptimal},
+                 {"moments", std::move(convergence)}};
   if (result.seconds > 0)
     o["processor_s"] = result.seconds;
   return o;
 }
 
 json::Object placed(const MinedPlacement &placement) {
-  json::Object recomputes;
-  for (const auto &[policy, layers] : placement.recomputes)
-    recomputes[policy] = layers;
+  json::Object recomputePolicies;
+  for (const auto &[policy, layers] : placement.recomputePolicies)
+    recomputePolicies[policy] = layers;
   return json::Object{{"devices", placement.devices},
                       {"tensor", placement.tensor},
                       {"sequence", placement.sequence},
@@ -47,10 +45,10 @@ json::Object placed(const MinedPlacement &placement) {
                       {"data", placement.data},
                       {"zero", placement.zero},
                       {"schedule", placement.schedule},
-                      {"chunks", placement.chunks},
+                      {"chunks", placement.virtualStages},
                       {"microbatch", placement.microbatch},
                       {"microbatches", placement.microbatches},
-                      {"recompute", std::move(recomputes)}};
+                      {"recompute", std::move(recomputePolicies)}};
 }
 
 json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
@@ -69,7 +67,7 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
   json::Array steps;
   for (const MinedStep &step : design.steps) {
     json::Object one{{"job", jsonString(step.job)},
-                     {"way", jsonString(step.way)},
+                     {"way", jsonString(step.alternative)},
                      {"batch", step.batch},
                      {"step_time_s", step.step},
                      {"throughput", static_cast<double>(step.batch) / step.step},
@@ -84,9 +82,7 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
       one["placement"] = placed(*step.placement);
     steps.push_back(std::move(one));
   }
-  json::Object o{{"name", jsonString(design.name)},
-                 {"chosen", std::move(chosen)},
-                 {"steps", std::move(steps)}};
+  json::Object o{{"name", jsonString(design.name)}, {"chosen", std::move(chosen)}, {"steps", std::move(steps)}};
   if (design.machine.area.value > 0)
     o["area_mm2"] = design.machine.area.squareMillimetres();
   if (design.machine.tdp.value > 0)
@@ -99,10 +95,9 @@ json::Value toJson(const MiningPlan &plan) {
   json::Array parameters, requirements, assumptions, own, compared;
   for (const DesignParameter &parameter : plan.parameters) {
     json::Array values;
-    for (const std::string &value : parameter.spelled)
+    for (const std::string &value : parameter.labels)
       values.push_back(jsonString(value));
-    parameters.push_back(
-        json::Object{{"name", jsonString(parameter.name)}, {"values", std::move(values)}});
+    parameters.push_back(json::Object{{"name", jsonString(parameter.name)}, {"values", std::move(values)}});
   }
   for (const std::string &text : plan.requirements)
     requirements.push_back(jsonString(text));
@@ -112,7 +107,7 @@ json::Value toJson(const MiningPlan &plan) {
     own.push_back(answered(plan, answer));
   for (const MinedAnswer &answer : plan.compared)
     compared.push_back(answered(plan, answer));
-  bool ratio = plan.blend == "worst_ratio";
+  bool ratio = plan.aggregation == "worst_ratio";
   std::string unit = ratio                        ? ""
                      : plan.metric == "tdp_time"  ? "W s"
                      : plan.metric == "energy"    ? "J"
@@ -125,10 +120,8 @@ json::Value toJson(const MiningPlan &plan) {
   o["command"] = "mine";
   o["version"] = plan.version;
   o["status"] = plan.best.design ? "done" : "infeasible";
-  o["objective"] =
-      json::Object{{"name", jsonString(metric)}, {"value", finite(result.value)}, {"unit", unit}};
-  o["bound"] = json::Object{
-      {"value", finite(result.bound)}, {"unit", unit}, {"proof", jsonString(result.proof)}};
+  o["objective"] = json::Object{{"name", jsonString(metric)}, {"value", finite(result.value)}, {"unit", unit}};
+  o["bound"] = json::Object{{"value", finite(result.bound)}, {"unit", unit}, {"proof", jsonString(result.proof)}};
   o["gap"] = result.bound > 0 ? finite(result.gap()) : json::Value(nullptr);
   o["space"] = json::Object{{"name", jsonString(plan.space)},
                             {"designs", plan.size},
@@ -155,11 +148,10 @@ std::string convergenceCsv(const MiningPlan &plan) {
   std::string text = "search,strategy,evaluations,bounds,incumbent,bound";
   text += timed ? ",processor_s\n" : "\n";
   auto add = [&](const std::string &search, const MiningResult &result) {
-    for (const MiningMoment &moment : result.moments)
-      text += fmt::format(
-          "{},{},{},{},{},{}{}\n", search, result.strategy, moment.evaluations, moment.bounds,
-          std::isfinite(moment.incumbent) ? fmt::format("{}", moment.incumbent) : "", moment.bound,
-          timed ? fmt::format(",{}", moment.seconds) : "");
+    for (const ConvergencePoint &moment : result.convergence)
+      text += fmt::format("{},{},{},{},{},{}{}\n", search, result.strategy, moment.evaluations, moment.bounds,
+                          std::isfinite(moment.incumbent) ? fmt::format("{}", moment.incumbent) : "", moment.bound,
+                          timed ? fmt::format(",{}", moment.seconds) : "");
   };
   add(plan.own.empty() ? "best" : "common", plan.best.result);
   for (const MinedAnswer &answer : plan.own)

@@ -9,7 +9,7 @@ namespace accord {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr unsigned kDeepest = 600;
+constexpr unsigned kMaxDepth = 600;
 
 /// All numbers from one to another; NaN: none is known.
 struct Range {
@@ -19,12 +19,10 @@ struct Range {
 double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 Range product(Range a, Range b) {
-  double ends[] = {times(a.from, b.from), times(a.from, b.to), times(a.to, b.from),
-                   times(a.to, b.to)};
+  double ends[] = {times(a.from, b.from), times(a.from, b.to), times(a.to, b.from), times(a.to, b.to)};
   if (std::any_of(std::begin(ends), std::end(ends), [](double end) { return std::isnan(end); }))
     return {};
-  return {*std::min_element(std::begin(ends), std::end(ends)),
-          *std::max_element(std::begin(ends), std::end(ends))};
+  return {*std::min_element(std::begin(ends), std::end(ends)), *std::max_element(std::begin(ends), std::end(ends))};
 }
 
 /// 1 / a, of what does not change its sign.
@@ -42,7 +40,7 @@ public:
       : terms_(terms), machine_(machine), step_(step) {}
 
   Range of(Attribute value, unsigned depth = 0) const {
-    if (depth > kDeepest)
+    if (depth > kMaxDepth)
       return {};
     if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
       double end = step_.orMore ? kInfinite : 0;
@@ -90,11 +88,11 @@ private:
       return std::isnan(over.from) ? over : product(a, over);
     }
     if (function == "min" || function == "max") {
-      bool least = function == "min";
+      bool min = function == "min";
       Range best = a;
       for (size_t i = 1; i < all.size(); ++i)
-        best = least ? Range{std::min(best.from, all[i].from), std::min(best.to, all[i].to)}
-                     : Range{std::max(best.from, all[i].from), std::max(best.to, all[i].to)};
+        best = min ? Range{std::min(best.from, all[i].from), std::min(best.to, all[i].to)}
+                   : Range{std::max(best.from, all[i].from), std::max(best.to, all[i].to)};
       return best;
     }
     if (function == "^")
@@ -128,10 +126,8 @@ private:
       return std::abs(x - n) <= 1e-12 * std::max(1.0, std::abs(x)) ? n : rounded;
     };
     if (function == "ceil_div")
-      return {near(quotient.from, std::ceil(quotient.from)),
-              near(quotient.to, std::ceil(quotient.to))};
-    Range floors{near(quotient.from, std::floor(quotient.from)),
-                 near(quotient.to, std::floor(quotient.to))};
+      return {near(quotient.from, std::ceil(quotient.from)), near(quotient.to, std::ceil(quotient.to))};
+    Range floors{near(quotient.from, std::floor(quotient.from)), near(quotient.to, std::floor(quotient.to))};
     if (function == "floor_div")
       return floors;
     if (a.from == a.to && b.from == b.to)
@@ -146,8 +142,7 @@ private:
 
 } // namespace
 
-double MiningObjective::worth(const MiningTerms &terms, const Machine &machine,
-                              const StepUse &step) const {
+double MiningObjective::metricValue(const MiningTerms &terms, const Machine &machine, const StepUse &step) const {
   if (std::isinf(step.seconds))
     return kInfinite;
   Range all = Ranges(terms, machine, step).of(expression);

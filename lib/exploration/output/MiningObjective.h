@@ -1,7 +1,7 @@
 // What a certificate's space makes least, computed here and in lib/mine each by itself.
 #pragma once
 #include "lib/exploration/output/MiningTerms.h"
-#include "lib/exploration/verify/Mining.h"
+#include "lib/exploration/verify/MiningVerifier.h"
 
 namespace accord {
 
@@ -16,7 +16,7 @@ struct MiningObjective {
   /// Of the design of `terms` and such a step; of steps that take as much or more it is what none
   /// of them is worth less than, by interval arithmetic, whether or not it rises with them. NaN: no
   /// value.
-  double worth(const MiningTerms &terms, const Machine &machine, const StepUse &step) const;
+  double metricValue(const MiningTerms &terms, const Machine &machine, const StepUse &step) const;
 };
 
 } // namespace accord

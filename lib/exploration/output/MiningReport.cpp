@@ -1,5 +1,5 @@
 #include "lib/exploration/output/MiningReport.h"
-#include "lib/exploration/output/Mining.h"
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/report/ReportPage.h"
 
 namespace accord {

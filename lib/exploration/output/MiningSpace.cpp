@@ -1,9 +1,9 @@
 #include "lib/exploration/output/MiningSpace.h"
 #include "dialects/accel/Schema.h"
+#include "lib/exploration/output/MiningObjective.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/translate/FromAccel.h"
-#include "lib/machine/translate/MachineParts.h"
-#include "lib/exploration/output/MiningObjective.h"
+#include "lib/machine/translate/MachineProperties.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
@@ -37,9 +37,7 @@ template <class Read> struct Block {
   }
 };
 
-bool isOpen(Attribute value) {
-  return isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(value);
-}
+bool isOpen(Attribute value) { return isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(value); }
 
 } // namespace
 
@@ -55,7 +53,7 @@ struct MiningSpace::Data {
   std::optional<MiningObjective> objective; ///< the last one
   bool powerKnown = false, powerStated = false;
   MemoryOrder order;
-  Block<MachineHead> head;
+  Block<MachineProperties> head;
   std::vector<Block<Memory>> memories;
   std::vector<Block<Core>> cores;
   std::map<std::string, Machine> energies; ///< of arithmetic, by node and types
@@ -69,12 +67,11 @@ struct MiningSpace::Data {
   Rational clockNow();
   double nodeNow();
   void finish(Machine &made, double node);
-  template <class Read, class Make>
-  const std::optional<Read> &get(Block<Read> &block, const Design &design, Make make);
+  template <class Read, class Make> const std::optional<Read> &get(Block<Read> &block, const Design &design, Make make);
 };
 
-void MiningSpace::Data::collect(mlir::Operation *op, const std::string &prefix,
-                                DictionaryAttr entries, const accel::BlockSchema *schema) {
+void MiningSpace::Data::collect(mlir::Operation *op, const std::string &prefix, DictionaryAttr entries,
+                                const accel::BlockSchema *schema) {
   auto take = [&](Open one) {
     terms.values.try_emplace(one.path, one.value);
     if (isOpen(one.value))
@@ -83,16 +80,14 @@ void MiningSpace::Data::collect(mlir::Operation *op, const std::string &prefix,
   for (NamedAttribute entry : entries) {
     std::string key = entry.getName().str();
     const accel::KeySchema *known = schema ? schema->findKey(key) : nullptr;
-    bool integer = known && (known->kind == accel::ValueKind::Integer ||
-                             known->kind == accel::ValueKind::Shape);
+    bool integer = known && (known->kind == accel::ValueKind::Integer || known->kind == accel::ValueKind::Shape);
     if (auto members = dyn_cast<DictionaryAttr>(entry.getValue())) {
       for (NamedAttribute member : members)
-        take({op, key, member.getName().str(), prefix + key + "." + member.getName().str(), -1,
-              member.getValue(), false});
+        take({op, key, member.getName().str(), prefix + key + "." + member.getName().str(), -1, member.getValue(),
+              false});
     } else if (auto elements = dyn_cast<ArrayAttr>(entry.getValue())) {
       for (int i = 0; integer && elements.size() == 2 && i < 2; ++i)
-        take({op, key, "", prefix + key + (i ? ".cols" : ".rows"), i,
-              elements[static_cast<size_t>(i)], true});
+        take({op, key, "", prefix + key + (i ? ".cols" : ".rows"), i, elements[static_cast<size_t>(i)], true});
     } else {
       take({op, key, "", prefix + key, -1, entry.getValue(), integer});
     }
@@ -106,8 +101,7 @@ bool MiningSpace::Data::findAll() {
   head.ops = {accelerator};
   for (mlir::Operation &op : accelerator.getBody().front()) {
     if (auto memory = dyn_cast<accel::MemoryOp>(op)) {
-      collect(&op, memory.getSymName().str() + ".", memory.getEntries(),
-              accel::findSchema("memory", memory.getKind()));
+      collect(&op, memory.getSymName().str() + ".", memory.getEntries(), accel::findSchema("memory", memory.getKind()));
       powerKnown = powerKnown && (technology || memory.getEntries().contains("energy"));
     }
     if (auto core = dyn_cast<accel::CoreOp>(op)) {
@@ -132,22 +126,21 @@ bool MiningSpace::Data::findAll() {
       if (Attribute amount = price.getEntries().get("amount"))
         terms.values.try_emplace("price", amount);
     if (auto made = dyn_cast<accel::ObjectiveOp>(op); made && made.getExpressionAttr())
-      objective = {made.getDirection() == "maximize", made.getText().str(),
-                   made.getExpressionAttr()};
+      objective = {made.getDirection() == "maximize", made.getText().str(), made.getExpressionAttr()};
     if (auto require = dyn_cast<accel::RequireOp>(op); require && require.getConditionAttr())
-      conditions.push_back({(require.getLabel() ? *require.getLabel() : require.getText()).str(),
-                            require.getConditionAttr()});
+      conditions.push_back(
+          {(require.getLabel() ? *require.getLabel() : require.getText()).str(), require.getConditionAttr()});
   }
   powerKnown = powerKnown && (technology || terms.values.count("power.mac"));
   powerStated = terms.values.count("power.tdp") != 0;
   for (const Open &one : open)
     if (auto choice = dyn_cast<accel::ChoiceAttr>(one.value)) {
       MiningTerms::Parameter &parameter = terms.parameters[one.path];
-      parameter.offered = offeredBy(choice);
-      for (Attribute value : parameter.offered)
+      parameter.choices = choicesOf(choice);
+      for (Attribute value : parameter.choices)
         parameter.spelled.push_back(spelled(value));
       choices[one.path] = parameter.spelled;
-      if (parameter.offered.empty()) {
+      if (parameter.choices.empty()) {
         said = fmt::format("'{}' offers nothing that is known", one.path);
         return false;
       }
@@ -236,8 +229,7 @@ double MiningSpace::Data::nodeNow() {
 }
 
 template <class Read, class Make>
-const std::optional<Read> &MiningSpace::Data::get(Block<Read> &block, const Design &design,
-                                                  Make make) {
+const std::optional<Read> &MiningSpace::Data::get(Block<Read> &block, const Design &design, Make make) {
   auto [found, isNew] = block.known.try_emplace(block.keyOf(design));
   if (isNew) {
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
@@ -294,9 +286,7 @@ std::variant<std::unique_ptr<MiningSpace>, std::string> MiningSpace::read(const 
 }
 
 const std::string &MiningSpace::name() const { return data_->name; }
-const std::map<std::string, std::vector<std::string>> &MiningSpace::choices() const {
-  return data_->choices;
-}
+const std::map<std::string, std::vector<std::string>> &MiningSpace::choices() const { return data_->choices; }
 std::vector<std::string> MiningSpace::requirements() const {
   std::vector<std::string> all;
   for (const auto &[text, condition] : data_->conditions)
@@ -326,9 +316,9 @@ bool MiningSpace::arrange(const std::vector<std::string> &paths) {
 const Machine *MiningSpace::nearly(const Design &design) {
   Data &data = *data_;
   data.terms.design = &design;
-  const auto &head = data.get(data.head, design, [&]() -> std::optional<MachineHead> {
-    MachineHead read;
-    return readHead(data.accelerator, read) ? std::optional(std::move(read)) : std::nullopt;
+  const auto &head = data.get(data.head, design, [&]() -> std::optional<MachineProperties> {
+    MachineProperties read;
+    return readMachineProperties(data.accelerator, read) ? std::optional(std::move(read)) : std::nullopt;
   });
   if (!head)
     return nullptr;
@@ -386,7 +376,7 @@ std::variant<Machine, std::string> MiningSpace::exactly(const Design &design) {
   return std::move(*made);
 }
 
-std::optional<std::string> MiningSpace::broken(const Design &design, const Machine &machine) {
+std::optional<std::string> MiningSpace::violatedRequirement(const Design &design, const Machine &machine) {
   data_->terms.design = &design;
   for (const auto &[text, condition] : data_->conditions)
     if (!data_->terms.holds(condition, machine))
@@ -394,14 +384,10 @@ std::optional<std::string> MiningSpace::broken(const Design &design, const Machi
   return std::nullopt;
 }
 
-std::string MiningSpace::metric() const {
-  return data_->objective ? data_->objective->metric() : "";
-}
+std::string MiningSpace::metric() const { return data_->objective ? data_->objective->metric() : ""; }
 
-double MiningSpace::worth(const Machine &machine, const StepUse &step) {
-  return data_->objective && data_->terms.design
-             ? data_->objective->worth(data_->terms, machine, step)
-             : NAN;
+double MiningSpace::metricValue(const Machine &machine, const StepUse &step) {
+  return data_->objective && data_->terms.design ? data_->objective->metricValue(data_->terms, machine, step) : NAN;
 }
 
 } // namespace accord

@@ -2,12 +2,12 @@
 // offers, what follows from it, and what is required are computed here and in lib/mine each by
 // itself.
 #pragma once
-#include "lib/exploration/verify/Mining.h"
+#include "lib/exploration/verify/MiningVerifier.h"
 #include <map>
 
 namespace accord {
 
-class MiningSpace : public ClaimedMachines {
+class MiningSpace : public CertificateMachines {
 public:
   /// The first accelerator of a text in the accel dialect; or what is wrong with it.
   static std::variant<std::unique_ptr<MiningSpace>, std::string> read(const std::string &text);
@@ -22,10 +22,10 @@ public:
 
   const Machine *nearly(const Design &design) override;
   std::variant<Machine, std::string> exactly(const Design &design) override;
-  std::optional<std::string> broken(const Design &design, const Machine &machine) override;
+  std::optional<std::string> violatedRequirement(const Design &design, const Machine &machine) override;
   /// What it makes least, in words; empty: nothing.
   std::string metric() const;
-  double worth(const Machine &machine, const StepUse &step) override;
+  double metricValue(const Machine &machine, const StepUse &step) override;
 
 private:
   struct Data;

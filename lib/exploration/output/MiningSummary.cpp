@@ -1,7 +1,7 @@
-#include "lib/exploration/output/Mining.h"
-#include "lib/exploration/output/MiningCompared.h"
-#include "lib/support/documents/SummaryLines.h"
+#include "lib/exploration/output/MiningOutput.h"
+#include "lib/exploration/output/StrategyComparison.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/documents/SummaryLines.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,8 +13,7 @@ namespace {
 std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
   std::string text;
   for (size_t i = 0; i < design.chosen.size(); ++i)
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.parameters[i].name, design.chosen[i]);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.parameters[i].name, design.chosen[i]);
   return text;
 }
 
@@ -28,57 +27,50 @@ std::string limitsText(const std::vector<LimitShare> &shares) {
 }
 
 /// The limits of which a tenth or less is left, or what relaxing all of them is worth.
-void addRequirements(Lines &lines, const MiningPlan &plan) {
-  for (const RequirementWorth &one : plan.findings.requirements) {
-    double gain = one.relaxed && plan.best.result.value > 0
-                      ? 1 - one.relaxed->value / plan.best.result.value
-                      : 0;
+void addRequirements(SummaryLines &lines, const MiningPlan &plan) {
+  for (const RequirementSensitivity &one : plan.findings.requirements) {
+    double gain = one.relaxed && plan.best.result.value > 0 ? 1 - one.relaxed->value / plan.best.result.value : 0;
     if (one.used < 0.9 && !one.relaxed)
       continue;
-    std::string worth = !one.relaxed ? ""
-                        : gain > 0   ? fmt::format("; 10 % more: {:.3g} % better", 100 * gain)
-                                     : "; 10 % more: no better design found";
-    lines.add("limit", one.text + ": " + one.figures + worth);
+    std::string relaxedText = !one.relaxed ? ""
+                              : gain > 0   ? fmt::format("; 10 % more: {:.3g} % better", 100 * gain)
+                                           : "; 10 % more: no better design found";
+    lines.add("limit", one.text + ": " + one.figures + relaxedText);
   }
 }
 
 /// Points of the front, evenly along the list by value, the first and the last among them.
-void addFront(std::string &text, const MiningPlan &plan, bool ratio, const TextStyle &style) {
-  const MinedFront &found = *plan.front;
+void addParetoFront(std::string &text, const MiningPlan &plan, bool ratio, const TextStyle &style) {
+  const MinedParetoFront &found = *plan.front;
   size_t count = found.designs.size(), shown = std::min<size_t>(count, 8);
   double within = found.front.within;
-  std::string near =
-      within > 0 && std::isfinite(within)
-          ? fmt::format("every design is within {:.3g} % of one of them", 100 * within)
-      : within > 0 ? std::string("how near others are is not known")
-                   : std::string("every design that none beats in everything");
+  std::string near = within > 0 && std::isfinite(within)
+                         ? fmt::format("every design is within {:.3g} % of one of them", 100 * within)
+                     : within > 0 ? std::string("how near others are is not known")
+                                  : std::string("every design that none beats in everything");
   text += "\n" + inked(style, Ink::Bold, "Front") +
-          fmt::format(" of {} designs: {} ({} valued, {} bounds)\n", count, near,
-                      found.front.evaluations, found.front.bounds);
+          fmt::format(" of {} designs: {} ({} valued, {} bounds)\n", count, near, found.front.evaluations,
+                      found.front.bounds);
   TextTable table("lrrrl", {"design", "value", "area", "TDP", "chosen"});
   for (size_t i = 0; i < shown; ++i) {
     size_t at = shown > 1 ? i * (count - 1) / (shown - 1) : 0;
     const MinedDesign &design = found.designs[at];
-    table.row(
-        {design.name, miningValue(plan, found.front.points[at].value, ratio),
-         design.machine.area.value > 0
-             ? fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres())
-             : "",
-         design.machine.tdp.value > 0 ? fmt::format("{:.4g} W", design.machine.tdp.value) : "",
-         fmt::format("{}", fmt::join(design.chosen, ", "))});
+    table.row({design.name, miningValue(plan, found.front.points[at].value, ratio),
+               design.machine.area.value > 0 ? fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres()) : "",
+               design.machine.tdp.value > 0 ? fmt::format("{:.4g} W", design.machine.tdp.value) : "",
+               fmt::format("{}", fmt::join(design.chosen, ", "))});
   }
   text += table.text(style);
 }
 
 std::string effortText(const MiningResult &result) {
   return fmt::format("{}: {} design{} valued, {} bound{}", result.strategy, result.evaluations,
-                     result.evaluations == 1 ? "" : "s", result.bounds,
-                     result.bounds == 1 ? "" : "s");
+                     result.evaluations == 1 ? "" : "s", result.bounds, result.bounds == 1 ? "" : "s");
 }
 
 /// One strategy beside the others.
-std::string comparedText(const MiningPlan &plan, const ComparedWith &with,
-                         const MinedAnswer &answer, bool ratio) {
+std::string comparisonText(const MiningPlan &plan, const ComparisonReference &with, const MinedAnswer &answer,
+                           bool ratio) {
   const MiningResult &result = answer.result;
   std::string text = effortText(result);
   if (result.seconds > 0)
@@ -86,8 +78,7 @@ std::string comparedText(const MiningPlan &plan, const ComparedWith &with,
   if (!answer.design)
     return text + ", no design found";
   text += fmt::format(", {}, {:.3g} % above the {}", miningValue(plan, result.value, ratio),
-                      100 * (result.value / with.best - 1),
-                      with.proven() ? "proven least" : "best found");
+                      100 * (result.value / with.best - 1), with.proven() ? "proven least" : "best found");
   if (!with.proven() && with.bound > 0)
     text += fmt::format(" ({:.3g} % above the bound)", 100 * (result.value / with.bound - 1));
   auto near = converged(result, with.best);
@@ -109,14 +100,12 @@ std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
   if (plan.metric == "area_time")
     return fmt::format("{:.4g} mm2 s", value * 1e6);
   if (plan.metric != "step_time")
-    return fmt::format("{:.4g}{}{} ({})", value, plan.unit.empty() ? "" : " ", plan.unit,
-                       plan.metric);
+    return fmt::format("{:.4g}{}{} ({})", value, plan.unit.empty() ? "" : " ", plan.unit, plan.metric);
   return formatSi(value, "s");
 }
 
-std::string miningSummary(const MiningPlan &plan, const std::string &folder,
-                          const TextStyle &style) {
-  Lines lines(style);
+std::string miningSummary(const MiningPlan &plan, const std::string &folder, const TextStyle &style) {
+  SummaryLines lines(style);
   lines.text = inked(style, Ink::Bold, plan.space) +
                fmt::format(": {} designs of {} parameters\n", plan.size, plan.parameters.size());
   const MiningResult &result = plan.best.result;
@@ -126,7 +115,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
     lines.add("searched", effortText(result));
     return lines.text;
   }
-  bool ratio = plan.blend == "worst_ratio";
+  bool ratio = plan.aggregation == "worst_ratio";
   const MinedDesign &design = *plan.best.design;
   lines.add("design", chosenText(plan, design));
   if (design.machine.area.value > 0)
@@ -134,23 +123,20 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   if (design.machine.tdp.value > 0)
     lines.add("power", fmt::format("{:.4g} W TDP", design.machine.tdp.value));
   for (const MinedStep &step : design.steps) {
-    std::string own = step.ownBest > 0 ? fmt::format(", {:.3g} times its own best design's",
-                                                     step.value / step.ownBest)
-                                       : "";
+    std::string own =
+        step.ownBest > 0 ? fmt::format(", {:.3g} times its own best design's", step.value / step.ownBest) : "";
     if (step.weight != 1)
       own += fmt::format(", counts {:.4g} times", step.weight);
-    lines.add(step.job,
-              fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"),
-                          step.batch, static_cast<double>(step.batch) / step.step, step.way, own));
+    lines.add(step.job, fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"), step.batch,
+                                    static_cast<double>(step.batch) / step.step, step.alternative, own));
   }
   std::string value = miningValue(plan, result.value, ratio);
   if (result.bound >= result.value)
     lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
-  else if (result.least && result.bound > 0)
-    lines.add("gap",
-              fmt::format("{:.3g} %: {}, least of the space as scheduled; no design, however "
-                          "scheduled or placed, is below {}",
-                          100 * result.gap(), value, miningValue(plan, result.bound, ratio)));
+  else if (result.isOptimal && result.bound > 0)
+    lines.add("gap", fmt::format("{:.3g} %: {}, least of the space as scheduled; no design, however "
+                                 "scheduled or placed, is below {}",
+                                 100 * result.gap(), value, miningValue(plan, result.bound, ratio)));
   else if (result.bound > 0)
     lines.add("gap", fmt::format("{:.3g} %: {}, no design below {}", 100 * result.gap(), value,
                                  miningValue(plan, result.bound, ratio)));
@@ -159,17 +145,15 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   lines.add("searched", effortText(result));
   for (const MinedAnswer &own : plan.own)
     if (own.design)
-      lines.add("best alone", fmt::format("{}: {} ({})", own.design->name,
-                                          miningValue(plan, own.result.value, false),
+      lines.add("best alone", fmt::format("{}: {} ({})", own.design->name, miningValue(plan, own.result.value, false),
                                           chosenText(plan, *own.design)));
   if (!plan.compared.empty()) {
-    ComparedWith with = comparedWith(plan);
-    lines.add("compared", fmt::format("by equal {}", plan.comparedByTime
-                                                         ? "processor time: depends on the machine"
-                                                         : "numbers of designs valued"));
-    lines.add("", comparedText(plan, with, plan.best, ratio));
+    ComparisonReference with = comparisonReference(plan);
+    lines.add("compared", fmt::format("by equal {}", plan.comparedByTime ? "processor time: depends on the machine"
+                                                                         : "numbers of designs valued"));
+    lines.add("", comparisonText(plan, with, plan.best, ratio));
     for (const MinedAnswer &other : plan.compared)
-      lines.add("", comparedText(plan, with, other, ratio));
+      lines.add("", comparisonText(plan, with, other, ratio));
   }
   const char *label = "waits for";
   for (size_t j = 0; j < plan.findings.limits.size(); ++j)
@@ -179,9 +163,9 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   for (size_t j = 0; j < plan.findings.delays.size(); ++j)
     for (const CoreDelay &one : plan.findings.delays[j])
       lines.add(std::exchange(label, ""),
-                fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step",
-                            design.steps.at(j).job, one.operations, one.operations == 1 ? "" : "s",
-                            one.operations == 1 ? "s" : "", one.core, formatSi(one.seconds, "s")));
+                fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step", design.steps.at(j).job,
+                            one.operations, one.operations == 1 ? "" : "s", one.operations == 1 ? "s" : "", one.core,
+                            formatSi(one.seconds, "s")));
   addRequirements(lines, plan);
   if (!plan.findings.left.empty())
     lines.add("left out", plan.findings.left);
@@ -189,7 +173,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   if (plan.stages)
     lines.text += stagesSummary(plan, style);
   if (plan.front)
-    addFront(lines.text, plan, ratio, style);
+    addParetoFront(lines.text, plan, ratio, style);
   return lines.text;
 }
 

@@ -8,9 +8,9 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-constexpr size_t kMostOffered = 100000;
-constexpr unsigned kDeepest = 600;     ///< of values that follow from each other, and expressions
-constexpr unsigned kMostTerms = 20000; ///< that one value is computed from
+constexpr size_t kMaxChoices = 100000;
+constexpr unsigned kMaxDepth = 600;   ///< of values that follow from each other, and expressions
+constexpr unsigned kMaxTerms = 20000; ///< that one value is computed from
 
 std::optional<Rational> numberOf(Attribute value) {
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
@@ -59,13 +59,12 @@ std::string spelled(Attribute value) {
   return symbol ? symbol.getValue().str() : "";
 }
 
-std::vector<Attribute> offeredBy(accel::ChoiceAttr choice) {
+std::vector<Attribute> choicesOf(accel::ChoiceAttr choice) {
   std::vector<Attribute> members(choice.getValues().begin(), choice.getValues().end()), all;
-  if (members.size() > kMostOffered)
+  if (members.size() > kMaxChoices)
     return {};
-  bool numbers = !members.empty() && std::all_of(members.begin(), members.end(), [](Attribute one) {
-    return numberOf(one).has_value();
-  });
+  bool numbers = !members.empty() &&
+                 std::all_of(members.begin(), members.end(), [](Attribute one) { return numberOf(one).has_value(); });
   if (choice.getKind() == "set") {
     if (numbers)
       std::sort(members.begin(), members.end(), [](Attribute a, Attribute b) {
@@ -87,14 +86,13 @@ std::vector<Attribute> offeredBy(accel::ChoiceAttr choice) {
   if (choice.getKind() == "pow2" && low.sign() > 0)
     values = powersOfTwo(low, high, !first || first.getDimension().dimensionless());
   else if (choice.getKind() == "range" && step.sign() > 0 &&
-           (high - low) / step < Rational(static_cast<int64_t>(kMostOffered)))
+           (high - low) / step < Rational(static_cast<int64_t>(kMaxChoices)))
     for (Rational next = low; next <= high; next = next + step)
       values.push_back(next);
   for (const Rational &value : values) {
     if (first) {
       Quantity quantity(value, first.getDimension());
-      all.push_back(accel::QuantityAttr::get(choice.getContext(), quantity, quantity.print(),
-                                             first.getSource()));
+      all.push_back(accel::QuantityAttr::get(choice.getContext(), quantity, quantity.print(), first.getSource()));
       continue;
     }
     auto whole = value.toInt64();
@@ -107,9 +105,7 @@ std::vector<Attribute> offeredBy(accel::ChoiceAttr choice) {
 
 Attribute MiningTerms::chosen(const std::string &path, Attribute value) const {
   auto parameter = parameters.find(path);
-  return parameter == parameters.end()
-             ? value
-             : parameter->second.offered[(*design)[parameter->second.place]];
+  return parameter == parameters.end() ? value : parameter->second.choices[(*design)[parameter->second.place]];
 }
 
 Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
@@ -240,8 +236,7 @@ std::optional<std::string> MiningTerms::word(Attribute value) const {
   if (found == values.end())
     return reference.getPath().contains('.') ? std::nullopt : std::optional(path);
   Attribute now = chosen(path, found->second);
-  return isa<StringAttr, BoolAttr, FlatSymbolRefAttr>(now) ? std::optional(spelled(now))
-                                                           : std::nullopt;
+  return isa<StringAttr, BoolAttr, FlatSymbolRefAttr>(now) ? std::optional(spelled(now)) : std::nullopt;
 }
 
 bool MiningTerms::holds(Attribute condition, const Machine &machine, unsigned depth) const {
@@ -300,7 +295,7 @@ void MiningTerms::follow(Attribute value, std::set<std::string> &paths) const {
 bool MiningTerms::more(unsigned depth) const {
   if (depth == 0)
     spent_ = 0;
-  return depth <= kDeepest && ++spent_ <= kMostTerms;
+  return depth <= kMaxDepth && ++spent_ <= kMaxTerms;
 }
 
 } // namespace accord

@@ -13,7 +13,7 @@ namespace accord {
 /// What a choice offers: numbers ascending, words as written. Powers of two of a quantity are
 /// counted in the largest power of 1,000 of its unit that the first is a multiple of. Nothing where
 /// it offers none, or more than 100,000.
-std::vector<mlir::Attribute> offeredBy(accel::ChoiceAttr choice);
+std::vector<mlir::Attribute> choicesOf(accel::ChoiceAttr choice);
 std::string spelled(mlir::Attribute value);
 
 /// The values of an accelerator by path, and of one design.
@@ -21,7 +21,7 @@ class MiningTerms {
 public:
   std::map<std::string, mlir::Attribute> values; ///< as written: "mxu.array.rows"
   struct Parameter {
-    std::vector<mlir::Attribute> offered;
+    std::vector<mlir::Attribute> choices;
     std::vector<std::string> spelled;
     size_t place = 0; ///< in a design
   };

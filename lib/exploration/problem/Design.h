@@ -9,9 +9,9 @@ namespace accord {
 
 /// One choice that a description leaves open.
 struct DesignParameter {
-  std::string name;                 ///< "tc.count", "tc.array.rows", "glb.capacity", "tc.dataflow"
-  std::vector<std::string> spelled; ///< what may be chosen, as it is written: "16 MiB"
-  std::vector<double> numbers;      ///< the same in base units, ascending; empty: words
+  std::string name;                ///< "tc.count", "tc.array.rows", "glb.capacity", "tc.dataflow"
+  std::vector<std::string> labels; ///< what may be chosen, as it is written: "16 MiB"
+  std::vector<double> numbers;     ///< the same in base units, ascending; empty: words
   SourceLocation location;
 };
 
@@ -29,7 +29,7 @@ inline DesignBox wholeOf(const std::vector<DesignParameter> &parameters) {
   DesignBox all;
   for (const DesignParameter &parameter : parameters) {
     all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+    all.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
   return all;
 }

@@ -8,7 +8,7 @@
 namespace accord {
 
 /// Where a search stood.
-struct MiningMoment {
+struct ConvergencePoint {
   uint64_t evaluations = 0, bounds = 0;
   double incumbent = 0, bound = 0; ///< infinite: no design yet
   double seconds = 0;              ///< of processor time; 0 where that is not asked for
@@ -21,31 +21,31 @@ struct MiningResult {
   double bound = 0; ///< no design of the space can be worth less; 0: not known
   /// None of the space is worth less than `value` as designs are valued (a step by the schedule
   /// that Accord finds); `bound` is less where one may be, by another schedule.
-  bool least = false;
+  bool isOptimal = false;
   uint64_t evaluations = 0, bounds = 0;
   double seconds = 0; ///< of processor time; 0 where that is not asked for
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
-  std::vector<MiningMoment> moments;
+  std::vector<ConvergencePoint> convergence;
   std::string proof;    ///< what proves the bound
   bool refused = false; ///< nothing was searched: `trouble` says why
   /// A checkpoint of another problem, one that cannot be read or written; a space too large for the
   /// strategy. Empty: none.
-  std::string trouble;
+  std::string error;
   /// Of the value; 0 without a design.
   double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
 };
 
 /// One design of a Pareto front.
-struct FrontPoint {
+struct ParetoPoint {
   Design design;
   double value = 0;
   std::vector<double> costs; ///< by `MiningFront::costs`
 };
 
 /// Designs of which none is better than another in everything.
-struct MiningFront {
-  std::vector<std::string> costs; ///< names of what designs take besides their value
-  std::vector<FrontPoint> points; ///< by value
+struct ParetoFront {
+  std::vector<std::string> costs;  ///< names of what designs take besides their value
+  std::vector<ParetoPoint> points; ///< by value
   /// Every design of the space is in everything within this share of one of the points, as designs
   /// are valued; 0: they are the whole front. Infinite: nothing is known.
   double within = 0;
@@ -59,21 +59,21 @@ struct MiningFront {
 struct MinedPlacement {
   int64_t devices = 1, tensor = 1, pipeline = 1, data = 1;
   bool sequence = false; ///< sequence parallel
-  int64_t microbatch = 1, microbatches = 1, chunks = 1;
+  int64_t microbatch = 1, microbatches = 1, virtualStages = 1;
   int zero = 0;
-  std::string schedule;                      ///< "one_f_one_b", …
-  std::map<std::string, int64_t> recomputes; ///< layers by policy
+  std::string schedule;                             ///< "one_f_one_b", …
+  std::map<std::string, int64_t> recomputePolicies; ///< layers by policy
 };
 
 /// What one job takes on a design.
 struct MinedStep {
-  std::string job, way; ///< "micro-batch 4, recompute full"
+  std::string job, alternative; ///< "micro-batch 4, recompute full"
   int64_t batch = 1;
-  double step = 0;    ///< seconds
-  double joules = 0;  ///< of a step
-  double bytes = 0;   ///< of device memory
-  double value = 0;   ///< of the metric
-  double ownBest = 0; ///< value of the job's own best design; 0: not known
+  double step = 0;                              ///< seconds
+  double joules = 0;                            ///< of a step
+  double bytes = 0;                             ///< of device memory
+  double value = 0;                             ///< of the metric
+  double ownBest = 0;                           ///< value of the job's own best design; 0: not known
   std::optional<MinedPlacement> placement = {}; ///< on a cluster
   double weight = 1;                            ///< in a sum of several jobs
 };
@@ -106,17 +106,17 @@ struct CoreDelay {
 };
 
 /// What one choice of a parameter is worth. Infinite: no such design may be.
-struct ChoiceWorth {
+struct ChoiceSensitivity {
   uint32_t choice = 0;
-  double value = 0;      ///< of the design that differs from the best in this alone
-  bool searched = false; ///< for the best of all designs that choose it
-  bool least = false;    ///< none of them is worth less than `best` as designs are valued
+  double value = 0;       ///< of the design that differs from the best in this alone
+  bool searched = false;  ///< for the best of all designs that choose it
+  bool isOptimal = false; ///< none of them is worth less than `best` as designs are valued
   double best = 0, bound = 0;
-  std::string why; ///< it may not be
+  std::string reason; ///< it may not be
 };
 
 /// A requirement, and what more of it would be worth.
-struct RequirementWorth {
+struct RequirementSensitivity {
   std::string text;
   double used = 0;     ///< share of the limit that the best design takes; 0: it is no limit
   std::string figures; ///< "39.22 mm2 of 50 mm2"
@@ -124,23 +124,23 @@ struct RequirementWorth {
   std::optional<MiningResult> relaxed;
   std::vector<std::string> chosen; ///< by parameter, of the best then
 };
-constexpr double kRelaxed = 1.1;
+constexpr double kRelaxationFactor = 1.1;
 
 /// What is found out about the best design.
 struct MiningFindings {
-  std::string left; ///< why what was asked for is not there; empty: it is
-  std::vector<std::vector<LimitShare>> limits;      ///< by job
-  std::vector<std::vector<CoreDelay>> delays;       ///< by job: cores that delay anything
-  std::vector<double> waits;                        ///< by parameter, of the step; empty: not known
-  std::vector<std::vector<ChoiceWorth>> parameters; ///< by parameter
-  std::vector<RequirementWorth> requirements;
+  std::string left;                                       ///< why what was asked for is not there; empty: it is
+  std::vector<std::vector<LimitShare>> limits;            ///< by job
+  std::vector<std::vector<CoreDelay>> delays;             ///< by job: cores that delay anything
+  std::vector<double> bottleneckGains;                    ///< by parameter, of the step; empty: not known
+  std::vector<std::vector<ChoiceSensitivity>> parameters; ///< by parameter
+  std::vector<RequirementSensitivity> requirements;
   /// A machine that is compared with, and the jobs on it that it has room for.
   std::optional<MinedDesign> reference;
 };
 
 /// The front, its designs as far as files are written of them.
-struct MinedFront {
-  MiningFront front;
+struct MinedParetoFront {
+  ParetoFront front;
   std::vector<MinedDesign> designs; ///< by point
 };
 
@@ -172,14 +172,14 @@ struct MiningPlan {
   std::string space, size; ///< its name and number of designs
   std::string metric;      ///< "step_time", …, or an expression
   std::string unit;        ///< of an expression, in base units: "m^2*s"
-  std::string blend;       ///< "sum", "worst_ratio"; empty: one job
+  std::string aggregation; ///< "sum", "worst_ratio"; empty: one job
   std::vector<DesignParameter> parameters;
   std::vector<std::string> requirements;
   MinedAnswer best;                  ///< of all jobs
   std::vector<MinedAnswer> own;      ///< several jobs: of each alone
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
   bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
-  std::optional<MinedFront> front;
+  std::optional<MinedParetoFront> front;
   std::optional<MinedStages> stages; ///< where a design for each stage was asked for
   MiningFindings findings;
   std::string conflict; ///< a requirement that no design keeps; with its place

@@ -1,5 +1,5 @@
 #include "lib/exploration/solve/Checkpoint.h"
-#include "lib/exploration/space/Random.h"
+#include "lib/exploration/space/MiningRandom.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,12 +25,12 @@ std::string digestOf(MiningProblem &problem) {
   DesignBox whole;
   for (const DesignParameter &parameter : parameters) {
     add(parameter.name);
-    for (const std::string &spelled : parameter.spelled)
-      add(spelled);
+    for (const std::string &labels : parameter.labels)
+      add(labels);
     for (double number : parameter.numbers)
       add(fmt::format("{}", number));
     whole.low.push_back(0);
-    whole.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+    whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
   if (designsOf(parameters) != 0) {
     add(fmt::format("{}", boundOf(problem, whole)));
@@ -66,8 +66,8 @@ static llvm::json::Value valueJson(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
 }
 
-std::string checkpointText(const std::string &digest, const std::optional<Design> &best,
-                           double value, const KnownDesigns &known) {
+std::string checkpointText(const std::string &digest, const std::optional<Design> &best, double value,
+                           const KnownDesigns &known) {
   // In an order of its own, so that the same values are the same text.
   std::vector<const KnownDesigns::value_type *> sorted;
   for (const auto &entry : known)
@@ -89,8 +89,8 @@ std::string checkpointText(const std::string &digest, const std::optional<Design
         json.array([&] {
           json.value(llvm::json::Array(entry->first));
           json.value(valueJson(entry->second.value));
-          if (entry->second.bound != entry->second.value)
-            json.value(valueJson(entry->second.bound));
+          if (entry->second.lowerBound != entry->second.value)
+            json.value(valueJson(entry->second.lowerBound));
         });
       }
     });
@@ -106,23 +106,22 @@ static std::optional<double> valueFrom(const llvm::json::Value &json) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-static std::optional<Design> designFrom(const llvm::json::Value *json,
-                                        const std::vector<DesignParameter> &parameters) {
+static std::optional<Design> designFrom(const llvm::json::Value *json, const std::vector<DesignParameter> &parameters) {
   const llvm::json::Array *array = json ? json->getAsArray() : nullptr;
   if (!array || array->size() != parameters.size())
     return std::nullopt;
   Design design;
   for (size_t i = 0; i < parameters.size(); ++i) {
     std::optional<int64_t> choice = (*array)[i].getAsInteger();
-    if (!choice || *choice < 0 || static_cast<uint64_t>(*choice) >= parameters[i].spelled.size())
+    if (!choice || *choice < 0 || static_cast<uint64_t>(*choice) >= parameters[i].labels.size())
       return std::nullopt;
     design.push_back(static_cast<uint32_t>(*choice));
   }
   return design;
 }
 
-std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem,
-                                          KnownDesigns &known, std::optional<Design> &best) {
+std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem, KnownDesigns &known,
+                                          std::optional<Design> &best) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return fmt::format("{}: {}", path, file.getError().message());
@@ -134,8 +133,7 @@ std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem
   if (!object || !object->getInteger("version"))
     return malformed();
   if (int64_t version = *object->getInteger("version"); version != kVersion)
-    return fmt::format("{}: a checkpoint of version {}; this one reads {}", path, version,
-                       kVersion);
+    return fmt::format("{}: a checkpoint of version {}; this one reads {}", path, version, kVersion);
   auto digest = object->getString("problem");
   const llvm::json::Array *values = object->getArray("known");
   if (!digest || !values)
@@ -150,7 +148,7 @@ std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem
     std::optional<double> value = valueFrom((*pair)[1]), bound = valueFrom(pair->back());
     if (!design || !value || !bound || *bound > *value)
       return malformed();
-    if (!known.emplace(std::move(*design), Appraisal{*value, *bound}).second)
+    if (!known.emplace(std::move(*design), DesignEvaluation{*value, *bound}).second)
       return malformed();
   }
   if (object->get("best")) {

@@ -1,6 +1,6 @@
 // Values of a search in a file, for one that goes on where it broke off.
 #pragma once
-#include "lib/exploration/solve/Run.h"
+#include "lib/exploration/solve/MiningRun.h"
 
 namespace accord {
 
@@ -13,12 +13,12 @@ std::optional<std::string> writeWhole(const std::string &path, const std::string
 
 /// A JSON document: version, digest, the best design with its value, and what is known: of each
 /// design its value and, where that is another number, its bound.
-std::string checkpointText(const std::string &digest, const std::optional<Design> &best,
-                           double value, const KnownDesigns &known);
+std::string checkpointText(const std::string &digest, const std::optional<Design> &best, double value,
+                           const KnownDesigns &known);
 
 /// Into `known`, the best design first into `best`; or why not: no such file, malformed, of another
 /// version or problem.
-std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem,
-                                          KnownDesigns &known, std::optional<Design> &best);
+std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem, KnownDesigns &known,
+                                          std::optional<Design> &best);
 
 } // namespace accord

@@ -1,6 +1,6 @@
 // What one parameter is worth: the designs beside the best one, and the best with each choice.
 #pragma once
-#include "lib/exploration/solve/Mine.h"
+#include "lib/exploration/solve/MiningProblem.h"
 
 namespace accord {
 
@@ -16,7 +16,7 @@ struct SensitivityOptions {
 /// By parameter and choice, ascending; empty where it was stopped. A pinned search begins with all
 /// designs that differ from the best one in that parameter alone, and with what searches before it
 /// found.
-std::vector<std::vector<ChoiceWorth>> sensitivityOf(MiningProblem &problem, const Design &best,
-                                                    const SensitivityOptions &options = {});
+std::vector<std::vector<ChoiceSensitivity>> sensitivityOf(MiningProblem &problem, const Design &best,
+                                                          const SensitivityOptions &options = {});
 
 } // namespace accord

@@ -1,9 +1,9 @@
 // The machine of a design, or of the ends of a box, from blocks that are read once each.
 #include "dialects/accel/KeyLocations.h"
+#include "lib/exploration/space/DesignData.h"
 #include "lib/machine/cost/CheckMemories.h"
 #include "lib/machine/energy/Energy.h"
-#include "lib/machine/translate/SourceOf.h"
-#include "lib/exploration/space/DesignData.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Verifier.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,17 +16,16 @@ namespace {
 /// Keys of which less is better; of all others more.
 bool lessIsBetter(const DesignPlace &place) {
   return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
-         llvm::is_contained({"latency", "energy", "sector", "half_work", "cycles", "kernel_floor",
-                             "microbatch_cost", "step_cost", "area", "technology"},
+         llvm::is_contained({"latency", "energy", "sector", "half_work", "cycles", "kernel_floor", "microbatch_cost",
+                             "step_cost", "area", "technology"},
                             place.key);
 }
 
-constexpr int64_t kMostInteger = int64_t(1) << 62;
+constexpr int64_t kMaxInteger = int64_t(1) << 62;
 
 } // namespace
 
-BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const DesignBox &box,
-                                  DesignEnd end) const {
+BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const DesignBox &box, BoxCorner end) const {
   BlockKey key{static_cast<uint32_t>(end)};
   for (size_t parameter : depends) {
     key.push_back(box.low[parameter]);
@@ -35,29 +34,28 @@ BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const Desi
   return key;
 }
 
-Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool most) const {
+Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool max) const {
   if (term < 0)
     return 0;
   auto span = terms.exact(term, box); // defined over the whole space
-  return span ? most ? span->high : span->low : Rational(0);
+  return span ? max ? span->high : span->low : Rational(0);
 }
 
-Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box,
-                                              bool most) const {
+Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
   if (site.parameter)
-    return choices[*site.parameter][(most ? box.high : box.low)[*site.parameter]];
+    return choices[*site.parameter][(max ? box.high : box.low)[*site.parameter]];
   const accel::KeySchema &schema = *site.place.schema;
-  Rational value = exactAt(site.term, box, most);
+  Rational value = exactAt(site.term, box, max);
   MLIRContext *of = site.place.op->getContext();
   bool integer = schema.kind == accel::ValueKind::Integer || schema.kind == accel::ValueKind::Shape;
   if (!box.one()) { // an end that no design may have: as near as values go
-    Rational least = integer ? Rational(1) : Rational(0);
-    if (schema.range != accel::Range::Any && value < least)
-      value = least;
+    Rational min = integer ? Rational(1) : Rational(0);
+    if (schema.range != accel::Range::Any && value < min)
+      value = min;
     if (schema.range == accel::Range::Share && value > Rational(1))
       value = Rational(1);
     if (integer)
-      value = std::min(most ? value.floor() : value.ceil(), Rational(kMostInteger));
+      value = std::min(max ? value.floor() : value.ceil(), Rational(kMaxInteger));
   }
   if (!integer) {
     Quantity quantity(value, terms[site.term].dimension);
@@ -65,23 +63,21 @@ Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desi
   }
   auto whole = value.toInt64();
   if (!whole)
-    return Problem{Code::NotAnInteger,
-                   fmt::format("'{}' is an integer, and of this design it is {}", site.place.path,
-                               Quantity(value).print()),
-                   {}};
+    return Problem{
+        Code::NotAnInteger,
+        fmt::format("'{}' is an integer, and of this design it is {}", site.place.path, Quantity(value).print()),
+        {}};
   return Attribute(IntegerAttr::get(IntegerType::get(of, 64), *whole));
 }
 
 /// Sets the values of a block in `accelerator`.
-std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box,
-                                                   DesignEnd end) {
+std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
   MLIRContext *of = &context;
   std::map<mlir::Operation *, NamedAttrList> entries;
   for (const DesignSite &site : block.sites) {
     const DesignPlace &place = site.place;
     if (place.key == "count") {
-      Checked<Attribute> count =
-          valueAt(site, box, end == DesignEnd::Best || end == DesignEnd::Most);
+      Checked<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
         return issueOf(count.problem(), locationOf(place));
       cast<accel::CoreOp>(place.op).setCountAttr(*count);
@@ -91,12 +87,10 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
     NamedAttrList &list = all.first->second;
     if (all.second)
       list = NamedAttrList(place.op->getAttrOfType<DictionaryAttr>("entries"));
-    bool open = site.parameter && terms[site.term].word &&
-                box.low[*site.parameter] != box.high[*site.parameter];
+    bool open = site.parameter && terms[site.term].word && box.low[*site.parameter] != box.high[*site.parameter];
     if (open) { // the best of several words, or none
       std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
-                                   choices[*site.parameter].begin() + box.high[*site.parameter] +
-                                       1);
+                                   choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
       list.erase(place.key);
       if (place.key == "spread")
         list.set(place.key, StringAttr::get(of, "either"));
@@ -105,8 +99,7 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
       else if (place.key == "multiply" && !list.get("types"))
         list.set("types", ArrayAttr::get(of, words));
       else if (place.key == "reads")
-        list.set(place.key,
-                 *std::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
+        list.set(place.key, *std::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
                    auto indexOf = [&](Attribute word) {
                      return order.indexOf.lookup(
                          SymbolTable::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
@@ -120,8 +113,8 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
                ->getAttrOfType<DictionaryAttr>("entries")
                .contains("types"))
         list.erase("types");
-    bool most = end == DesignEnd::Most || (end == DesignEnd::Best && !lessIsBetter(place));
-    Checked<Attribute> value = valueAt(site, box, most);
+    bool max = end == BoxCorner::Max || (end == BoxCorner::Best && !lessIsBetter(place));
+    Checked<Attribute> value = valueAt(site, box, max);
     if (!value)
       return issueOf(value.problem(), locationOf(place));
     if (place.element >= 0) {
@@ -155,19 +148,18 @@ template <class Read> std::optional<Issue> DesignSpace::Data::listen(Read read) 
   return good ? std::nullopt : issue;
 }
 
-const std::variant<MachineHead, Issue> &DesignSpace::Data::headAt(const DesignBox &box,
-                                                                  DesignEnd end) {
-  return heads.get(keyOf(head.parameters, box, end), [&]() -> std::variant<MachineHead, Issue> {
+const std::variant<MachineProperties, Issue> &DesignSpace::Data::headAt(const DesignBox &box, BoxCorner end) {
+  return heads.get(keyOf(head.parameters, box, end), [&]() -> std::variant<MachineProperties, Issue> {
     std::scoped_lock lock(reading);
     if (auto issue = substitute(head, box, end))
       return *issue;
-    MachineHead read;
+    MachineProperties read;
     auto issue = listen([&] {
-      if (end == DesignEnd::Design)
+      if (end == BoxCorner::Design)
         for (mlir::Operation *op : head.ops)
           if (failed(verify(op, /*verifyRecursively=*/false)))
             return false;
-      return readHead(accelerator, read);
+      return readMachineProperties(accelerator, read);
     });
     if (issue)
       return *issue;
@@ -175,89 +167,83 @@ const std::variant<MachineHead, Issue> &DesignSpace::Data::headAt(const DesignBo
   });
 }
 
-const std::variant<Memory, Issue> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box,
-                                                               DesignEnd end) {
+const std::variant<Memory, Issue> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = memories[index];
-  return readMemories[index]->get(
-      keyOf(block.parameters, box, end), [&]() -> std::variant<Memory, Issue> {
-        auto op = cast<accel::MemoryOp>(block.ops[0]);
-        Rational cycles = exactAt(clock, box, end == DesignEnd::Best || end == DesignEnd::Most);
-        auto readAt = [&](const DesignBox &part) -> std::variant<Memory, Issue> {
-          double made = exactAt(node, part, end == DesignEnd::Most).toDouble();
-          std::scoped_lock lock(reading);
-          if (auto issue = substitute(block, part, end))
-            return *issue;
-          FailureOr<Memory> memory = failure();
-          auto issue = listen([&] {
-            if (end == DesignEnd::Design && failed(verify(op)))
-              return false;
-            memory = memoryOf(op, cycles, made);
-            return succeeded(memory) &&
-                   (end != DesignEnd::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
-          });
-          if (issue)
-            return *issue;
-          return *memory;
-        };
-        // Of several standards each has an energy of its own.
-        DesignBox part = box;
-        std::optional<size_t> standard;
-        for (const DesignSite &site : block.sites)
-          if (site.place.key == "standard")
-            standard = site.parameter;
-        if (standard)
-          part.high[*standard] = part.low[*standard];
-        std::variant<Memory, Issue> result = readAt(part);
-        while (standard && part.low[*standard] < box.high[*standard]) {
-          part.high[*standard] = ++part.low[*standard];
-          auto next = readAt(part);
-          auto *all = std::get_if<Memory>(&result), *one = std::get_if<Memory>(&next);
-          if (all && one)
-            all->energy = end == DesignEnd::Most ? std::max(all->energy, one->energy)
-                                                 : std::min(all->energy, one->energy);
-        }
-        // A larger memory takes more energy for a byte: the least is that of the smallest.
-        if (auto *best = std::get_if<Memory>(&result); best && end == DesignEnd::Best)
-          if (auto *least = std::get_if<Memory>(&memoryAt(index, box, DesignEnd::Least)))
-            best->energy = std::min(best->energy, least->energy);
-        return result;
+  return readMemories[index]->get(keyOf(block.parameters, box, end), [&]() -> std::variant<Memory, Issue> {
+    auto op = cast<accel::MemoryOp>(block.ops[0]);
+    Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
+    auto readAt = [&](const DesignBox &part) -> std::variant<Memory, Issue> {
+      double made = exactAt(node, part, end == BoxCorner::Max).toDouble();
+      std::scoped_lock lock(reading);
+      if (auto issue = substitute(block, part, end))
+        return *issue;
+      FailureOr<Memory> memory = failure();
+      auto issue = listen([&] {
+        if (end == BoxCorner::Design && failed(verify(op)))
+          return false;
+        memory = memoryOf(op, cycles, made);
+        return succeeded(memory) && (end != BoxCorner::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
       });
+      if (issue)
+        return *issue;
+      return *memory;
+    };
+    // Of several standards each has an energy of its own.
+    DesignBox part = box;
+    std::optional<size_t> standard;
+    for (const DesignSite &site : block.sites)
+      if (site.place.key == "standard")
+        standard = site.parameter;
+    if (standard)
+      part.high[*standard] = part.low[*standard];
+    std::variant<Memory, Issue> result = readAt(part);
+    while (standard && part.low[*standard] < box.high[*standard]) {
+      part.high[*standard] = ++part.low[*standard];
+      auto next = readAt(part);
+      auto *all = std::get_if<Memory>(&result), *one = std::get_if<Memory>(&next);
+      if (all && one)
+        all->energy = end == BoxCorner::Max ? std::max(all->energy, one->energy) : std::min(all->energy, one->energy);
+    }
+    // A larger memory takes more energy for a byte: the least is that of the smallest.
+    if (auto *best = std::get_if<Memory>(&result); best && end == BoxCorner::Best)
+      if (auto *min = std::get_if<Memory>(&memoryAt(index, box, BoxCorner::Min)))
+        best->energy = std::min(best->energy, min->energy);
+    return result;
+  });
 }
 
-const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box,
-                                                           DesignEnd end) {
+const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = cores[index];
-  return readCores[index]->get(
-      keyOf(block.parameters, box, end), [&]() -> std::variant<Core, Issue> {
-        auto op = cast<accel::CoreOp>(block.ops[0]);
-        Rational cycles = exactAt(clock, box, end == DesignEnd::Best || end == DesignEnd::Most);
-        std::scoped_lock lock(reading);
-        if (auto issue = substitute(block, box, end))
-          return *issue;
-        if (block.count) // of any number above 1: `machine` sets it
-          op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
-        FailureOr<Core> core = failure();
-        bool design = end == DesignEnd::Design;
-        auto issue = listen([&] {
-          if (design && failed(verify(op)))
-            return false;
-          core = coreOf(op, cycles, order, design);
-          if (failed(core) || end != DesignEnd::Best || !op.getEntries().contains("peak"))
-            return succeeded(core);
-          // A stated peak is of all instances: one reaches most where there are fewest.
-          for (const DesignSite &site : block.sites)
-            if (site.place.key == "count")
-              if (Checked<Attribute> least = valueAt(site, box, false))
-                op.setCountAttr(*least);
-          FailureOr<Core> few = coreOf(op, cycles, order, false);
-          if (succeeded(few))
-            core->peak = few->peak;
-          return succeeded(few);
-        });
-        if (issue)
-          return *issue;
-        return *core;
-      });
+  return readCores[index]->get(keyOf(block.parameters, box, end), [&]() -> std::variant<Core, Issue> {
+    auto op = cast<accel::CoreOp>(block.ops[0]);
+    Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
+    std::scoped_lock lock(reading);
+    if (auto issue = substitute(block, box, end))
+      return *issue;
+    if (block.count) // of any number above 1: `machine` sets it
+      op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
+    FailureOr<Core> core = failure();
+    bool design = end == BoxCorner::Design;
+    auto issue = listen([&] {
+      if (design && failed(verify(op)))
+        return false;
+      core = coreOf(op, cycles, order, design);
+      if (failed(core) || end != BoxCorner::Best || !op.getEntries().contains("peak"))
+        return succeeded(core);
+      // A stated peak is of all instances: one reaches most where there are fewest.
+      for (const DesignSite &site : block.sites)
+        if (site.place.key == "count")
+          if (Checked<Attribute> min = valueAt(site, box, false))
+            op.setCountAttr(*min);
+      FailureOr<Core> few = coreOf(op, cycles, order, false);
+      if (succeeded(few))
+        core->peak = few->peak;
+      return succeeded(few);
+    });
+    if (issue)
+      return *issue;
+    return *core;
+  });
 }
 
 /// Whether the memory that a core reads holds its smallest tile.
@@ -267,33 +253,30 @@ std::optional<Issue> DesignSpace::Data::checkAt(size_t index, const DesignBox &b
   const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
   std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
-  auto &found =
-      checked[index]->get(keyOf({depends.begin(), depends.end()}, box, DesignEnd::Design),
-                          [&]() -> std::variant<bool, Issue> {
-                            const Core &one = std::get<Core>(coreAt(index, box, DesignEnd::Design));
-                            const Memory &holder = std::get<Memory>(
-                                memoryAt(static_cast<size_t>(reads), box, DesignEnd::Design));
-                            std::scoped_lock lock(reading);
-                            substitute(core, box, DesignEnd::Design);
-                            substitute(memory, box, DesignEnd::Design);
-                            auto issue = listen([&] {
-                              return checkTile(cast<accel::CoreOp>(core.ops[0]),
-                                               cast<accel::MemoryOp>(memory.ops[0]), one, holder);
-                            });
-                            if (issue)
-                              return *issue;
-                            return true;
-                          });
+  auto &found = checked[index]->get(
+      keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> std::variant<bool, Issue> {
+        const Core &one = std::get<Core>(coreAt(index, box, BoxCorner::Design));
+        const Memory &holder = std::get<Memory>(memoryAt(static_cast<size_t>(reads), box, BoxCorner::Design));
+        std::scoped_lock lock(reading);
+        substitute(core, box, BoxCorner::Design);
+        substitute(memory, box, BoxCorner::Design);
+        auto issue = listen([&] {
+          return checkTile(cast<accel::CoreOp>(core.ops[0]), cast<accel::MemoryOp>(memory.ops[0]), one, holder);
+        });
+        if (issue)
+          return *issue;
+        return true;
+      });
   if (auto *issue = std::get_if<Issue>(&found))
     return *issue;
   return std::nullopt;
 }
 
-std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, DesignEnd end) {
+std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) {
   const auto &foundHead = headAt(box, end);
   if (auto *issue = std::get_if<Issue>(&foundHead))
     return *issue;
-  const auto &read = std::get<MachineHead>(foundHead);
+  const auto &read = std::get<MachineProperties>(foundHead);
   Machine machine = read.machine;
   machine.memories.reserve(memories.size());
   machine.cores.reserve(cores.size());
@@ -309,12 +292,12 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, De
       return *issue;
     Core &core = machine.cores.emplace_back(std::get<Core>(found));
     if (std::optional<size_t> count = cores[i].count) {
-      bool most = end == DesignEnd::Most || end == DesignEnd::Best;
-      core.count = cast<IntegerAttr>(choices[*count][(most ? box.high : box.low)[*count]]).getInt();
+      bool max = end == BoxCorner::Max || end == BoxCorner::Best;
+      core.count = cast<IntegerAttr>(choices[*count][(max ? box.high : box.low)[*count]]).getInt();
       core.either = core.either && core.count > 1;
     }
   }
-  bool design = end == DesignEnd::Design, least = end == DesignEnd::Least;
+  bool design = end == BoxCorner::Design, min = end == BoxCorner::Min;
   for (size_t i = 0; i < cores.size() && design; ++i)
     if (auto issue = checkAt(i, box, machine.cores[i].reads))
       return *issue;
@@ -324,7 +307,7 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, De
       return *issue;
     }
     // No design of these sizes has an area, but others between them may.
-    machine.area = {end == DesignEnd::Most ? std::numeric_limits<double>::infinity() : 0};
+    machine.area = {end == BoxCorner::Max ? std::numeric_limits<double>::infinity() : 0};
   }
   if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty()) {
     std::string types = fmt::format("{:a}", read.node);
@@ -345,14 +328,13 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, De
     machine.origins.insert(filled->second.origins.begin(), filled->second.origins.end());
   }
   if (!paths.count("power.tdp") && powerKnown) {
-    machine.tdp = powerAtPeak(machine, least && openTypes && !box.one());
-    machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value),
-                              "", machine.location};
+    machine.tdp = powerAtPeak(machine, min && openTypes && !box.one());
+    machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
   }
-  if (end != DesignEnd::Best)
+  if (end != BoxCorner::Best)
     return machine;
   // Area, power and energies are those of the least; they are no speeds.
-  auto lowest = this->machine(box, DesignEnd::Least);
+  auto lowest = this->machine(box, BoxCorner::Min);
   if (auto *low = std::get_if<Machine>(&lowest)) {
     machine.area = low->area, machine.tdp = low->tdp, machine.idle = low->idle;
     machine.energyPerFlop = low->energyPerFlop, machine.energyPerFlopOf = low->energyPerFlopOf;
@@ -368,10 +350,10 @@ DesignFigures DesignSpace::Data::figures(const DesignBox &box) {
   DesignFigures out{{0, kInfinite}, {0, kInfinite}};
   if (!needsArea && !needsPower)
     return out;
-  auto least = machine(box, DesignEnd::Least), most = machine(box, DesignEnd::Most);
-  if (auto *low = std::get_if<Machine>(&least))
+  auto min = machine(box, BoxCorner::Min), max = machine(box, BoxCorner::Max);
+  if (auto *low = std::get_if<Machine>(&min))
     out.area.low = low->area.value, out.power.low = low->tdp.value;
-  if (auto *high = std::get_if<Machine>(&most))
+  if (auto *high = std::get_if<Machine>(&max))
     out.area.high = high->area.value, out.power.high = high->tdp.value;
   return out;
 }

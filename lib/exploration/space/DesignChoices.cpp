@@ -8,18 +8,16 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-constexpr int64_t kMostValues = 100000; ///< as many as a count in brackets may have
+constexpr int64_t kMaxValues = 100000; ///< as many as a count in brackets may have
 
 Problem tooMany() {
-  return {
-      Code::TooManyValues, fmt::format("has more than {} values to choose from", kMostValues), {}};
+  return {Code::TooManyValues, fmt::format("has more than {} values to choose from", kMaxValues), {}};
 }
 
 std::optional<Rational> numberOf(Attribute value) {
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
     return quantity.quantity().value;
-  if (auto integer = dyn_cast<IntegerAttr>(value);
-      integer && !isa<BoolAttr>(value) && integer.getType().isInteger(64))
+  if (auto integer = dyn_cast<IntegerAttr>(value); integer && !isa<BoolAttr>(value) && integer.getType().isInteger(64))
     return Rational(integer.getInt());
   return std::nullopt;
 }
@@ -44,8 +42,7 @@ Checked<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
   if (choice.getKind() == "pow2") {
     if (low.sign() <= 0)
       return Problem{Code::EmptyRange, "chooses among powers of two, which are positive", {}};
-    bool plain = isa<IntegerAttr>(ends[0]) ||
-                 cast<accel::QuantityAttr>(ends[0]).getDimension().dimensionless();
+    bool plain = isa<IntegerAttr>(ends[0]) || cast<accel::QuantityAttr>(ends[0]).getDimension().dimensionless();
     Rational next = plain ? Rational(1) : unitOf(low);
     while (plain && next > low)
       next = next / Rational(2);
@@ -58,15 +55,14 @@ Checked<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
     }
     if (all.empty())
       return Problem{Code::EmptyRange,
-                     fmt::format("leaves no power of two between {} and {}", spellingOf(ends[0]),
-                                 spellingOf(ends[1])),
+                     fmt::format("leaves no power of two between {} and {}", spellingOf(ends[0]), spellingOf(ends[1])),
                      {}};
     return all;
   }
   Rational step = ends.size() == 3 ? *numberOf(ends[2]) : Rational(1);
   if (step.sign() <= 0)
     return Problem{Code::BadStep, "needs a positive step", {}};
-  if ((high - low) / step >= Rational(kMostValues))
+  if ((high - low) / step >= Rational(kMaxValues))
     return tooMany();
   for (Rational next = low; next <= high; next = next + step)
     all.push_back(next);
@@ -91,10 +87,10 @@ std::string spellingOf(Attribute value) {
 
 Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema) {
   using accel::ValueKind;
-  bool words = schema.kind == ValueKind::Word || schema.kind == ValueKind::Boolean ||
-               schema.kind == ValueKind::Reference;
+  bool words =
+      schema.kind == ValueKind::Word || schema.kind == ValueKind::Boolean || schema.kind == ValueKind::Reference;
   std::vector<Attribute> members(choice.getValues().begin(), choice.getValues().end());
-  if (members.size() > static_cast<size_t>(kMostValues))
+  if (members.size() > static_cast<size_t>(kMaxValues))
     return tooMany();
   for (Attribute member : members)
     if (words ? !isa<StringAttr, BoolAttr, FlatSymbolRefAttr>(member) : !numberOf(member))
@@ -110,8 +106,7 @@ Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::
         return order != 0 ? order < 0 : spellingOf(a) < spellingOf(b);
       });
     for (Attribute member : members)
-      if (words ? !llvm::is_contained(all, member)
-                : all.empty() || !(*numberOf(all.back()) == *numberOf(member)))
+      if (words ? !llvm::is_contained(all, member) : all.empty() || !(*numberOf(all.back()) == *numberOf(member)))
         all.push_back(member);
     return all;
   }

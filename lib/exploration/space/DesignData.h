@@ -3,9 +3,9 @@
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/Schema.h"
-#include "lib/machine/translate/MachineParts.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/exploration/space/DesignTerms.h"
+#include "lib/machine/translate/MachineProperties.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ struct DesignSite {
 
 /// Which numbers of a box a machine is made of: of the one design; every number as small or large
 /// as it gets; each at what helps most.
-enum class DesignEnd : uint8_t { Design, Least, Most, Best };
+enum class BoxCorner : uint8_t { Design, Min, Max, Best };
 
 /// The choices in a box that a block depends on, and which end.
 using BlockKey = std::vector<uint32_t>;
@@ -62,13 +62,13 @@ private:
 };
 
 /// What `DesignSpace::measure` was told.
-struct DesignMeasure {
+struct DesignMetric {
   std::string text, printed; ///< as written; in the accel dialect
   int term = -1;
   bool maximize = false;
   bool area = false, power = false, energy = false; ///< it speaks of them
   bool parts = false;                               ///< other numbers of a machine
-  bool ends = false; ///< of a box it takes the largest area or design power, too
+  bool ends = false;                                ///< of a box it takes the largest area or design power, too
 };
 
 /// Operations that are read together: a memory, a core, or the accelerator with power and area.
@@ -99,7 +99,7 @@ struct DesignSpace::Data {
   std::vector<DesignRequirement> requirements;
   std::vector<int> conditions;      ///< by requirement
   std::map<size_t, double> relaxed; ///< by requirement: times its limit
-  std::optional<DesignMeasure> measure;
+  std::optional<DesignMetric> measure;
   bool needsArea = false, needsPower = false;
   bool powerKnown = false; ///< every energy is stated or tabulated
   std::vector<std::string> costNames;
@@ -112,7 +112,7 @@ struct DesignSpace::Data {
   int depth = 0;                            ///< of values that are being looked into
 
   std::mutex reading; ///< of `working`
-  BlockCache<MachineHead> heads;
+  BlockCache<MachineProperties> heads;
   std::vector<std::unique_ptr<BlockCache<Memory>>> readMemories;
   std::vector<std::unique_ptr<BlockCache<Core>>> readCores;
   std::vector<std::unique_ptr<BlockCache<bool>>> checked; ///< of each core with its memory
@@ -132,31 +132,30 @@ struct DesignSpace::Data {
   /// Which operand of a requirement is its limit.
   std::optional<size_t> limitOf(size_t requirement) const;
   /// Whether a requirement is kept, over the box.
-  Span<double> kept(size_t requirement, const DesignBox &box, const DesignFigures &figures) const;
+  DesignInterval<double> satisfied(size_t requirement, const DesignBox &box, const DesignFigures &figures) const;
 
   // DesignText.cpp
   std::string textOf(const Design &design, const std::vector<std::string> &comments);
 
   // DesignBlocks.cpp
-  BlockKey keyOf(const std::vector<size_t> &parameters, const DesignBox &box, DesignEnd end) const;
-  std::variant<Machine, Issue> machine(const DesignBox &box, DesignEnd end);
-  const std::variant<MachineHead, Issue> &headAt(const DesignBox &box, DesignEnd end);
-  const std::variant<Memory, Issue> &memoryAt(size_t index, const DesignBox &box, DesignEnd end);
-  const std::variant<Core, Issue> &coreAt(size_t index, const DesignBox &box, DesignEnd end);
+  BlockKey keyOf(const std::vector<size_t> &parameters, const DesignBox &box, BoxCorner end) const;
+  std::variant<Machine, Issue> machine(const DesignBox &box, BoxCorner end);
+  const std::variant<MachineProperties, Issue> &headAt(const DesignBox &box, BoxCorner end);
+  const std::variant<Memory, Issue> &memoryAt(size_t index, const DesignBox &box, BoxCorner end);
+  const std::variant<Core, Issue> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
   std::optional<Issue> checkAt(size_t core, const DesignBox &box, int memory);
   DesignFigures figures(const DesignBox &box);
 
 private:
-  std::optional<Issue> substitute(const DesignBlock &block, const DesignBox &box, DesignEnd end);
-  Checked<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool most) const;
-  Rational exactAt(int term, const DesignBox &box, bool most) const;
+  std::optional<Issue> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
+  Checked<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
+  Rational exactAt(int term, const DesignBox &box, bool max) const;
   template <class Read> std::optional<Issue> listen(Read read);
 };
 
 /// All values of a choice, spelled as they are written, their numbers ascending. A problem says
 /// why there are none.
-Checked<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice,
-                                               const accel::KeySchema &schema);
+Checked<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema);
 std::string spellingOf(mlir::Attribute value);
 /// What was said first, with its code.
 Issue issueOf(mlir::Diagnostic &said);

@@ -16,11 +16,11 @@ using Kind = DesignTerms::Kind;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Steps, energies, areas and powers of any use: from a picosecond to 30 years, and so on.
-constexpr Span<double> kSteps{1e-12, 1e9}, kEnergies{1e-12, 1e18}, kBatches{1, 1e18};
-constexpr Span<double> kAreas{1e-12, 1e6}, kPowers{1e-12, 1e12};
+constexpr DesignInterval<double> kSteps{1e-12, 1e9}, kEnergies{1e-12, 1e18}, kBatches{1, 1e18};
+constexpr DesignInterval<double> kAreas{1e-12, 1e6}, kPowers{1e-12, 1e12};
 
 /// Of which the smallest steps are still told apart.
-constexpr double kLeast = 1e-270;
+constexpr double kMin = 1e-270;
 
 /// What an expression does where a number that it speaks of grows.
 struct Slope {
@@ -32,7 +32,7 @@ Slope operator|(Slope a, Slope b) { return {a.rises || b.rises, a.falls || b.fal
 
 /// Of a part: all values that it may have, and how it goes with each figure.
 struct Known {
-  Span<double> all{0, 0};
+  DesignInterval<double> all{0, 0};
   Slope step, energy, area, power;
 };
 constexpr Slope Known::*kFigures[] = {&Known::step, &Known::energy, &Known::area, &Known::power};
@@ -53,19 +53,17 @@ Slope through(Goes goes, Slope slope) {
   }
   return slope.either();
 }
-Goes with(Span<double> factor) {
+Goes with(DesignInterval<double> factor) {
   return factor.low >= 0 ? Goes::Along : factor.high <= 0 ? Goes::Against : Goes::Either;
 }
-Goes against(Goes goes) {
-  return goes == Goes::Along ? Goes::Against : goes == Goes::Against ? Goes::Along : goes;
-}
+Goes against(Goes goes) { return goes == Goes::Along ? Goes::Against : goes == Goes::Against ? Goes::Along : goes; }
 
 class Measurer {
 public:
   Measurer(DesignTerms &terms, const DesignBox &all, const DesignFigures &figures)
       : terms_(terms), all_(all), figures_(figures) {}
 
-  std::optional<MeasureProblem> problem;
+  std::optional<MetricError> problem;
 
   /// `written`: the part, as far as it stands in the expression itself.
   Known look(int term, Attribute written) {
@@ -114,8 +112,7 @@ public:
       for (int operand : one.operands)
         of.push_back(known_.at(operand));
       for (size_t i = 0; i < of.size() && !deeper; ++i)
-        if (Slope slope = of[i].*figure;
-            goes(one, of, i) == Goes::Along && (falls ? slope.falls : slope.rises)) {
+        if (Slope slope = of[i].*figure; goes(one, of, i) == Goes::Along && (falls ? slope.falls : slope.rises)) {
           at.push_back(i);
           written = operandOf(application, i), term = one.operands[i];
           deeper = true;
@@ -126,8 +123,7 @@ public:
 
 private:
   static Attribute operandOf(accel::ApplyAttr application, size_t i) {
-    return application && i < application.getOperands().size() ? application.getOperands()[i]
-                                                               : Attribute();
+    return application && i < application.getOperands().size() ? application.getOperands()[i] : Attribute();
   }
   bool say(Code code, std::string message, std::string help) {
     if (!problem)
@@ -138,7 +134,7 @@ private:
   /// Whether every design and step has a value.
   bool defined(const DesignTerms::Term &term, const std::vector<Known> &of) {
     const std::string &f = term.function;
-    Span<double> last = of.back().all, first = of.front().all;
+    DesignInterval<double> last = of.back().all, first = of.front().all;
     bool zero = last.low <= 0 && last.high >= 0;
     if ((f == "/" || f == "%" || f == "floor_div" || f == "ceil_div") && zero) {
       at_.push_back(of.size() - 1);
@@ -156,14 +152,13 @@ private:
     if (last.low < 0 && first.low <= 0 && first.high >= 0)
       return say(Code::DivisionByZero, "this is a negative power of what may be 0", "");
     if (last.low != last.high && (!whole || first.low < 1))
-      return say(Code::BadExponent,
-                 "an exponent that differs between designs is whole, and of what is 1 or more", "");
+      return say(Code::BadExponent, "an exponent that differs between designs is whole, and of what is 1 or more", "");
     return true;
   }
 
   static Goes goes(const DesignTerms::Term &term, const std::vector<Known> &of, size_t i) {
     const std::string &f = term.function;
-    Span<double> a = of.front().all, b = of.back().all;
+    DesignInterval<double> a = of.front().all, b = of.back().all;
     if (f == "+" || f == "sum" || f == "min" || f == "max" || f == "log2" || f == "pow2")
       return Goes::Along;
     if (f == "-")
@@ -192,13 +187,12 @@ private:
   std::map<int, Known> known_;
 };
 
-Span<double> within(Span<double> all, Span<double> usual) {
+DesignInterval<double> within(DesignInterval<double> all, DesignInterval<double> usual) {
   return {std::clamp(all.low, usual.low, usual.high), std::clamp(all.high, usual.low, usual.high)};
 }
 
 /// The first part, from the inside, that is no term by itself.
-std::vector<size_t> wrongPart(DesignTerms &terms, Attribute expression,
-                              const DesignTerms::Resolve &resolve) {
+std::vector<size_t> wrongPart(DesignTerms &terms, Attribute expression, const DesignTerms::Resolve &resolve) {
   std::vector<size_t> at;
   for (bool deeper = true; deeper;) {
     deeper = false;
@@ -218,8 +212,7 @@ std::vector<size_t> wrongPart(DesignTerms &terms, Attribute expression,
 
 } // namespace
 
-std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::string &text,
-                                                   Attribute expression) {
+std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string &text, Attribute expression) {
   Data &data = *data_;
   DesignTerms &terms = data.terms;
   const Dimension time = Dimension::of(Base::Second), energy = Dimension::of(Base::Joule);
@@ -245,13 +238,12 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
     return problem;
   };
   bool neededArea = data.needsArea, neededPower = data.needsPower;
-  DesignMeasure measure;
+  DesignMetric measure;
   auto root = terms.add(expression, resolve);
   if (!root)
-    return MeasureProblem{root.problem(), "", wrongPart(terms, expression, resolve)};
+    return MetricError{root.problem(), "", wrongPart(terms, expression, resolve)};
   if (terms[*root].truth || terms[*root].word)
-    return MeasureProblem{
-        {Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
+    return MetricError{{Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
   for (char c : text) // one line
     if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
       measure.text += c;
@@ -268,34 +260,29 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
   Known known = measurer.look(*root, expression);
   if (measurer.problem)
     return measurer.problem;
-  for (auto [figure, what] :
-       {std::pair{&Known::step, "step_time"}, std::pair{&Known::energy, "energy"}}) {
+  for (auto [figure, what] : {std::pair{&Known::step, "step_time"}, std::pair{&Known::energy, "energy"}}) {
     Slope slope = known.*figure;
     if (maximize ? !slope.rises : !slope.falls)
       continue;
-    return MeasureProblem{
-        {Code::UnknownChoice,
-         fmt::format("what is {} may not {} where {} grows, as this part does",
-                     maximize ? "maximized" : "minimized", maximize ? "rise" : "fall", what),
-         {}},
-        fmt::format("'{}' what does", maximize ? "minimize" : "maximize"),
-        measurer.blame(*root, expression, figure, !maximize)};
+    return MetricError{{Code::UnknownChoice,
+                        fmt::format("what is {} may not {} where {} grows, as this part does",
+                                    maximize ? "maximized" : "minimized", maximize ? "rise" : "fall", what),
+                        {}},
+                       fmt::format("'{}' what does", maximize ? "minimize" : "maximize"),
+                       measurer.blame(*root, expression, figure, !maximize)};
   }
   Slope both = known.step | known.energy;
   if (!both.rises && !both.falls)
-    return MeasureProblem{
-        {Code::UnknownChoice, "this is the same for every step: nothing of it is mined for", {}},
-        "speak of step_time, throughput or energy",
-        {}};
-  if (known.all.low >= 0 && known.all.high < kLeast)
-    return MeasureProblem{{Code::OutOfRange, "this is nearer to 0 than numbers can tell", {}},
-                          "divide by a unit, or take a smaller power",
-                          {}};
+    return MetricError{{Code::UnknownChoice, "this is the same for every step: nothing of it is mined for", {}},
+                       "speak of step_time, throughput or energy",
+                       {}};
+  if (known.all.low >= 0 && known.all.high < kMin)
+    return MetricError{{Code::OutOfRange, "this is nearer to 0 than numbers can tell", {}},
+                       "divide by a unit, or take a smaller power",
+                       {}};
   if (known.all.low < 0)
-    return MeasureProblem{
-        {Code::OutOfRange,
-         fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"),
-         {}},
+    return MetricError{
+        {Code::OutOfRange, fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"), {}},
         "",
         {}};
   std::vector<int> open{*root};
@@ -310,8 +297,8 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
     open.insert(open.end(), terms[term].operands.begin(), terms[term].operands.end());
   }
   // The least of a box has the least area and power, unless the expression falls with them.
-  auto wrongWay = [&](Slope slope) { return maximize ? slope.rises : slope.falls; };
-  measure.ends = wrongWay(known.area) || wrongWay(known.power);
+  auto wrongAlternative = [&](Slope slope) { return maximize ? slope.rises : slope.falls; };
+  measure.ends = wrongAlternative(known.area) || wrongAlternative(known.power);
   if (!measure.ends)
     data.needsArea = neededArea, data.needsPower = neededPower;
   std::vector<Attribute> parts{expression};
@@ -344,23 +331,20 @@ bool DesignSpace::measuresPower() const { return data_->measure->power; }
 bool DesignSpace::measuresParts() const { return data_->measure->parts; }
 
 bool DesignSpace::measures(const Machine &machine) const {
-  return !(data_->measure->area && !(machine.area.value > 0)) &&
-         !(data_->measure->power && !(machine.tdp.value > 0));
+  return !(data_->measure->area && !(machine.area.value > 0)) && !(data_->measure->power && !(machine.tdp.value > 0));
 }
 
-double DesignSpace::worth(const DesignBox &box, const Machine &machine,
-                          const MeasuredStep &step) const {
-  const DesignMeasure &measure = *data_->measure;
+double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
+  const DesignMetric &measure = *data_->measure;
   if (std::isinf(step.seconds))
     return kInfinite;
-  DesignFigures figures{{machine.area.value, machine.area.value},
-                        {machine.tdp.value, machine.tdp.value}};
+  DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
   if (measure.ends && !box.one())
     figures = data_->figures(box);
   double batch = static_cast<double>(step.batch);
   figures.step = {step.seconds, step.seconds}, figures.energy = {step.joules, step.joules};
   figures.batch = {batch, batch};
-  Span<double> all = data_->terms.nearly(measure.term, box, figures);
+  DesignInterval<double> all = data_->terms.nearly(measure.term, box, figures);
   if (!(all.low >= 0)) // undefined, or rounded to below 0
     return all.low > -kInfinite ? 0 : std::numeric_limits<double>::quiet_NaN();
   return measure.maximize ? 1 / all.high : all.low;

@@ -1,7 +1,7 @@
 // Which values of a description are left open, which follow from them, and what is required.
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/exploration/space/DesignData.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/Diagnostics.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,22 +15,19 @@ const Dimension kArea = Dimension::of(Base::Metre, 2),
                 kPower = Dimension::of(Base::Joule) / Dimension::of(Base::Second);
 
 const accel::KeySchema &countSchema() {
-  static const accel::KeySchema schema{
-      "count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0, ""};
+  static const accel::KeySchema schema{"count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0,
+                                       ""};
   return schema;
 }
 
-constexpr int kDeepest = 500; ///< values that one follows from, one through the other
+constexpr int kMaxDepth = 500; ///< values that one follows from, one through the other
 
-bool isOpen(Attribute value) {
-  return isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(value);
-}
+bool isOpen(Attribute value) { return isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(value); }
 
 /// Words whose choice says what the best of a box is.
 bool mayBeChosen(const std::string &key) {
-  return llvm::is_contained(
-      {"dataflow", "spread", "reads", "multiply", "accumulate", "standard", "double_buffered"},
-      key);
+  return llvm::is_contained({"dataflow", "spread", "reads", "multiply", "accumulate", "standard", "double_buffered"},
+                            key);
 }
 
 struct Collector {
@@ -41,8 +38,7 @@ struct Collector {
     paths.try_emplace(place.path, place);
     all.push_back(std::move(place));
   }
-  void block(mlir::Operation *op, const std::string &prefix, DictionaryAttr entries,
-             const accel::BlockSchema *schema) {
+  void block(mlir::Operation *op, const std::string &prefix, DictionaryAttr entries, const accel::BlockSchema *schema) {
     for (NamedAttribute entry : entries) {
       std::string key = entry.getName().str();
       const accel::KeySchema *known = schema ? schema->findKey(key) : nullptr;
@@ -102,29 +98,24 @@ void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
       collector.block(&op, "area.", area.getEntries(), accel::findSchema("area"));
     if (auto price = dyn_cast<accel::PriceOp>(op))
       if (Attribute amount = price.getEntries().get("amount"))
-        paths.try_emplace("price",
-                          DesignPlace{&op, "amount", -1, "", amount,
-                                      accel::findSchema("price")->findKey("amount"), "price"});
+        paths.try_emplace("price", DesignPlace{&op, "amount", -1, "", amount,
+                                               accel::findSchema("price")->findKey("amount"), "price"});
   }
   // Keys of a block are kept by name: the places of the keys say which comes first.
   std::vector<std::pair<std::tuple<unsigned, unsigned, size_t>, const DesignPlace *>> open;
   for (auto [index, place] : llvm::enumerate(collector.all))
     if (isa<accel::ChoiceAttr>(place.value)) {
       SourceLocation at = locationOf(place);
-      open.push_back(
-          {{static_cast<unsigned>(at.line), static_cast<unsigned>(at.column), index}, &place});
+      open.push_back({{static_cast<unsigned>(at.line), static_cast<unsigned>(at.column), index}, &place});
     }
-  std::sort(open.begin(), open.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open) {
     auto choice = cast<accel::ChoiceAttr>(place->value);
-    bool word = place->schema->kind == accel::ValueKind::Word ||
-                place->schema->kind == accel::ValueKind::Boolean ||
+    bool word = place->schema->kind == accel::ValueKind::Word || place->schema->kind == accel::ValueKind::Boolean ||
                 place->schema->kind == accel::ValueKind::Reference;
     bool number = place->schema->kind == accel::ValueKind::Quantity ||
                   place->schema->kind == accel::ValueKind::QuantityMap ||
-                  place->schema->kind == accel::ValueKind::Integer ||
-                  place->schema->kind == accel::ValueKind::Shape;
+                  place->schema->kind == accel::ValueKind::Integer || place->schema->kind == accel::ValueKind::Shape;
     Checked<std::vector<Attribute>> values = valuesOf(choice, *place->schema);
     if (!number && !(word && mayBeChosen(place->key)))
       values = Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
@@ -139,7 +130,7 @@ void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
     std::vector<Rational> numbers;
     Dimension dimension;
     for (Attribute value : *values) {
-      parameter.spelled.push_back(spellingOf(value));
+      parameter.labels.push_back(spellingOf(value));
       if (auto quantity = dyn_cast<accel::QuantityAttr>(value)) {
         numbers.push_back(quantity.quantity().value);
         dimension = quantity.getDimension();
@@ -150,8 +141,8 @@ void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
     for (const Rational &one : numbers)
       parameter.numbers.push_back(one.toDouble());
     size_t index = parameters.size();
-    termOf[place->path] = number ? terms.parameter(index, dimension, std::move(numbers))
-                                 : terms.words(index, parameter.spelled);
+    termOf[place->path] =
+        number ? terms.parameter(index, dimension, std::move(numbers)) : terms.words(index, parameter.labels);
     parameters.push_back(std::move(parameter));
     choices.push_back(std::move(*values));
     places.push_back(*place);
@@ -164,9 +155,8 @@ void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
 Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement) {
   auto found = paths.find(path);
   if (requirement && found == paths.end()) {
-    if (path == "area" && llvm::any_of(written.getBody().front(), [](mlir::Operation &op) {
-          return isa<accel::AreaOp>(op);
-        })) {
+    if (path == "area" &&
+        llvm::any_of(written.getBody().front(), [](mlir::Operation &op) { return isa<accel::AreaOp>(op); })) {
       needsArea = true;
       return terms.figure(DesignTerms::Kind::Area, kArea);
     }
@@ -192,8 +182,7 @@ Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement
     std::vector<std::string> known{"area", "power.tdp"};
     for (const auto &[one, place] : paths)
       known.push_back(one);
-    return Problem{Code::UnknownName, fmt::format("'{}' has no '{}'", name, path),
-                   nearest(path, known)};
+    return Problem{Code::UnknownName, fmt::format("'{}' has no '{}'", name, path), nearest(path, known)};
   }
   auto [term, isNew] = termOf.try_emplace(path, -1);
   if (!isNew && term->second < 0)
@@ -204,15 +193,12 @@ Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement
     return Problem{Code::NotConstant, fmt::format("'{}' has no values", path), {}};
   if (!isOpen(found->second.value) && !isa<accel::QuantityAttr, IntegerAttr>(found->second.value))
     return Problem{Code::WrongType, fmt::format("'{}' is no number", path), {}};
-  if (++depth > kDeepest) {
+  if (++depth > kMaxDepth) {
     --depth;
     termOf.erase(path);
-    return Problem{Code::NestedTooDeep,
-                   fmt::format("more than {} values follow from each other", kDeepest),
-                   {}};
+    return Problem{Code::NestedTooDeep, fmt::format("more than {} values follow from each other", kMaxDepth), {}};
   }
-  Checked<int> made = terms.add(found->second.value,
-                                [this](const std::string &inner) { return termAt(inner, false); });
+  Checked<int> made = terms.add(found->second.value, [this](const std::string &inner) { return termAt(inner, false); });
   --depth;
   if (made)
     termOf[path] = *made;
@@ -248,19 +234,16 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
       continue;
     }
     const DesignTerms::Term &found = terms[*term];
-    bool integer = place.schema->kind == accel::ValueKind::Integer ||
-                   place.schema->kind == accel::ValueKind::Shape;
+    bool integer = place.schema->kind == accel::ValueKind::Integer || place.schema->kind == accel::ValueKind::Shape;
     bool fits =
-        found.word ||
-        (!found.truth && (integer ? found.dimension.dimensionless()
-                                  : llvm::is_contained(place.schema->dimensions, found.dimension)));
+        found.word || (!found.truth && (integer ? found.dimension.dimensionless()
+                                                : llvm::is_contained(place.schema->dimensions, found.dimension)));
     if (!fits) {
-      issues.push_back(
-          {"A0203",
-           fmt::format("'{}' is {}, but this is {}", path, accel::expected(*place.schema),
-                       found.truth ? "a condition" : describe(found.dimension)),
-           locationOf(place),
-           {}});
+      issues.push_back({"A0203",
+                        fmt::format("'{}' is {}, but this is {}", path, accel::expected(*place.schema),
+                                    found.truth ? "a condition" : describe(found.dimension)),
+                        locationOf(place),
+                        {}});
       continue;
     }
     if (!terms.exact(*term, all)) {
@@ -295,8 +278,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
         count = site.parameter;
     bool alone = count && !cast<accel::CoreOp>(core.ops[0]).getEntries().contains("peak");
     for (const DesignSite &site : core.sites)
-      alone = alone && (site.place.key == "count" ||
-                        !llvm::is_contained(terms[site.term].parameters, *count));
+      alone = alone && (site.place.key == "count" || !llvm::is_contained(terms[site.term].parameters, *count));
     for (int shared : {clock, node})
       alone = alone && (shared < 0 || !llvm::is_contained(terms[shared].parameters, *count));
     if (alone)
@@ -315,17 +297,15 @@ void DesignSpace::Data::findRequirements(std::vector<Issue> &issues) {
     SourceLocation at = sourceOf(accel::blockLocation(require));
     if (!require.getConditionAttr())
       continue;
-    Checked<int> term = terms.add(require.getConditionAttr(),
-                                  [this](const std::string &path) { return termAt(path, true); });
+    Checked<int> term =
+        terms.add(require.getConditionAttr(), [this](const std::string &path) { return termAt(path, true); });
     if (term && !terms[*term].truth)
-      term = Problem{
-          Code::NotAConstraint, fmt::format("'{}' is no condition", require.getText().str()), {}};
+      term = Problem{Code::NotAConstraint, fmt::format("'{}' is no condition", require.getText().str()), {}};
     if (!term) {
       issues.push_back(issueOf(term.problem(), at));
       continue;
     }
-    requirements.push_back(
-        {require.getLabel() ? require.getLabel()->str() : require.getText().str(), at});
+    requirements.push_back({require.getLabel() ? require.getLabel()->str() : require.getText().str(), at});
     conditions.push_back(*term);
   }
 }

@@ -1,8 +1,8 @@
 #include "lib/exploration/space/DesignSpace.h"
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/language/machines/ElaborateAccel.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
 
@@ -19,18 +19,13 @@ OwningOpRef<ModuleOp> copyInto(MLIRContext &context, accel::AcceleratorOp accele
   return parseSourceString<ModuleOp>(text, ParserConfig(&context, /*verifyAfterParse=*/false));
 }
 
-accel::AcceleratorOp onlyOne(ModuleOp module) {
-  return *module.getOps<accel::AcceleratorOp>().begin();
-}
+accel::AcceleratorOp onlyOne(ModuleOp module) { return *module.getOps<accel::AcceleratorOp>().begin(); }
 
 } // namespace
 
 Issue issueOf(mlir::Diagnostic &said) {
   std::string message = said.str();
-  Issue issue{entryOf(codeOfMachineProblem(message)).number.str(),
-              message,
-              sourceOf(said.getLocation()),
-              {}};
+  Issue issue{entryOf(codeOfMachineError(message)).number.str(), message, sourceOf(said.getLocation()), {}};
   for (mlir::Diagnostic &note : said.getNotes())
     issue.notes.push_back({sourceOf(note.getLocation()), note.str()});
   return issue;
@@ -48,7 +43,7 @@ DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
 DesignSpace::~DesignSpace() = default;
 
 std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::AcceleratorOp accelerator,
-                                                              std::vector<DesignParameter> beside) {
+                                                              std::vector<DesignParameter> clusterParameters) {
   std::vector<Issue> issues;
   auto made = std::make_unique<Data>();
   Data &data = *made;
@@ -60,10 +55,7 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
   });
   data.module = copyInto(data.context, accelerator);
   if (!data.module || data.module->getOps<accel::AcceleratorOp>().empty()) {
-    issues.push_back({"A0806",
-                      "the design space cannot be read",
-                      sourceOf(accel::blockLocation(accelerator)),
-                      {}});
+    issues.push_back({"A0806", "the design space cannot be read", sourceOf(accel::blockLocation(accelerator)), {}});
     return issues;
   }
   data.working = data.module->clone();
@@ -72,7 +64,7 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
 
   data.findPlaces(issues);
   data.own = data.parameters.size();
-  for (DesignParameter &parameter : beside)
+  for (DesignParameter &parameter : clusterParameters)
     data.parameters.push_back(std::move(parameter));
   if (data.parameters.empty() && issues.empty())
     issues.push_back({"A0612",
@@ -104,8 +96,8 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
   for (const DesignPlace &place : data.places) // what a choice of memories names
     if (place.key == "reads")
       for (Attribute word : cast<accel::ChoiceAttr>(place.value).getValues())
-        if (!isa_and_nonnull<accel::MemoryOp>(SymbolTable::lookupSymbolIn(
-                data.accelerator.getOperation(), cast<FlatSymbolRefAttr>(word))))
+        if (!isa_and_nonnull<accel::MemoryOp>(
+                SymbolTable::lookupSymbolIn(data.accelerator.getOperation(), cast<FlatSymbolRefAttr>(word))))
           issues.push_back({"A0104",
                             fmt::format("'{}' has no memory '{}'", data.name, spellingOf(word)),
                             data.locationOf(place),
@@ -116,21 +108,21 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
   DesignBox ends[2];
   for (const DesignParameter &parameter : data.parameters) {
     ends[0].low.push_back(0);
-    ends[1].low.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+    ends[1].low.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
   std::optional<Issue> found[2];
   for (int i = 0; i < 2; ++i) {
     ends[i].high = ends[i].low;
-    auto machine = data.machine(ends[i], DesignEnd::Design);
+    auto machine = data.machine(ends[i], BoxCorner::Design);
     if (auto *issue = std::get_if<Issue>(&machine))
       found[i] = *issue;
   }
   if (found[0] && found[1] && found[0]->message == found[1]->message)
     return std::vector<Issue>{*found[0]};
   bool area = false, tdp = false;
-  for (auto [end, which] : {std::pair(ends[0], DesignEnd::Design),
-                            {ends[1], DesignEnd::Design},
-                            {DesignBox{ends[0].low, ends[1].low}, DesignEnd::Best}})
+  for (auto [end, which] : {std::pair(ends[0], BoxCorner::Design),
+                            {ends[1], BoxCorner::Design},
+                            {DesignBox{ends[0].low, ends[1].low}, BoxCorner::Best}})
     if (auto machine = data.machine(end, which); auto *known = std::get_if<Machine>(&machine))
       area |= known->area.value > 0, tdp |= known->tdp.value > 0;
   if (area)
@@ -142,24 +134,22 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
 
 const std::string &DesignSpace::name() const { return data_->name; }
 const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->parameters; }
-std::vector<DesignParameter> DesignSpace::beside() const {
+std::vector<DesignParameter> DesignSpace::clusterParameters() const {
   return {data_->parameters.begin() + static_cast<ptrdiff_t>(data_->own), data_->parameters.end()};
 }
-const std::vector<DesignRequirement> &DesignSpace::requirements() const {
-  return data_->requirements;
-}
+const std::vector<DesignRequirement> &DesignSpace::requirements() const { return data_->requirements; }
 
 std::string DesignSpace::size() const {
   llvm::DynamicAPInt all(1);
   for (const DesignParameter &parameter : data_->parameters)
-    all *= llvm::DynamicAPInt(static_cast<int64_t>(parameter.spelled.size()));
+    all *= llvm::DynamicAPInt(static_cast<int64_t>(parameter.labels.size()));
   return digitsOf(all);
 }
 
 std::optional<uint64_t> DesignSpace::points() const {
   int64_t all = 1;
   for (const DesignParameter &parameter : data_->parameters)
-    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.spelled.size()), &all))
+    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.labels.size()), &all))
       return std::nullopt;
   return static_cast<uint64_t>(all);
 }
@@ -167,7 +157,7 @@ std::optional<uint64_t> DesignSpace::points() const {
 Design DesignSpace::at(uint64_t point) const {
   Design design(data_->parameters.size());
   for (size_t i = design.size(); i-- > 0;) {
-    uint64_t size = data_->parameters[i].spelled.size();
+    uint64_t size = data_->parameters[i].labels.size();
     design[i] = static_cast<uint32_t>(point % size);
     point /= size;
   }
@@ -177,28 +167,27 @@ Design DesignSpace::at(uint64_t point) const {
 bool DesignSpace::Data::holds(const DesignBox &box) const {
   bool good = box.low.size() == parameters.size() && box.high.size() == parameters.size();
   for (size_t i = 0; good && i < parameters.size(); ++i)
-    good = box.low[i] <= box.high[i] && box.high[i] < parameters[i].spelled.size();
+    good = box.low[i] <= box.high[i] && box.high[i] < parameters[i].labels.size();
   return good;
 }
 
 std::variant<Machine, Issue> DesignSpace::machine(const Design &design) const {
   if (!data_->holds({design, design}))
     return Issue{"A0302", fmt::format("'{}' has no such design", name()), {}, {}};
-  return data_->machine({design, design}, DesignEnd::Design);
+  return data_->machine({design, design}, BoxCorner::Design);
 }
 
 std::variant<Machine, Issue> DesignSpace::best(const DesignBox &box) const {
   if (!data_->holds(box))
     return Issue{"A0302", fmt::format("'{}' has no such designs", name()), {}, {}};
-  return data_->machine(box, DesignEnd::Best);
+  return data_->machine(box, BoxCorner::Best);
 }
 
-std::optional<size_t> DesignSpace::broken(const Design &design, const Machine &machine) const {
-  DesignFigures figures{{machine.area.value, machine.area.value},
-                        {machine.tdp.value, machine.tdp.value}};
+std::optional<size_t> DesignSpace::violatedRequirement(const Design &design, const Machine &machine) const {
+  DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
   bool known = data_->holds({design, design});
   for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (!known || data_->kept(i, {design, design}, figures).low < 1)
+    if (!known || data_->satisfied(i, {design, design}, figures).low < 1)
       return i;
   return std::nullopt;
 }
@@ -215,12 +204,12 @@ std::vector<double> DesignSpace::costs(const DesignBox &box) const {
   return costs;
 }
 
-std::optional<size_t> DesignSpace::broken(const DesignBox &box) const {
+std::optional<size_t> DesignSpace::violatedRequirement(const DesignBox &box) const {
   if (!data_->holds(box)) // no design: none keeps anything
     return data_->conditions.empty() ? std::nullopt : std::optional<size_t>(0);
   DesignFigures figures = data_->figures(box);
   for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (data_->kept(i, box, figures).high < 1)
+    if (data_->satisfied(i, box, figures).high < 1)
       return i;
   return std::nullopt;
 }

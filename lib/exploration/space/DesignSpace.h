@@ -46,7 +46,7 @@ struct MeasuredStep {
 };
 
 /// Why an expression is nothing that a design may be worth.
-struct MeasureProblem {
+struct MetricError {
   Problem problem;
   std::string help;
   std::vector<size_t> at; ///< operands that lead to the part, from the whole inwards
@@ -64,13 +64,13 @@ public:
   /// `beside`: choices of what the machine is in, which change nothing of it; they are the last
   /// parameters.
   static std::variant<DesignSpace, std::vector<Issue>> of(accel::AcceleratorOp accelerator,
-                                                          std::vector<DesignParameter> beside = {});
+                                                          std::vector<DesignParameter> clusterParameters = {});
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 
   const std::string &name() const;
   const std::vector<DesignParameter> &parameters() const;
-  std::vector<DesignParameter> beside() const;
+  std::vector<DesignParameter> clusterParameters() const;
   const std::vector<DesignRequirement> &requirements() const;
   /// Number of designs, exact.
   std::string size() const;
@@ -81,7 +81,7 @@ public:
   /// choice of what they depend on. Issue: what is wrong with it (a size without an area).
   std::variant<Machine, Issue> machine(const Design &design) const;
   /// First requirement that the machine does not keep; nothing: it keeps all.
-  std::optional<size_t> broken(const Design &design, const Machine &machine) const;
+  std::optional<size_t> violatedRequirement(const Design &design, const Machine &machine) const;
   /// Best of everything in the box: each number of the machine at its most helpful (most
   /// instances, rows, bandwidth, capacity; least latency, energy, idle power, area, design power).
   /// Of words that the box leaves open: no dataflow (empty), every type of the cores, `either`
@@ -92,11 +92,10 @@ public:
   const std::vector<std::string> &costNames() const;
   std::vector<double> costs(const DesignBox &box) const;
   /// A requirement that no design of the box keeps, by intervals of its terms.
-  std::optional<size_t> broken(const DesignBox &box) const;
+  std::optional<size_t> violatedRequirement(const DesignBox &box) const;
 
   /// Of a requirement that is one comparison with a limit above 0.
-  std::optional<DesignLimit> limit(size_t requirement, const Design &design,
-                                   const Machine &machine) const;
+  std::optional<DesignLimit> limit(size_t requirement, const Design &design, const Machine &machine) const;
   /// From now on such a requirement allows so many times its limit (at least: so many times less);
   /// 1: as it is written. Not while another thread calls anything.
   void relax(size_t requirement, double factor);
@@ -108,8 +107,7 @@ public:
   /// be 0, A0208 a root of what may be negative; A0302 a number that may be below 0, or beyond what
   /// a double holds; A0305 a part that falls where step_time or energy grows (of what is maximized:
   /// that rises), or nothing of it does.
-  std::optional<MeasureProblem> measure(bool maximize, const std::string &text,
-                                        mlir::Attribute expression);
+  std::optional<MetricError> measure(bool maximize, const std::string &text, mlir::Attribute expression);
   bool measured() const;
   std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
   std::string metricUnit() const;    ///< of `worth`: "m^2*s"
@@ -124,7 +122,7 @@ public:
   /// By `measure`, of a step on the box's one design. Of several designs: none of them is worth
   /// less with a step that takes so long and so much energy or more; `machine` is `best` of the
   /// box. NaN: it has no value.
-  double worth(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
+  double metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
 
   /// The design as a description: readable, the choices made with a comment each.
   std::string text(const Design &design, const std::vector<std::string> &comments = {}) const;

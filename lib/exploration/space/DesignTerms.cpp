@@ -1,6 +1,6 @@
 #include "lib/exploration/space/DesignTerms.h"
 #include "dialects/accel/AccelDialect.h"
-#include "lib/exploration/space/DesignSpans.h"
+#include "lib/exploration/space/IntervalArithmetic.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/SmallVector.h"
@@ -10,7 +10,7 @@
 namespace accord {
 namespace {
 
-constexpr size_t kMostTerms = 20000;
+constexpr size_t kMaxTerms = 20000;
 
 bool isOneOf(const std::string &word, std::initializer_list<const char *> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -24,10 +24,10 @@ Checked<Quantity> rooted(const Quantity &a, double exponent) {
   for (size_t i = 0; i < dimension.exponents.size(); ++i) {
     double power = a.dimension.exponents[i] * exponent;
     if (std::round(power) != power || std::abs(power) > 32)
-      return Problem{Code::BadExponent,
-                     fmt::format("a {} to the power of {} has no unit: divide it by one first",
-                                 describe(a.dimension), exponent),
-                     {}};
+      return Problem{
+          Code::BadExponent,
+          fmt::format("a {} to the power of {} has no unit: divide it by one first", describe(a.dimension), exponent),
+          {}};
     dimension.exponents[i] = static_cast<int8_t>(power);
   }
   return Quantity(Rational(1), dimension);
@@ -83,10 +83,8 @@ int DesignTerms::figure(Kind kind, Dimension dimension) {
 }
 
 Checked<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
-  if (terms.size() >= kMostTerms)
-    return Problem{Code::NestedTooDeep,
-                   fmt::format("more than {} numbers follow from each other", kMostTerms),
-                   {}};
+  if (terms.size() >= kMaxTerms)
+    return Problem{Code::NestedTooDeep, fmt::format("more than {} numbers follow from each other", kMaxTerms), {}};
   if (auto quantity = mlir::dyn_cast<accel::QuantityAttr>(value))
     return number(quantity.quantity());
   if (auto truthful = mlir::dyn_cast<mlir::BoolAttr>(value))
@@ -119,8 +117,8 @@ Checked<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
 }
 
 /// `tc.dataflow == weight_stationary`; -1 where neither side is a choice of words.
-Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribute a,
-                                      mlir::Attribute b, const Resolve &resolve) {
+Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b,
+                                      const Resolve &resolve) {
   for (int side = 0; side < 2; ++side, std::swap(a, b)) {
     auto path = mlir::dyn_cast<accel::ReferenceAttr>(a);
     auto word = mlir::dyn_cast<accel::ReferenceAttr>(b);
@@ -133,8 +131,7 @@ Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribu
     std::string wanted = word.getPath().str();
     auto found = std::find(known.begin(), known.end(), wanted);
     if (found == known.end())
-      return Problem{Code::UnknownChoice,
-                     fmt::format("'{}' is never '{}' in this space", path.getPath().str(), wanted),
+      return Problem{Code::UnknownChoice, fmt::format("'{}' is never '{}' in this space", path.getPath().str(), wanted),
                      nearest(wanted, known)};
     int place = number(Quantity::number(found - known.begin()));
     terms[static_cast<size_t>(place)].word = true;
@@ -147,29 +144,24 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
   Term term;
   term.kind = Kind::Apply, term.function = function;
   bool fold = isOneOf(function, {"min", "max", "sum"});
-  size_t least = isOneOf(function, {"-", "not", "pow2", "log2"}) || fold ? 1 : 2;
-  size_t most = fold ? operands.size() : isOneOf(function, {"not", "pow2", "log2"}) ? 1 : 2;
-  bool known =
-      fold || isComparison(function) || isLogic(function) ||
-      isOneOf(function, {"+", "-", "*", "/", "%", "^", "pow2", "log2", "ceil_div", "floor_div"});
+  size_t min = isOneOf(function, {"-", "not", "pow2", "log2"}) || fold ? 1 : 2;
+  size_t max = fold ? operands.size() : isOneOf(function, {"not", "pow2", "log2"}) ? 1 : 2;
+  bool known = fold || isComparison(function) || isLogic(function) ||
+               isOneOf(function, {"+", "-", "*", "/", "%", "^", "pow2", "log2", "ceil_div", "floor_div"});
   if (!known)
-    return Problem{Code::UnknownFunction,
-                   fmt::format("'{}' cannot be computed in a design space", function),
-                   {}};
-  if (operands.size() < least || operands.size() > most)
-    return Problem{Code::WrongOperandCount,
-                   fmt::format("'{}' takes {} operands, not {}", function, least, operands.size()),
-                   {}};
+    return Problem{Code::UnknownFunction, fmt::format("'{}' cannot be computed in a design space", function), {}};
+  if (operands.size() < min || operands.size() > max)
+    return Problem{
+        Code::WrongOperandCount, fmt::format("'{}' takes {} operands, not {}", function, min, operands.size()), {}};
   auto truthful = [&](int operand) { return (*this)[operand].truth; };
   auto isWord = [&](int operand) { return (*this)[operand].word; };
   bool logic = isLogic(function);
   for (int operand : operands)
     if (truthful(operand) != logic || (isWord(operand) && !isWord(operands[0])))
-      return Problem{
-          Code::WrongType,
-          fmt::format("'{}' is between {}", function,
-                      logic ? "conditions, and this is a number" : "numbers, and this is none"),
-          {}};
+      return Problem{Code::WrongType,
+                     fmt::format("'{}' is between {}", function,
+                                 logic ? "conditions, and this is a number" : "numbers, and this is none"),
+                     {}};
   if (isWord(operands[0]) && !(function == "==" || function == "!="))
     return Problem{Code::WrongType, fmt::format("'{}' has no meaning for words", function), {}};
   term.truth = logic || isComparison(function);
@@ -189,8 +181,7 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
     const Term &exponent = (*this)[term.operands[1]];
     bool stated = exponent.kind == Kind::Number;
     if (!stated && !a.dimensionless())
-      return Problem{
-          Code::BadExponent, "a power of what has a unit needs an exponent that is a number", {}};
+      return Problem{Code::BadExponent, "a power of what has a unit needs an exponent that is a number", {}};
     result = stated && !exponent.value.isInteger() && exponent.dimension.dimensionless()
                  ? rooted(a, exponent.value.toDouble())
                  : power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
@@ -208,9 +199,9 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
 }
 
 template <class Number, class Leaf>
-std::optional<Span<Number>> DesignTerms::evaluate(int root, Leaf leaf) const {
+std::optional<DesignInterval<Number>> DesignTerms::evaluate(int root, Leaf leaf) const {
   // Operands stand before what they are used in, so one pass over those that are needed is enough.
-  std::map<int, Span<Number>> done;
+  std::map<int, DesignInterval<Number>> done;
   std::set<int, std::greater<>> waiting{root};
   llvm::SmallVector<int, 16> order;
   while (!waiting.empty()) {
@@ -226,19 +217,19 @@ std::optional<Span<Number>> DesignTerms::evaluate(int root, Leaf leaf) const {
       done.emplace(next, leaf(term));
       continue;
     }
-    std::vector<Span<Number>> of;
+    std::vector<DesignInterval<Number>> of;
     for (int operand : term.operands)
       of.push_back(done.at(operand));
-    auto result = spans::applied(term.function, of);
-    if (!result || !spans::usable(result->low) || !spans::usable(result->high))
+    auto result = intervals::applied(term.function, of);
+    if (!result || !intervals::usable(result->low) || !intervals::usable(result->high))
       return std::nullopt;
     done.emplace(next, std::move(*result));
   }
   return done.at(root);
 }
 
-std::optional<Span<Rational>> DesignTerms::exact(int term, const DesignBox &box) const {
-  return evaluate<Rational>(term, [&](const Term &leaf) -> Span<Rational> {
+std::optional<DesignInterval<Rational>> DesignTerms::exact(int term, const DesignBox &box) const {
+  return evaluate<Rational>(term, [&](const Term &leaf) -> DesignInterval<Rational> {
     if (leaf.kind != Kind::Parameter)
       return {leaf.value, leaf.value};
     const std::vector<Rational> &all = values.at(leaf.parameter);
@@ -246,9 +237,8 @@ std::optional<Span<Rational>> DesignTerms::exact(int term, const DesignBox &box)
   });
 }
 
-Span<double> DesignTerms::nearly(int term, const DesignBox &box,
-                                 const DesignFigures &figures) const {
-  auto result = evaluate<double>(term, [&](const Term &leaf) -> Span<double> {
+DesignInterval<double> DesignTerms::nearly(int term, const DesignBox &box, const DesignFigures &figures) const {
+  auto result = evaluate<double>(term, [&](const Term &leaf) -> DesignInterval<double> {
     double value = 0;
     switch (leaf.kind) {
     case Kind::Area:
@@ -275,7 +265,7 @@ Span<double> DesignTerms::nearly(int term, const DesignBox &box,
   if (result)
     return *result;
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  return (*this)[term].truth ? Span<double>{0, 1} : Span<double>{-kInfinite, kInfinite};
+  return (*this)[term].truth ? DesignInterval<double>{0, 1} : DesignInterval<double>{-kInfinite, kInfinite};
 }
 
 } // namespace accord

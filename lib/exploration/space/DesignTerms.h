@@ -13,14 +13,14 @@ namespace accord {
 
 /// All values between two, both included. A truth is 0 or 1: `low` 1 says that it holds for sure,
 /// `high` 0 that it cannot.
-template <class Number> struct Span {
+template <class Number> struct DesignInterval {
   Number low, high;
 };
 
 /// Numbers of a machine that follow from all of its parts, and of a training step on it: given from
 /// outside, in base units.
 struct DesignFigures {
-  Span<double> area, power, step = {0, 0}, energy = {0, 0}, batch = {1, 1};
+  DesignInterval<double> area, power, step = {0, 0}, energy = {0, 0}, batch = {1, 1};
 };
 
 /// A directed graph of terms without circles: the leaves are numbers, parameters and figures. All
@@ -56,18 +56,16 @@ public:
   /// All values of a term over a box, exact where the box is one design. Nothing where one is
   /// undefined: a division by what may be 0, a number beyond `Rational::kMaxBits`. What is defined
   /// over a box is so over every part of it.
-  std::optional<Span<Rational>> exact(int term, const DesignBox &box) const;
+  std::optional<DesignInterval<Rational>> exact(int term, const DesignBox &box) const;
   /// The same in doubles, each operation rounded. Comparisons take numbers that differ by less
   /// than 1e-12 of the larger one for equal.
-  Span<double> nearly(int term, const DesignBox &box, const DesignFigures &figures) const;
+  DesignInterval<double> nearly(int term, const DesignBox &box, const DesignFigures &figures) const;
 
 private:
   Checked<int> apply(const std::string &function, std::vector<int> operands);
-  Checked<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b,
-                           const Resolve &resolve);
+  Checked<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b, const Resolve &resolve);
   int push(Term term);
-  template <class Number, class Leaf>
-  std::optional<Span<Number>> evaluate(int term, Leaf leaf) const;
+  template <class Number, class Leaf> std::optional<DesignInterval<Number>> evaluate(int term, Leaf leaf) const;
 
   std::vector<Term> terms;
   std::map<size_t, std::vector<Rational>> values;    ///< of parameters, ascending

@@ -34,12 +34,11 @@ std::string written(const Quantity &quantity, llvm::StringRef text) {
       return one;
   }
   std::string units = accel::baseUnits(quantity.dimension);
-  std::string out = fmt::format("{} / {}", digitsOf(quantity.value.numerator()),
-                                digitsOf(quantity.value.denominator()));
+  std::string out =
+      fmt::format("{} / {}", digitsOf(quantity.value.numerator()), digitsOf(quantity.value.denominator()));
   if (quantity.dimension.dimensionless())
     return "(" + out + ")";
-  return fmt::format("({}) * {}", out,
-                     units[0] == '/' ? "(1 / (1 " + units.substr(1) + "))" : "1 " + units);
+  return fmt::format("({}) * {}", out, units[0] == '/' ? "(1 / (1 " + units.substr(1) + "))" : "1 " + units);
 }
 
 class Writer {
@@ -75,22 +74,19 @@ public:
     if (auto map = dyn_cast<DictionaryAttr>(value)) {
       std::string all;
       for (NamedAttribute member : map)
-        all += (all.empty() ? "" : ", ") + member.getName().str() + ": " +
-               this->value(member.getValue());
+        all += (all.empty() ? "" : ", ") + member.getName().str() + ": " + this->value(member.getValue());
       return "{" + all + "}";
     }
     return spellingOf(value);
   }
 
-  void keys(int depth, mlir::Operation *op, DictionaryAttr entries,
-            const accel::BlockSchema *schema) {
+  void keys(int depth, mlir::Operation *op, DictionaryAttr entries, const accel::BlockSchema *schema) {
     std::vector<NamedAttribute> all(entries.begin(), entries.end());
     auto rank = [&](NamedAttribute entry) { // as the documentation has them
       return schema ? schema->findKey(entry.getName()) : nullptr;
     };
     std::sort(all.begin(), all.end(), [&](NamedAttribute a, NamedAttribute b) {
-      return std::pair(rank(a), a.getName().getValue()) <
-             std::pair(rank(b), b.getName().getValue());
+      return std::pair(rank(a), a.getName().getValue()) < std::pair(rank(b), b.getName().getValue());
     });
     for (NamedAttribute entry : all) {
       std::string key = entry.getName().str();
@@ -103,8 +99,7 @@ public:
       std::string source = sourceIn(entry.getValue());
       auto comment = comments.find({op, key});
       line(depth, key + " = " +
-                      (text ? quoted(cast<StringAttr>(entry.getValue()).getValue())
-                            : value(entry.getValue())) +
+                      (text ? quoted(cast<StringAttr>(entry.getValue()).getValue()) : value(entry.getValue())) +
                       (source.empty() ? "" : " source " + quoted(source)) +
                       (comment == comments.end() ? "" : " // " + comment->second));
     }
@@ -115,12 +110,9 @@ public:
     std::string inner;
     for (NamedAttribute entry : entries)
       if (!llvm::is_contained({"n", "m", "pattern"}, entry.getName().getValue()))
-        inner +=
-            (inner.empty() ? " " : ", ") + entry.getName().str() + " = " + value(entry.getValue());
+        inner += (inner.empty() ? " " : ", ") + entry.getName().str() + " = " + value(entry.getValue());
     std::string pattern =
-        entries.contains("pattern")
-            ? fmt::format(" nm({}, {})", value(entries.get("n")), value(entries.get("m")))
-            : "";
+        entries.contains("pattern") ? fmt::format(" nm({}, {})", value(entries.get("n")), value(entries.get("m"))) : "";
     line(depth, fmt::format("{}{} {{{} }}", kind, pattern, inner));
   }
 
@@ -135,9 +127,8 @@ public:
     }
     std::vector<std::string> operands;
     for (Attribute operand : apply.getOperands())
-      operands.push_back(isa<accel::ApplyAttr>(operand) && !isCall(operand)
-                             ? "(" + expression(operand) + ")"
-                             : expression(operand));
+      operands.push_back(isa<accel::ApplyAttr>(operand) && !isCall(operand) ? "(" + expression(operand) + ")"
+                                                                            : expression(operand));
     std::string function = apply.getFunction().str();
     if (isCall(of))
       return fmt::format("{}({})", function, fmt::join(operands, ", "));
@@ -147,8 +138,8 @@ public:
   }
   static bool isCall(Attribute of) {
     llvm::StringRef function = cast<accel::ApplyAttr>(of).getFunction();
-    return !function.empty() && llvm::isAlpha(function[0]) && function != "and" &&
-           function != "or" && function != "not";
+    return !function.empty() && llvm::isAlpha(function[0]) && function != "and" && function != "or" &&
+           function != "not";
   }
 
   std::string rule(mlir::Operation *op) {
@@ -156,23 +147,19 @@ public:
       return (label ? label.str() + ": " : "") + (condition ? expression(condition) : text.str());
     };
     if (auto require = dyn_cast<accel::RequireOp>(op))
-      return "require " +
-             words(require.getLabelAttr(), require.getConditionAttr(), require.getTextAttr());
+      return "require " + words(require.getLabelAttr(), require.getConditionAttr(), require.getTextAttr());
     if (auto prefer = dyn_cast<accel::PreferOp>(op))
-      return "prefer " +
-             words(prefer.getLabelAttr(), prefer.getConditionAttr(), prefer.getTextAttr()) +
-             " weight " + value(prefer.getWeightAttr());
+      return "prefer " + words(prefer.getLabelAttr(), prefer.getConditionAttr(), prefer.getTextAttr()) + " weight " +
+             value(prefer.getWeightAttr());
     auto objective = cast<accel::ObjectiveOp>(op);
-    return objective.getDirection().str() + " " +
-           words({}, objective.getExpressionAttr(), objective.getTextAttr());
+    return objective.getDirection().str() + " " + words({}, objective.getExpressionAttr(), objective.getTextAttr());
   }
 
   void path(accel::PathOp path) {
     std::string all;
     for (Attribute stop : path.getStops()) {
       auto names = cast<ArrayAttr>(stop);
-      all += (all.empty() ? "path " : " -> ") +
-             (names.size() == 1 ? spellingOf(names[0]) : value(names));
+      all += (all.empty() ? "path " : " -> ") + (names.size() == 1 ? spellingOf(names[0]) : value(names));
     }
     line(1, all);
   }
@@ -180,10 +167,9 @@ public:
 
 } // namespace
 
-std::string DesignSpace::Data::textOf(const Design &design,
-                                      const std::vector<std::string> &comments) {
+std::string DesignSpace::Data::textOf(const Design &design, const std::vector<std::string> &comments) {
   DesignBox box{design, design};
-  auto made = machine(box, DesignEnd::Design);
+  auto made = machine(box, BoxCorner::Design);
   Writer writer;
   std::scoped_lock lock(reading);
   std::vector<DesignBlock *> blocks{&head};
@@ -191,7 +177,7 @@ std::string DesignSpace::Data::textOf(const Design &design,
     for (DesignBlock &block : *some)
       blocks.push_back(&block);
   for (DesignBlock *block : blocks) {
-    if (auto issue = substitute(*block, box, DesignEnd::Design))
+    if (auto issue = substitute(*block, box, BoxCorner::Design))
       writer.line(0, "// " + issue->message);
     for (const DesignSite &site : block->sites) {
       std::string &comment = writer.comments[{site.place.op, site.place.key}];
@@ -201,13 +187,12 @@ std::string DesignSpace::Data::textOf(const Design &design,
         continue;
       }
       const DesignParameter &parameter = parameters[*site.parameter];
-      comment += fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name,
-                             parameter.spelled[design[*site.parameter]], parameter.spelled.size(),
-                             parameter.spelled.front(), parameter.spelled.back());
+      comment +=
+          fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name, parameter.labels[design[*site.parameter]],
+                      parameter.labels.size(), parameter.labels.front(), parameter.labels.back());
       if (*site.parameter < comments.size() && !comments[*site.parameter].empty()) {
         std::string more = comments[*site.parameter];
-        std::replace_if(
-            more.begin(), more.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+        std::replace_if(more.begin(), more.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
         comment += ": " + more;
       }
     }
@@ -218,28 +203,25 @@ std::string DesignSpace::Data::textOf(const Design &design,
   if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
     writer.line(1, "efficiency from " + quoted(from.getValue()));
   std::string tdp;
-  if (auto *one = std::get_if<Machine>(&made);
-      one && !paths.count("power.tdp") && one->tdp.value > 0)
-    tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies",
-                      one->tdp.value);
+  if (auto *one = std::get_if<Machine>(&made); one && !paths.count("power.tdp") && one->tdp.value > 0)
+    tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies", one->tdp.value);
   for (mlir::Operation &op : accelerator.getBody().front()) {
-    auto block = [&](const std::string &title, DictionaryAttr entries,
-                     const accel::BlockSchema *schema, const std::string &more) {
+    auto block = [&](const std::string &title, DictionaryAttr entries, const accel::BlockSchema *schema,
+                     const std::string &more) {
       auto comment = writer.comments.find({&op, "count"});
-      writer.line(1, title + " {" +
-                         (comment == writer.comments.end() ? "" : " // " + comment->second));
+      writer.line(1, title + " {" + (comment == writer.comments.end() ? "" : " // " + comment->second));
       writer.keys(2, &op, entries, schema);
       if (!more.empty())
         writer.line(2, more);
       writer.line(1, "}");
     };
     if (auto memory = dyn_cast<accel::MemoryOp>(op)) {
-      block(fmt::format("memory {} : {}", memory.getSymName().str(), memory.getKind().str()),
-            memory.getEntries(), accel::findSchema("memory", memory.getKind()), "");
+      block(fmt::format("memory {} : {}", memory.getSymName().str(), memory.getKind().str()), memory.getEntries(),
+            accel::findSchema("memory", memory.getKind()), "");
     } else if (auto core = dyn_cast<accel::CoreOp>(op)) {
       std::string count = core.getCountAttr() ? "[" + spellingOf(core.getCountAttr()) + "]" : "";
-      block(fmt::format("core {}{} : {}", core.getSymName().str(), count, core.getKind().str()),
-            core.getEntries(), accel::findSchema("core", core.getKind()), "");
+      block(fmt::format("core {}{} : {}", core.getSymName().str(), count, core.getKind().str()), core.getEntries(),
+            accel::findSchema("core", core.getKind()), "");
     } else if (auto power = dyn_cast<accel::PowerOp>(op)) {
       block("power", power.getEntries(), accel::findSchema("power"), tdp);
       tdp.clear();
@@ -264,8 +246,7 @@ std::string DesignSpace::Data::textOf(const Design &design,
   return writer.out;
 }
 
-std::string DesignSpace::text(const Design &design,
-                              const std::vector<std::string> &comments) const {
+std::string DesignSpace::text(const Design &design, const std::vector<std::string> &comments) const {
   return data_->holds({design, design}) ? data_->textOf(design, comments) : "";
 }
 
@@ -277,14 +258,12 @@ std::string DesignSpace::source() const {
   if (const auto &measure = data_->measure) { // instead of what the description itself makes least
     copy = data_->module->clone();
     written = *copy->getOps<accel::AcceleratorOp>().begin();
-    for (accel::ObjectiveOp one :
-         llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
+    for (accel::ObjectiveOp one : llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
       one.erase();
     OpBuilder builder = OpBuilder::atBlockEnd(&written.getBody().front());
     accel::ObjectiveOp::create(builder, written.getLoc(),
                                builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
-                               builder.getStringAttr(measure->text),
-                               parseAttribute(measure->printed, &data_->context));
+                               builder.getStringAttr(measure->text), parseAttribute(measure->printed, &data_->context));
   }
   written->print(stream, OpPrintingFlags().useLocalScope());
   return text + "\n";

@@ -7,7 +7,7 @@ namespace accord {
 namespace {
 
 /// Entries of a table; what comes after is computed each time.
-constexpr size_t kMost = size_t{1} << 17;
+constexpr size_t kMax = size_t{1} << 17;
 
 template <typename T> void put(std::string &key, const T &number) {
   key.append(reinterpret_cast<const char *>(&number), sizeof number);
@@ -34,8 +34,7 @@ void StepCores::choose(const Machine &machine, View &view) const {
   for (const Core &core : machine.cores) {
     put(key, core.kind);
     key += static_cast<char>((core.rows > 0) | (core.cols > 0) << 1 | (core.lanes > 0) << 2 |
-                             (core.efficiency > 0) << 3 |
-                             (flopsPerCycle(core) * machine.clock.value > 0) << 4);
+                             (core.efficiency > 0) << 3 | (flopsPerCycle(core) * machine.clock.value > 0) << 4);
     put(key, core.peak.size());
     for (const auto &[type, peak] : core.peak) {
       word(key, type);
@@ -77,7 +76,7 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
     put(key, layout), put(key, i), put(key, same);
     for (int64_t number : {core.rows, core.cols, core.lanes, core.count})
       put(key, number);
-    for (double number : {machine.clock.value, core.efficiency, core.halfWork.value})
+    for (double number : {machine.clock.value, core.efficiency, core.halfPerformanceWork.value})
       put(key, number);
     key += static_cast<char>(core.overlapFill | core.overlapDrain << 1);
     word(key, core.dataflow);
@@ -102,7 +101,7 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
         times[s] = shapeTime(shapes.shapes[s], machine, index, choice.type, same);
     }
     std::unique_lock lock(mutex_);
-    if (times_.size() < kMost) {
+    if (times_.size() < kMax) {
       auto made = std::make_unique<std::vector<ShapeTime>>(std::move(times));
       view.times.push_back(times_.try_emplace(key, std::move(made)).first->second.get());
     } else {

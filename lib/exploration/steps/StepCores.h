@@ -40,8 +40,7 @@ private:
     using is_transparent = void;
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
-  template <typename T>
-  using Table = std::unordered_map<std::string, std::unique_ptr<T>, Hash, std::equal_to<>>;
+  template <typename T> using Table = std::unordered_map<std::string, std::unique_ptr<T>, Hash, std::equal_to<>>;
   mutable std::shared_mutex mutex_;
   mutable Table<const std::vector<Choice>> choices_;
   mutable Table<const std::vector<ShapeTime>> times_;

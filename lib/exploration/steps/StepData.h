@@ -7,11 +7,11 @@
 namespace accord {
 
 /// Sums in another order than the scheduler's differ in their last digits.
-inline constexpr double kStepRounded = 1 - 1e-9;
+inline constexpr double kStepRoundingFactor = 1 - 1e-9;
 /// The share of a memory's bandwidth that an operation holds is rounded down to such parts.
-inline constexpr double kStepShare = 1e-9;
+inline constexpr double kMinBandwidthFraction = 1e-9;
 /// Work of this much is more than a picosecond after rounding, so that the scheduler sees it.
-inline constexpr double kStepSeen = 2e-12;
+inline constexpr double kMinVisibleWork = 2e-12;
 
 /// One operation of a region, as its class.
 struct StepItem {
@@ -76,12 +76,11 @@ struct StepWork::Data {
   std::string keyOf(const Machine &machine, const StepBoundOptions &options) const;
   mutable std::shared_mutex mutex;
   mutable std::unordered_map<std::string, double> known; ///< bounds, by all that they follow from
-  void times(const Machine &machine, const StepBoundOptions &options,
-             std::vector<double> &seconds) const;
+  void times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const;
   void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;
   double length(const StepPart &part, const Machine &machine, StepScratch &scratch) const;
-  double together(const StepPart &part, const Machine &machine, size_t core, size_t memory,
-                  const StepScratch &scratch) const;
+  double jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory,
+                    const StepScratch &scratch) const;
 };
 
 } // namespace accord

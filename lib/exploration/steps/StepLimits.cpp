@@ -1,6 +1,6 @@
 #include "lib/exploration/steps/StepLimits.h"
-#include "lib/planning/analysis/WhatHelps.h"
-#include "lib/planning/analysis/WhatShortens.h"
+#include "lib/planning/analysis/Bottlenecks.h"
+#include "lib/planning/analysis/StepSensitivity.h"
 #include <algorithm>
 
 namespace accord {
@@ -21,7 +21,7 @@ std::vector<LimitShare> stepLimits(const StepWork &work, const Machine &machine)
       if (body != kNone)
         self(self, body, times * static_cast<double>(plan->graph.regions[body].count));
       else if (timing->duration(id) > 0)
-        spent[whatHelps(plan->costs.operations[id], machine).resource] +=
+        spent[findBottlenecks(plan->costs.operations[id], machine).resource] +=
             times * static_cast<double>(timing->duration(id));
     }
   };

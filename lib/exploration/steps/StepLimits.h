@@ -1,7 +1,7 @@
 // What a job's step on a machine waits for.
 #pragma once
-#include "lib/exploration/steps/StepWork.h"
 #include "lib/exploration/problem/MiningPlan.h"
+#include "lib/exploration/steps/StepWork.h"
 
 namespace accord {
 

@@ -6,12 +6,12 @@
 
 namespace accord {
 
-double leastPeak(const WorkGraph &graph) {
-  double residents = 0;
-  for (const Resident &resident : graph.residents)
-    residents += static_cast<double>(resident.bytes);
+double minPeakMemory(const WorkGraph &graph) {
+  double staticTensors = 0;
+  for (const StaticTensor &resident : graph.staticTensors)
+    staticTensors += static_cast<double>(resident.bytes);
   if (graph.regions.empty())
-    return residents;
+    return staticTensors;
   Dependences deps = Dependences::of(graph);
   const std::vector<OperationId> &operations = graph.regions[kMicrobatchRegion].operations;
   size_t n = operations.size();
@@ -36,8 +36,8 @@ double leastPeak(const WorkGraph &graph) {
   for (size_t i = 0; i < n; ++i)
     for (ValueId result : graph.operations[operations[i]].results) {
       const Value &value = graph.values[result];
-      if (deps.root[result] == result && value.category != Category::Weights &&
-          value.category != Category::Gradients && value.category != Category::OptimizerStates)
+      if (deps.root[result] == result && value.category != Category::Weights && value.category != Category::Gradients &&
+          value.category != Category::OptimizerStates)
         held[result].maker = i;
     }
   // Slices of one value, or of what goes from one iteration to the next, may be stored once.
@@ -47,8 +47,7 @@ double leastPeak(const WorkGraph &graph) {
     std::set<ValueId> inside;
     for (const Region::Slice &slice : body.stashed) {
       ValueId root = deps.root[slice.inside];
-      bool made = deps.producer[root] != kNone &&
-                  graph.values[root].region == graph.values[slice.inside].region;
+      bool made = deps.producer[root] != kNone && graph.values[root].region == graph.values[slice.inside].region;
       if (!made || !inside.insert(root).second)
         held.erase(slice.stacked);
     }
@@ -69,7 +68,7 @@ double leastPeak(const WorkGraph &graph) {
         alive[x] += static_cast<double>(value.bytes);
     }
   }
-  return residents + (n ? *std::max_element(alive.begin(), alive.end()) : 0);
+  return staticTensors + (n ? *std::max_element(alive.begin(), alive.end()) : 0);
 }
 
 } // namespace accord

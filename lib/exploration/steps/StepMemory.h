@@ -7,6 +7,6 @@ namespace accord {
 /// Bytes: all residents, and for some operation of a micro-batch what is alive when it ends, in any
 /// order of the operations: what it or those before it make and those behind it read (a cut of the
 /// dependences; for the loss, the stashed activations). No schedule's peak is less.
-double leastPeak(const WorkGraph &graph);
+double minPeakMemory(const WorkGraph &graph);
 
 } // namespace accord

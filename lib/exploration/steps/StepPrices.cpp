@@ -13,8 +13,7 @@ struct Link {
 };
 
 /// As `roofline`: from the core outwards.
-double joined(double compute, const double *transfers, size_t levels,
-              const std::vector<Link> &links, double floor) {
+double joined(double compute, const double *transfers, size_t levels, const std::vector<Link> &links, double floor) {
   double time = compute;
   for (size_t i = levels; i-- > 0;)
     if (i + 1 < levels && links[i].adds)
@@ -26,31 +25,27 @@ double joined(double compute, const double *transfers, size_t levels,
 
 } // namespace
 
-void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options,
-                           StepScratch &scratch) const {
+void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const {
   static thread_local StepCores::View view;
   static thread_local std::vector<Link> links;
-  using Left = StepBoundOptions::Left;
+  using Omitted = StepBoundOptions::Omitted;
   cores.look(machine, options, view);
   size_t memories = machine.memories.size();
   links.assign(memories, {});
   for (size_t m = 0; m < memories; ++m) {
     const Memory &memory = machine.memories[m];
     double rate = memory.bandwidth.value * memory.efficiency;
-    bool left = m < options.memories.size() && options.memories[m] == Left::Time;
+    bool left = m < options.memories.size() && options.memories[m] == Omitted::Time;
     if (rate > 0 && !left)
       links[m] = {std::max(memory.latency.value, 0.0), 1 / rate, false};
     links[m].adds = m + 1 < memories && !overlapsTransfers(machine.memories[m + 1]);
   }
-  auto left = [&](int core, Left what) {
-    return static_cast<size_t>(core) < options.cores.size() &&
-           options.cores[static_cast<size_t>(core)] == what;
+  auto left = [&](int core, Omitted what) {
+    return static_cast<size_t>(core) < options.cores.size() && options.cores[static_cast<size_t>(core)] == what;
   };
-  bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() &&
-               options.memories.empty();
+  bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() && options.memories.empty();
   // Where time and bytes are not bounds but those of `estimate`.
-  auto fill = [&](const StepClass &what, StepPrice &price, double longest, const double *transfers,
-                  size_t levels) {
+  auto fill = [&](const StepClass &what, StepPrice &price, double longest, const double *transfers, size_t levels) {
     for (size_t m = 0; m < std::min<size_t>(levels, 64); ++m)
       if (!what.mapped && !what.lookup && transfers[m] >= longest && longest > 1e-9)
         price.fills |= uint64_t{1} << m;
@@ -64,8 +59,8 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     if (what.kind == StepClass::Kind::Free)
       continue;
     double *transfers = scratch.transfers.data() + c * memories;
-    if (what.kind == StepClass::Kind::Exchange) {
-      if (!options.exchanges)
+    if (what.kind == StepClass::Kind::Communication) {
+      if (!options.communication)
         continue;
       price.time = what.seconds;
       if (memories > 0 && what.bytes > 0 && links[0].perByte > 0)
@@ -76,12 +71,12 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     if (what.kind == StepClass::Kind::Given) {
       price.time = what.seconds;
       price.core = cores.ofProducts(machine);
-      if (price.core >= 0 && (left(price.core, Left::Time) || left(price.core, Left::Queue)))
+      if (price.core >= 0 && (left(price.core, Omitted::Time) || left(price.core, Omitted::Queue)))
         price.core = -1;
       if (price.core >= 0) {
         const Core &core = machine.cores[static_cast<size_t>(price.core)];
-        price.work = core.oneEach && !core.either ? what.seconds / static_cast<double>(core.count)
-                                                  : what.seconds;
+        price.work =
+            core.perInstanceMapping && !core.anyMapping ? what.seconds / static_cast<double>(core.count) : what.seconds;
       }
       continue;
     }
@@ -103,34 +98,34 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
         transfers[m] = links[m].latency + bytes * links[m].perByte;
     double floor = machine.host.kernel.value;
     if (what.kind == StepClass::Kind::Fused) {
-      double most = 0;
+      double max = 0;
       bool sure = true; // of its time
       view.sums.assign(machine.cores.size(), 0);
       for (uint32_t shape : what.parts) {
         const StepCores::Choice &of = view.choices[shapes.shapes[shape].want];
-        double least = std::numeric_limits<double>::infinity();
+        double min = std::numeric_limits<double>::infinity();
         for (int core : of.cores) {
           const Core &on = machine.cores[static_cast<size_t>(core)];
           const ShapeTime &time = (*view.times[static_cast<size_t>(core)])[shape];
-          least = std::min(least, left(core, Left::Time)     ? 0
-                                  : on.oneEach && !on.either ? time.single
-                                                             : time.spread);
+          min = std::min(min, left(core, Omitted::Time)                 ? 0
+                              : on.perInstanceMapping && !on.anyMapping ? time.single
+                                                                        : time.spread);
         }
         sure &= of.cores.size() == 1;
-        if (of.cores.empty() || of.unknown || !std::isfinite(least))
+        if (of.cores.empty() || of.unknown || !std::isfinite(min))
           continue;
-        most = std::max(most, least);
+        max = std::max(max, min);
         if (of.cores.size() == 1) {
           auto core = static_cast<size_t>(of.cores[0]);
-          most = std::max(most, view.sums[core] += least);
-          if (least > 0 && core < 64 && !left(of.cores[0], Left::Queue))
+          max = std::max(max, view.sums[core] += min);
+          if (min > 0 && core < 64 && !left(of.cores[0], Omitted::Queue))
             price.holds |= uint64_t{1} << core;
         }
       }
-      price.time = joined(most, transfers, levels, links, floor);
+      price.time = joined(max, transfers, levels, links, floor);
       if (sure && exact && only >= 0)
         fill(what, price, price.time, transfers, levels);
-      if (only >= 0 && only < 64 && !left(only, Left::Time) && !left(only, Left::Queue))
+      if (only >= 0 && only < 64 && !left(only, Omitted::Time) && !left(only, Omitted::Queue))
         price.holds |= uint64_t{1} << only;
       continue;
     }
@@ -139,18 +134,16 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     for (int index : choice.cores) {
       const Core &core = machine.cores[static_cast<size_t>(index)];
       const ShapeTime &time = (*view.times[static_cast<size_t>(index)])[what.shape];
-      bool none = left(index, Left::Time);
-      auto in = [&](double compute) {
-        return joined(none ? 0 : compute, transfers, levels, links, floor);
-      };
+      bool none = left(index, Omitted::Time);
+      auto in = [&](double compute) { return joined(none ? 0 : compute, transfers, levels, links, floor); };
       double count = static_cast<double>(core.count), took = 0, work = 0;
-      if (core.either || !core.oneEach)
+      if (core.anyMapping || !core.perInstanceMapping)
         took = work = in(time.spread);
-      if (core.either || core.oneEach) {
+      if (core.anyMapping || core.perInstanceMapping) {
         double single = in(time.single);
         longest = std::max(longest, single);
-        took = core.oneEach && !core.either ? single : std::min(took, single);
-        work = core.oneEach && !core.either ? single / count : std::min(work, single / count);
+        took = core.perInstanceMapping && !core.anyMapping ? single : std::min(took, single);
+        work = core.perInstanceMapping && !core.anyMapping ? single / count : std::min(work, single / count);
       }
       price.time = std::min(price.time, took), longest = std::max(longest, took);
       price.ofKind = std::min(price.ofKind, work);
@@ -160,12 +153,11 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       continue;
     }
     price.core = only, price.work = price.ofKind;
-    price.kind =
-        machine.cores[static_cast<size_t>(choice.cores[0])].kind == CoreKind::Tensor ? 0 : 1;
+    price.kind = machine.cores[static_cast<size_t>(choice.cores[0])].kind == CoreKind::Tensor ? 0 : 1;
     if (exact && only >= 0)
       fill(what, price, longest, transfers, levels);
     for (int core : choice.cores) // as if there were no queue at any of its kind
-      if (left(core, Left::Time) || left(core, Left::Queue))
+      if (left(core, Omitted::Time) || left(core, Omitted::Queue))
         price.core = -1, price.ofKind = 0;
   }
 }
@@ -182,14 +174,13 @@ std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions
     return key;
   auto put = [&](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof value); };
   put(view.choices.data());
-  put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 |
-                           options.exchanges << 2));
+  put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 | options.communication << 2));
   put(machine.host.kernel.value), put(machine.host.microbatch.value), put(machine.host.step.value);
   for (size_t c = 0; c < machine.cores.size(); ++c) {
     const Core &core = machine.cores[c];
     put(view.times[c]); // one for all that times follow from
     put(core.count), put(static_cast<int64_t>(core.kind));
-    put(static_cast<int64_t>(core.oneEach | core.either << 1));
+    put(static_cast<int64_t>(core.perInstanceMapping | core.anyMapping << 1));
     put(static_cast<int64_t>(core.reads));
   }
   for (const Memory &memory : machine.memories) {
@@ -200,7 +191,7 @@ std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions
 }
 
 double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &options) const {
-  constexpr size_t kMost = size_t{1} << 17;
+  constexpr size_t kMax = size_t{1} << 17;
   std::string key = keyOf(machine, options);
   if (!key.empty()) {
     std::shared_lock lock(mutex);
@@ -210,7 +201,7 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
   double seconds = pricedNow(machine, options);
   if (!key.empty()) {
     std::unique_lock lock(mutex);
-    if (known.size() < kMost)
+    if (known.size() < kMax)
       known.emplace(std::move(key), seconds);
   }
   return seconds;
@@ -224,7 +215,7 @@ double StepWork::Data::pricedNow(const Machine &machine, const StepBoundOptions 
     scratch.lengths[part.region] = length(part, machine, scratch);
   double micro = scratch.lengths[kMicrobatchRegion] + machine.host.microbatch.value,
          update = scratch.lengths[kUpdateRegion] + machine.host.step.value;
-  return (static_cast<double>(graph.microbatches) * micro + update) * kStepRounded;
+  return (static_cast<double>(graph.microbatches) * micro + update) * kStepRoundingFactor;
 }
 
 void StepWork::Data::times(const Machine &machine, const StepBoundOptions &options,
@@ -237,10 +228,10 @@ void StepWork::Data::times(const Machine &machine, const StepBoundOptions &optio
   seconds.clear();
   for (size_t p = parts.size() - 2; p < parts.size(); ++p)
     for (const StepItem &item : parts[p].items)
-      seconds.push_back(kStepRounded * (item.body == kNone
-                                            ? scratch.prices[item.price].time
-                                            : static_cast<double>(graph.regions[item.body].count) *
-                                                  scratch.lengths[item.body]));
+      seconds.push_back(kStepRoundingFactor *
+                        (item.body == kNone
+                             ? scratch.prices[item.price].time
+                             : static_cast<double>(graph.regions[item.body].count) * scratch.lengths[item.body]));
 }
 
 } // namespace accord

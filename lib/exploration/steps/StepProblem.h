@@ -1,7 +1,7 @@
 // What a design is worth: the training step of one or several jobs on it.
 #pragma once
+#include "lib/exploration/solve/MiningProblem.h"
 #include "lib/exploration/space/DesignSpace.h"
-#include "lib/exploration/solve/Mine.h"
 #include "lib/machine/model/Schedule.h"
 #include "lib/machine/model/WorkGraph.h"
 
@@ -19,7 +19,7 @@ enum class MiningMetric : uint8_t {
 const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time", "expression"
 
 /// A step as it may run: a micro-batch size, a recomputation.
-struct MiningWay {
+struct MiningAlternative {
   std::string label; ///< "micro-batch 4, recompute full"
   std::shared_ptr<const StepWork> work;
 };
@@ -27,23 +27,23 @@ struct MiningWay {
 /// One training job; its value on a design is that of the best of its ways.
 struct MiningJob {
   std::string name;
-  std::vector<MiningWay> ways; ///< steps of `batch` samples, at least one
+  std::vector<MiningAlternative> alternatives; ///< steps of `batch` samples, at least one
   int64_t batch = 1;
   double weight = 1;
   double best = 0; ///< value of its own best design, for `WorstRatio`
 };
 
 /// How values of several jobs become one.
-enum class MiningBlend : uint8_t { Sum, WorstRatio };
+enum class ObjectiveAggregation : uint8_t { Sum, MinimaxRegret };
 
 struct StepValue {
   double step = 0, joules = 0; ///< seconds, joules
-  double least = 0;            ///< seconds that no schedule of it is below, as it is priced
+  double lowerBound = 0;       ///< seconds that no schedule of it is below, as it is priced
   double bytes = 0;            ///< of device memory
   unsigned effort = 0;         ///< of the schedule (`ScheduleOptions`)
   bool fits = true;
-  size_t way = 0;   ///< of a job: the one that is best
-  double value = 0; ///< of the metric; infinite where the design may not be
+  size_t alternative = 0; ///< of a job: the one that is best
+  double value = 0;       ///< of the metric; infinite where the design may not be
 };
 
 /// A job's step on a machine is that of `estimate` and `scheduleStep`; its bound is the work of
@@ -55,15 +55,15 @@ struct StepValue {
 class StepProblem : public MiningProblem {
 public:
   StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
-              MiningBlend blend = MiningBlend::Sum, unsigned effort = 0);
+              ObjectiveAggregation aggregation = ObjectiveAggregation::Sum, unsigned effort = 0);
   ~StepProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
-  unsigned tiers() const override; ///< 1 with an effort: the bound of its schedules
-  double deepen(const Design &design, unsigned tier) override;
-  Appraisal appraise(const Design &design, double below) override;
-  std::vector<double> waits(const Design &design) override;
+  unsigned numBoundLevels() const override; ///< 1 with an effort: the bound of its schedules
+  double tightenBound(const Design &design, unsigned level) override;
+  DesignEvaluation evaluate(const Design &design, double below) override;
+  std::vector<double> bottleneckGains(const Design &design) override;
   std::vector<std::string> costNames() override; ///< those of the space
   std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override; ///< version, metric, and sizes of the jobs' steps

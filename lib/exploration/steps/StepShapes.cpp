@@ -23,7 +23,7 @@ public:
     made.flops = static_cast<double>(op.flops);
     std::string key = PriceCache::keyOf(op);
     if (op.core == CoreKind::Network && exchange) {
-      made.kind = StepClass::Kind::Exchange;
+      made.kind = StepClass::Kind::Communication;
       made.seconds = *exchange;
       made.flops = 0;
     } else if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network) {
@@ -43,13 +43,12 @@ public:
       made.want = want(op.core, op.type);
       made.shape = shapeOf(op);
       made.mapped = op.contraction && !op.tensors.empty() &&
-                    std::all_of(op.domain.begin(), op.domain.end(),
-                                [](const Loop &loop) { return loop.extent > 0; });
+                    std::all_of(op.domain.begin(), op.domain.end(), [](const Loop &loop) { return loop.extent > 0; });
     }
     made.lookup = lookupRows(op).has_value();
     if (made.kind == StepClass::Kind::Free)
       key = "free";
-    if (made.kind == StepClass::Kind::Exchange)
+    if (made.kind == StepClass::Kind::Communication)
       key = fmt::format("exchange {:a} {:a}", made.seconds, made.bytes);
     if (made.kind == StepClass::Kind::Given)
       key = fmt::format("given {:a}", made.seconds);
@@ -75,27 +74,22 @@ private:
     return shapeOf(alone);
   }
   uint32_t shapeOf(const Operation &op) {
-    auto [place, isNew] =
-        shapes_.try_emplace(PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
+    auto [place, isNew] = shapes_.try_emplace(PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
     if (!isNew)
       return place->second;
     StepShape shape;
     shape.operation = op;
     shape.want = want(op.core, op.type);
     if (op.contraction && !op.domain.empty() && op.flops > 0) {
-      const Gemm &gemm =
-          shape.gemm.emplace(gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain)));
-      shape.products = static_cast<double>(op.flops) /
-                       (2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
-                        static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
+      const Gemm &gemm = shape.gemm.emplace(gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain)));
+      shape.products =
+          static_cast<double>(op.flops) / (2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
+                                           static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
       if (auto roles = loopRoles(op.domain, op.tensors)) {
-        auto result = std::find_if(op.tensors.begin(), op.tensors.end(),
-                                   [](const LoopTensor &tensor) { return tensor.written; });
-        auto width = [](const LoopTensor &tensor) {
-          return static_cast<double>(tensor.elementBits) / 8;
-        };
-        shape.widths = {width(op.tensors[roles->lhs]), width(op.tensors[roles->rhs]),
-                        width(*result)};
+        auto result =
+            std::find_if(op.tensors.begin(), op.tensors.end(), [](const LoopTensor &tensor) { return tensor.written; });
+        auto width = [](const LoopTensor &tensor) { return static_cast<double>(tensor.elementBits) / 8; };
+        shape.widths = {width(op.tensors[roles->lhs]), width(op.tensors[roles->rhs]), width(*result)};
       }
     }
     all.shapes.push_back(std::move(shape));
@@ -110,45 +104,41 @@ private:
 ShapeTime streamsOf(const StepShape &shape, const Core &core) {
   SystolicArray array{core.rows, core.cols, 1};
   std::vector<Dataflow> flows;
-  if (auto flow = dataflowNamed(core.dataflow))
+  if (auto flow = parseDataflow(core.dataflow))
     flows = {*flow};
   else
     flows = {Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary,
              Dataflow::RowStationary};
-  ShapeTime least{kNever, 0, kNever};
+  ShapeTime min{kNever, 0, kNever};
   double cells = static_cast<double>(core.rows) * static_cast<double>(core.cols);
   for (Dataflow flow : flows) {
     if (flow == Dataflow::RowStationary) {
-      least.spread = std::min(least.spread, static_cast<double>(shape.operation.flops) /
-                                                (2 * shape.products * cells));
-      least.feed = 0;
+      min.spread = std::min(min.spread, static_cast<double>(shape.operation.flops) / (2 * shape.products * cells));
+      min.feed = 0;
       continue;
     }
     auto cost = systolicCost(*shape.gemm, flow, array);
     if (!cost)
       return {};
-    least.spread = std::min(least.spread,
-                            static_cast<double>(cost->folds) * static_cast<double>(cost->stream));
+    min.spread = std::min(min.spread, static_cast<double>(cost->folds) * static_cast<double>(cost->stream));
     double feed = 0;
     if (shape.widths)
       feed = static_cast<double>(cost->lhsReads) * (*shape.widths)[0] +
              static_cast<double>(cost->rhsReads) * (*shape.widths)[1] +
-             (static_cast<double>(cost->resultWrites) + static_cast<double>(cost->resultReads)) *
-                 (*shape.widths)[2];
-    least.feed = std::min(least.feed, feed);
+             (static_cast<double>(cost->resultWrites) + static_cast<double>(cost->resultReads)) * (*shape.widths)[2];
+    min.feed = std::min(min.feed, feed);
   }
-  return least;
+  return min;
 }
 
 } // namespace
 
-StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &exchanges) {
+StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &communication) {
   Collector collector;
   std::vector<uint32_t> classOf;
   for (OperationId id = 0; id < graph.operations.size(); ++id)
-    classOf.push_back(
-        collector.classOf(graph.operations[id],
-                          exchanges.empty() ? std::nullopt : std::optional<double>(exchanges[id])));
+    classOf.push_back(collector.classOf(
+        graph.operations[id], communication.empty() ? std::nullopt : std::optional<double>(communication[id])));
   collector.all.classOf = std::move(classOf);
   return std::move(collector.all);
 }
@@ -161,8 +151,8 @@ std::string builtinModel(const Machine &machine, const Core &core) {
   return core.rows > 0 && core.cols > 0 ? "array" : core.lanes > 0 ? "vector" : "peak";
 }
 
-ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index,
-                    const std::string &type, bool sameArray) {
+ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, const std::string &type,
+                    bool sameArray) {
   Machine alone;
   alone.clock = machine.clock;
   alone.cores = {machine.cores[static_cast<size_t>(index)]};
@@ -171,17 +161,15 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index,
   auto model = name.empty() ? nullptr : makeCostModel(name);
   if (!model)
     return {};
-  double flops = static_cast<double>(shape.operation.flops),
-         count = static_cast<double>(core.count);
+  double flops = static_cast<double>(shape.operation.flops), count = static_cast<double>(core.count);
   double peak = peakOfOne(alone, core, type).value * core.efficiency;
   bool stated = core.peak.count(type) > 0;
-  double slower = flops > 0 ? 1 + core.halfWork.value / flops : 1;
+  double slower = flops > 0 ? 1 + core.halfPerformanceWork.value / flops : 1;
   if (!sameArray && name == "array" && shape.gemm) {
     ShapeTime time = streamsOf(shape, core);
     // A stated peak stays what it is with fewer rows: a cycle is longer then.
-    time.single =
-        stated ? slower * flops / peak
-               : slower * shape.products * time.spread / (machine.clock.value * core.efficiency);
+    time.single = stated ? slower * flops / peak
+                         : slower * shape.products * time.spread / (machine.clock.value * core.efficiency);
     time.spread = time.single / count;
     return time;
   }
@@ -199,7 +187,7 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index,
   ShapeTime time;
   Assumptions words;
   for (bool one : {false, true}) {
-    core.oneEach = one;
+    core.perInstanceMapping = one;
     CostQuery query{shape.operation, alone, 0, type};
     auto computed = model->compute(query, words);
     auto *found = std::get_if<ComputeTime>(&computed);

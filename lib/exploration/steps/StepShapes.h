@@ -19,7 +19,7 @@ struct StepShape {
 
 /// Operations that cost the same on every machine.
 struct StepClass {
-  enum class Kind : uint8_t { Free, Given, Exchange, Whole, Fused } kind = Kind::Free;
+  enum class Kind : uint8_t { Free, Given, Communication, Whole, Fused } kind = Kind::Free;
   uint32_t shape = 0;          ///< of Whole
   uint32_t want = 0;           ///< of Whole and Fused: where it runs
   std::vector<uint32_t> parts; ///< of Fused, shapes
@@ -43,19 +43,18 @@ struct StepShapes {
   std::vector<uint32_t> classOf; ///< by OperationId
 
   /// `exchanges`: by operation, seconds on the network; empty: such operations are Free.
-  static StepShapes of(const WorkGraph &graph, const std::vector<double> &exchanges = {});
+  static StepShapes of(const WorkGraph &graph, const std::vector<double> &communication = {});
 };
 
 /// What a shape takes of a core: infinite where its model has no answer, 0 where it is not known.
 struct ShapeTime {
   double spread = 0, single = 0; ///< seconds on all instances, and on one
-  double feed = 0; ///< bytes to and from the nearest memory, beyond tiles; 0: compulsory
+  double feed = 0;               ///< bytes to and from the nearest memory, beyond tiles; 0: compulsory
 };
 
 /// By the model that `estimate` takes for the core of `machine`, in the given arithmetic. Not
 /// `sameArray`: no more than on any core of fewer rows, columns, lanes or instances.
-ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int core,
-                    const std::string &type, bool sameArray);
+ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int core, const std::string &type, bool sameArray);
 /// "peak", "array", "vector": what `estimate` takes for the core; empty for any other model.
 std::string builtinModel(const Machine &machine, const Core &core);
 

@@ -1,8 +1,8 @@
-#include "lib/planning/analysis/Liveness.h"
-#include "lib/machine/energy/Energy.h"
+#include "lib/exploration/steps/StepWork.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
-#include "lib/exploration/steps/StepWork.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include <algorithm>
 #include <limits>
@@ -14,25 +14,24 @@ namespace {
 using Scheduled = std::pair<Costs, Schedule>;
 
 /// Costs and schedule of the step.
-std::variant<Scheduled, std::vector<Issue>> scheduled(const WorkGraph &graph,
-                                                      const Machine &machine, PriceCache *prices,
-                                                      const ScheduleOptions &effort) {
+std::variant<Scheduled, std::vector<Issue>> scheduled(const WorkGraph &graph, const Machine &machine,
+                                                      PriceCache *prices, const ScheduleOptions &effort) {
   EstimateOptions options;
   options.prices = prices;
   auto priced = estimate(graph, machine, options);
-  if (auto *why = std::get_if<std::vector<Issue>>(&priced))
-    return std::move(*why);
+  if (auto *errors = std::get_if<std::vector<Issue>>(&priced))
+    return std::move(*errors);
   Costs &costs = std::get<Costs>(priced);
   auto schedule = scheduleStep(graph, machine, costs, effort);
-  if (auto *why = std::get_if<std::vector<Issue>>(&schedule))
-    return std::move(*why);
+  if (auto *errors = std::get_if<std::vector<Issue>>(&schedule))
+    return std::move(*errors);
   return Scheduled(std::move(costs), std::move(std::get<Schedule>(schedule)));
 }
 
 StepValue never() {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   StepValue value;
-  value.step = value.joules = value.least = value.bytes = kNever;
+  value.step = value.joules = value.lowerBound = value.bytes = kNever;
   value.fits = false;
   return value;
 }
@@ -44,8 +43,8 @@ StepValue valueOf(const WorkGraph &graph, const Machine &machine, const Schedule
   peak.points = 2;
   StepValue value;
   value.step = step.value;
-  value.least = schedule.bound.seconds().value;
-  value.joules = stepEnergyParts(graph, costs, machine, step).total().value;
+  value.lowerBound = schedule.bound.seconds().value;
+  value.joules = stepEnergyBreakdown(graph, costs, machine, step).total().value;
   value.bytes = static_cast<double>(liveness(graph, schedule, peak).peak);
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;
   return value;
@@ -61,9 +60,9 @@ ScheduleOptions withEffort(unsigned effort) {
 
 StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
   auto found = scheduled(graph(), machine, prices_.get(), withEffort(0));
-  if (auto *why = std::get_if<std::vector<Issue>>(&found)) {
+  if (auto *errors = std::get_if<std::vector<Issue>>(&found)) {
     if (issues)
-      *issues = std::move(*why);
+      *issues = std::move(*errors);
     return never();
   }
   return valueOf(graph(), machine, std::get<Scheduled>(found));
@@ -77,7 +76,7 @@ std::optional<Costs> StepWork::costs(const Machine &machine) const {
   return costs ? std::optional(std::move(*costs)) : std::nullopt;
 }
 
-StepValue StepWork::closed(const Machine &machine, unsigned effort, bool searches) const {
+StepValue StepWork::refined(const Machine &machine, unsigned effort, bool searches) const {
   OrderedBound ordered;
   ScheduleOptions options = withEffort(effort);
   options.searches = searches;
@@ -87,7 +86,7 @@ StepValue StepWork::closed(const Machine &machine, unsigned effort, bool searche
   if (!both)
     return never();
   StepValue value = valueOf(graph(), machine, *both);
-  value.least = std::max(value.least, ordered.step.seconds().value);
+  value.lowerBound = std::max(value.lowerBound, ordered.step.seconds().value);
   value.effort = effort;
   return value;
 }

@@ -1,16 +1,15 @@
-#include "lib/machine/cost/PriceCache.h"
 #include "lib/exploration/steps/StepData.h"
+#include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/model/Dependences.h"
 #include <algorithm>
 #include <map>
 
 namespace accord {
 
-StepWork::StepWork(WorkGraph graph, const std::vector<double> &exchanges)
-    : data_(std::make_unique<Data>()),
-      prices_(std::make_unique<PriceCache>(PriceCache::Keeps::Numbers)) {
+StepWork::StepWork(WorkGraph graph, const std::vector<double> &communication)
+    : data_(std::make_unique<Data>()), prices_(std::make_unique<PriceCache>(PriceCache::Detail::Numbers)) {
   Dependences deps = Dependences::of(graph);
-  StepShapes shapes = StepShapes::of(graph, exchanges);
+  StepShapes shapes = StepShapes::of(graph, communication);
   data_->executions.resize(shapes.classes.size());
   for (OperationId id = 0; id < graph.operations.size(); ++id)
     data_->executions[shapes.classOf[id]] += static_cast<double>(graph.executions(id));
@@ -33,7 +32,7 @@ StepWork::StepWork(WorkGraph graph, const std::vector<double> &exchanges)
   visit(visit, kUpdateRegion);
   data_->cores.shapes = std::move(shapes);
   data_->graph = std::move(graph);
-  prices_->know(data_->graph);
+  prices_->registerGraph(data_->graph);
 }
 
 StepWork::StepWork(StepWork &&) noexcept = default;
@@ -49,12 +48,11 @@ double StepWork::bound(const Machine &machine, const StepBoundOptions &options) 
   return data_->priced(machine, options);
 }
 
-void StepWork::times(const Machine &machine, const StepBoundOptions &options,
-                     std::vector<double> &seconds) const {
+void StepWork::times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const {
   data_->times(machine, options, seconds);
 }
 
-double StepWork::leastJoules(const Machine &machine, double step) const {
+double StepWork::minJoules(const Machine &machine, double step) const {
   static thread_local StepCores::View view;
   data_->cores.choose(machine, view);
   double joules = machine.idle.value * step;
@@ -74,7 +72,7 @@ double StepWork::leastJoules(const Machine &machine, double step) const {
       one += what.bytes * machine.memories[m].energy.value;
     joules += one * data_->executions[c];
   }
-  return joules * kStepRounded;
+  return joules * kStepRoundingFactor;
 }
 
 } // namespace accord

@@ -17,9 +17,9 @@ struct StepBoundOptions {
   bool exact = true;
   /// Left out, by core and by memory of the machine: its time, or (cores) only that its operations
   /// wait for each other. Empty: nothing is.
-  enum class Left : uint8_t { Nothing, Queue, Time };
-  std::vector<Left> cores, memories;
-  bool exchanges = true; ///< false: what devices exchange takes no time
+  enum class Omitted : uint8_t { Nothing, Queue, Time };
+  std::vector<Omitted> cores, memories;
+  bool communication = true; ///< false: what devices exchange takes no time
 };
 
 /// A step as `estimate` and `scheduleStep` have it (lib/cost, lib/solve); safe to share between
@@ -27,7 +27,7 @@ struct StepBoundOptions {
 class StepWork {
 public:
   /// `exchanges`: by operation, seconds that it takes on the network between devices.
-  explicit StepWork(WorkGraph graph, const std::vector<double> &exchanges = {});
+  explicit StepWork(WorkGraph graph, const std::vector<double> &communication = {});
   StepWork(StepWork &&) noexcept;
   ~StepWork();
   const WorkGraph &graph() const;
@@ -45,11 +45,10 @@ public:
   double bound(const Machine &machine, const StepBoundOptions &options) const;
   /// The same of each operation by itself: those of a micro-batch, then those of the update, by
   /// position in their regions. A repeat takes what all of its iterations do.
-  void times(const Machine &machine, const StepBoundOptions &options,
-             std::vector<double> &seconds) const;
+  void times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const;
   /// Joules that `value(machine).joules` is not below if its step is at least `step`: arithmetic
   /// and compulsory bytes at the machine's energies, and idle power.
-  double leastJoules(const Machine &machine, double step) const;
+  double minJoules(const Machine &machine, double step) const;
 
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
@@ -60,7 +59,7 @@ public:
   /// The same with a schedule that is searched for, and a bound of all schedules in which a repeat
   /// is a unit of its iterations (`OrderedBound`). Not `searches`: that bound alone, in a tenth of
   /// the time. Effort 4 and more; deterministic.
-  StepValue closed(const Machine &machine, unsigned effort, bool searches) const;
+  StepValue refined(const Machine &machine, unsigned effort, bool searches) const;
   /// Costs and schedule that `value` is of; nothing where it is refused.
   std::optional<Plan> planned(const Machine &machine, unsigned effort = 0) const;
 

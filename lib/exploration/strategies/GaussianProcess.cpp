@@ -3,8 +3,7 @@
 
 namespace accord {
 
-Eigen::MatrixXd GaussianProcess::covariance(const Eigen::MatrixXd &a,
-                                            const Eigen::MatrixXd &b) const {
+Eigen::MatrixXd GaussianProcess::covariance(const Eigen::MatrixXd &a, const Eigen::MatrixXd &b) const {
   Eigen::MatrixXd dot = a * b.transpose();
   Eigen::MatrixXd distance = (-2 * dot).colwise() + a.rowwise().squaredNorm();
   distance.rowwise() += b.rowwise().squaredNorm().transpose();
@@ -26,18 +25,17 @@ double GaussianProcess::factorise(const Eigen::VectorXd &targets) {
   return likelihood;
 }
 
-void GaussianProcess::fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &targets,
-                          bool choose) {
+void GaussianProcess::fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &targets, bool choose) {
   points_ = points;
   if (choose || !chosen_) {
     Kernel best = kernel_;
-    double most = -INFINITY;
+    double max = -INFINITY;
     for (double length : {0.5, 1.0, 2.0, 4.0})
       for (double rbf : {0.3, 1.0, 3.0})
         for (double white : {1e-4, 1e-2, 1e-1}) {
           kernel_ = {1, rbf, length, white};
-          if (double likelihood = factorise(targets); likelihood > most) {
-            most = likelihood;
+          if (double likelihood = factorise(targets); likelihood > max) {
+            max = likelihood;
             best = kernel_;
           }
         }
@@ -49,14 +47,13 @@ void GaussianProcess::fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &
     kernel_.white *= 10;
 }
 
-std::pair<Eigen::VectorXd, Eigen::VectorXd>
-GaussianProcess::at(const Eigen::MatrixXd &points) const {
+std::pair<Eigen::VectorXd, Eigen::VectorXd> GaussianProcess::at(const Eigen::MatrixXd &points) const {
   Eigen::MatrixXd k = covariance(points_, points);
   Eigen::VectorXd mean = k.transpose() * weights_;
   double share = kernel_.dot / std::max<double>(1, static_cast<double>(points.cols()));
   factor_.matrixL().solveInPlace(k);
-  Eigen::ArrayXd variance = share * points.rowwise().squaredNorm().array() + kernel_.rbf -
-                            k.colwise().squaredNorm().transpose().array();
+  Eigen::ArrayXd variance =
+      share * points.rowwise().squaredNorm().array() + kernel_.rbf - k.colwise().squaredNorm().transpose().array();
   return {mean, variance.max(0).sqrt()};
 }
 

@@ -1,13 +1,11 @@
-#include "lib/exploration/solve/Crew.h"
+#include "lib/exploration/solve/Executor.h"
 #include <utility>
 
 namespace accord {
 
 /// With the crew of the options, where they name one.
-template <MiningStrategy strategy>
-static MiningResult together(MiningProblem &problem, const MiningOptions &options) {
-  return options.crew ? options.crew->search(strategy, problem, options)
-                      : strategy(problem, options);
+template <MiningStrategy strategy> static MiningResult together(MiningProblem &problem, const MiningOptions &options) {
+  return options.executor ? options.executor->search(strategy, problem, options) : strategy(problem, options);
 }
 
 static constexpr std::pair<const char *, MiningStrategy> kStrategies[] = {

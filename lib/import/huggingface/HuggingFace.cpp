@@ -1,8 +1,8 @@
 // Sources: the configuration and modelling files of Hugging Face transformers, one for each
 // `model_type`; what a setting is called there, and its default.
 #include "lib/import/huggingface/HuggingFace.h"
-#include "lib/import/huggingface/Config.h"
-#include "lib/import/text/Sketch.h"
+#include "lib/import/huggingface/ImportConfig.h"
+#include "lib/import/text/DnnTextBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -28,8 +28,7 @@ public:
   void add(const std::string &line) { body += line + "\n"; }
   void set(const std::string &name, const std::string &value) { replaced[name] = value; }
 
-  std::string text(const std::string &name, const std::string &type,
-                   const std::vector<std::string> &unread) const {
+  std::string text(const std::string &name, const std::string &type, const std::vector<std::string> &unread) const {
     std::string out = fmt::format("/// {}: {}\n/// Imported from a config.json of Hugging Face "
                                   "transformers with model_type \"{}\"; its sizes are\n",
                                   name, sentence, type);
@@ -79,12 +78,11 @@ void head(Draft &d, const std::string &last, bool tied) {
                     tied ? ", weight = word_table" : ""));
 }
 
-void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing,
-                      llvm::ArrayRef<llvm::StringRef> known) {
+void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing, llvm::ArrayRef<llvm::StringRef> known) {
   std::string activation = c.text(key, missing);
   if (!llvm::is_contained(known, activation))
-    c.unsupported(key, fmt::format("the activation '{}' has no form here, expected '{}'",
-                                   activation, fmt::join(known, "' or '")));
+    c.unsupported(key, fmt::format("the activation '{}' has no form here, expected '{}'", activation,
+                                   fmt::join(known, "' or '")));
 }
 
 const std::vector<llvm::StringRef> kGelu = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"};
@@ -107,8 +105,7 @@ Draft llama(Config &c) {
     c.unsupported("attention_bias", "biases in the attention only have no form here");
   if (c.flag("mlp_bias", false))
     c.unsupported("mlp_bias", "biases in the feed-forward layers have no form here");
-  if (c.has("sliding_window") &&
-      c.integer({"sliding_window"}) < c.integer({"max_position_embeddings"}))
+  if (c.has("sliding_window") && c.integer({"sliding_window"}) < c.integer({"max_position_embeddings"}))
     c.unsupported("sliding_window", "attention to a window has no form here");
   refuseActivation(c, "hidden_act", "silu", {"silu", "swish"});
   d.size("heads", heads, "num_attention_heads");
@@ -134,8 +131,8 @@ Draft llama(Config &c) {
   }
   d.add("}");
   head(d, "rms_norm(x, epsilon = $epsilon)", tied);
-  c.ignore({"rope_scaling", "pretraining_tp", "router_aux_loss_coef", "output_router_logits",
-            "router_jitter_noise", "attention_dropout"});
+  c.ignore({"rope_scaling", "pretraining_tp", "router_aux_loss_coef", "output_router_logits", "router_jitter_noise",
+            "attention_dropout"});
   return d;
 }
 
@@ -147,8 +144,7 @@ Draft gpt2(Config &c) {
   d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
   d.size("seq", c.integer({"n_positions", "n_ctx"}), "n_positions");
   int64_t hidden = c.integer({"n_embd", "hidden_size"});
-  d.set("inner",
-        c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
+  d.set("inner", c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
   refuseActivation(c, "activation_function", "gelu_new", kGelu);
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
   d.set("drop", c.number("resid_pdrop", 0.1));
@@ -161,10 +157,9 @@ Draft gpt2(Config &c) {
         "x = x + maybe_dropout(gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, $inner), "
         "$drop)\n}");
   head(d, "layer_norm(x, epsilon = $epsilon)", true);
-  c.ignore({"n_ctx", "attn_pdrop", "embd_pdrop", "summary_type", "summary_use_proj",
-            "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
-            "task_specific_params", "scale_attn_weights", "reorder_and_upcast_attn",
-            "scale_attn_by_inverse_layer_idx"});
+  c.ignore({"n_ctx", "attn_pdrop", "embd_pdrop", "summary_type", "summary_use_proj", "summary_activation",
+            "summary_proj_to_labels", "summary_first_dropout", "task_specific_params", "scale_attn_weights",
+            "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx"});
   return d;
 }
 
@@ -188,16 +183,14 @@ Draft gptNeoX(Config &c) {
   const char *attended = "attention(layer_norm(x, epsilon = $epsilon), heads = heads, causal = "
                          "true, rotary = true, base = $base)";
   if (c.flag("use_parallel_residual", true))
-    d.add(fmt::format("x = x + {} + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, inner)",
-                      attended));
+    d.add(fmt::format("x = x + {} + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, inner)", attended));
   else
     d.add(fmt::format("x = x + {}\nx = x + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, "
                       "inner)",
                       attended));
   d.add("}");
   head(d, "layer_norm(x, epsilon = $epsilon)", tied);
-  c.ignore(
-      {"rotary_pct", "rope_scaling", "hidden_dropout", "attention_dropout", "classifier_dropout"});
+  c.ignore({"rotary_pct", "rope_scaling", "hidden_dropout", "attention_dropout", "classifier_dropout"});
   return d;
 }
 
@@ -241,8 +234,7 @@ Draft bloom(Config &c) {
   d.size("seq", c.integer({"seq_length"}, 2048), "seq_length");
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
   if (c.flag("apply_residual_connection_post_layernorm", false))
-    c.unsupported("apply_residual_connection_post_layernorm",
-                  "residuals from behind the norm have no form here");
+    c.unsupported("apply_residual_connection_post_layernorm", "residuals from behind the norm have no form here");
   d.add(kTokens);
   embed(d, true);
   d.add("x = layer_norm(x, epsilon = $epsilon)\n"
@@ -251,9 +243,9 @@ Draft bloom(Config &c) {
         "alibi = true)\n"
         "x = x + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, 4 * hidden)\n}");
   head(d, "layer_norm(x, epsilon = $epsilon)", true);
-  c.ignore({"attention_dropout", "hidden_dropout", "masked_softmax_fusion", "bias_dropout_fusion",
-            "offset_alibi", "pretraining_tp", "skip_bias_add", "skip_bias_add_qkv",
-            "slow_but_exact", "unk_token_id", "attention_softmax_in_fp32"});
+  c.ignore({"attention_dropout", "hidden_dropout", "masked_softmax_fusion", "bias_dropout_fusion", "offset_alibi",
+            "pretraining_tp", "skip_bias_add", "skip_bias_add_qkv", "slow_but_exact", "unk_token_id",
+            "attention_softmax_in_fp32"});
   return d;
 }
 
@@ -286,9 +278,9 @@ Draft bert(Config &c) {
         "let pooled = tanh(linear(slice(x, axis = 0, start = 0, size = 1), out = hidden))\n"
         "loss cross_entropy(linear(guessed, out = vocab, weight = word_table), labels) + "
         "cross_entropy(linear(pooled, out = 2), follows)");
-  c.ignore({"attention_probs_dropout_prob", "gradient_checkpointing", "classifier_dropout",
-            "directionality", "pooler_fc_size", "pooler_num_attention_heads",
-            "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"});
+  c.ignore({"attention_probs_dropout_prob", "gradient_checkpointing", "classifier_dropout", "directionality",
+            "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
+            "pooler_type"});
   return d;
 }
 
@@ -296,8 +288,7 @@ Draft t5(Config &c) {
   Draft d("an encoder and a decoder with RMS norms, learned biases per distance instead of "
           "positions, and no biases elsewhere.");
   d.size("layers", c.integer({"num_layers"}), "num_layers");
-  d.size("decoder_layers", c.integer({"num_decoder_layers"}, c.integer({"num_layers"})),
-         "num_decoder_layers");
+  d.size("decoder_layers", c.integer({"num_decoder_layers"}, c.integer({"num_layers"})), "num_decoder_layers");
   d.size("hidden", c.integer({"d_model"}), "d_model");
   d.size("heads", c.integer({"num_heads"}), "num_heads");
   d.size("inner", c.integer({"d_ff"}), "d_ff");
@@ -319,16 +310,15 @@ Draft t5(Config &c) {
     c.unsupported("relative_attention_max_distance", "only a distance of 128 has a form here");
   auto layer = [&](const char *x) {
     std::string normed = fmt::format("rms_norm({}, epsilon = $epsilon)", x);
-    d.add(kind == "relu"
-              ? fmt::format("{0} = {0} + maybe_dropout(relu_mlp({1}, hidden, inner, bias = false, "
-                            "drop = $drop), $drop)\n}}",
-                            x, normed)
-              : fmt::format("let normed = {1}\n"
-                            "let gated = gelu(linear(normed, out = inner, bias = false)) * "
-                            "linear(normed, out = inner, bias = false)\n"
-                            "{0} = {0} + maybe_dropout(linear(maybe_dropout(gated, $drop), out = "
-                            "hidden, bias = false), $drop)\n}}",
-                            x, normed));
+    d.add(kind == "relu" ? fmt::format("{0} = {0} + maybe_dropout(relu_mlp({1}, hidden, inner, bias = false, "
+                                       "drop = $drop), $drop)\n}}",
+                                       x, normed)
+                         : fmt::format("let normed = {1}\n"
+                                       "let gated = gelu(linear(normed, out = inner, bias = false)) * "
+                                       "linear(normed, out = inner, bias = false)\n"
+                                       "{0} = {0} + maybe_dropout(linear(maybe_dropout(gated, $drop), out = "
+                                       "hidden, bias = false), $drop)\n}}",
+                                       x, normed));
   };
   d.add("input from_words : int32[length]\ninput into_words : int32[target]\n"
         "input labels     : int32[target]\n"
@@ -358,8 +348,8 @@ Draft t5(Config &c) {
   d.add(tied ? "loss cross_entropy(linear(scale(last, factor = $root), out = vocab, bias = false, "
                "weight = word_table), labels)"
              : "loss cross_entropy(linear(last, out = vocab, bias = false), labels)");
-  c.ignore({"decoder_start_token_id", "initializer_factor", "is_encoder_decoder",
-            "task_specific_params", "dense_act_fn", "is_gated_act", "use_cache"});
+  c.ignore({"decoder_start_token_id", "initializer_factor", "is_encoder_decoder", "task_specific_params",
+            "dense_act_fn", "is_gated_act", "use_cache"});
   return d;
 }
 
@@ -391,8 +381,8 @@ Draft vit(Config &c) {
         "x = x + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, inner)\n}\n"
         "let first = slice(layer_norm(x, epsilon = $epsilon), axis = 0, start = 0, size = 1)\n"
         "loss cross_entropy(linear(first, out = classes), label)");
-  c.ignore({"attention_probs_dropout_prob", "hidden_dropout_prob", "encoder_stride", "pooler_act",
-            "pooler_output_size"});
+  c.ignore(
+      {"attention_probs_dropout_prob", "hidden_dropout_prob", "encoder_stride", "pooler_act", "pooler_output_size"});
   return d;
 }
 
@@ -400,18 +390,16 @@ struct Family {
   const char *type;
   Draft (*draft)(Config &);
 };
-const Family kFamilies[] = {{"bert", bert},        {"bloom", bloom}, {"gpt2", gpt2},
-                            {"gpt_neox", gptNeoX}, {"llama", llama}, {"mistral", llama},
-                            {"mixtral", llama},    {"opt", opt},     {"t5", t5},
-                            {"vit", vit}};
+const Family kFamilies[] = {{"bert", bert},   {"bloom", bloom},   {"gpt2", gpt2},     {"gpt_neox", gptNeoX},
+                            {"llama", llama}, {"mistral", llama}, {"mixtral", llama}, {"opt", opt},
+                            {"t5", t5},       {"vit", vit}};
 
 /// What says nothing about a training step.
-const llvm::StringRef kIgnored[] = {
-    "_name_or_path", "architectures",       "bos_token_id", "eos_token_id",
-    "pad_token_id",  "torch_dtype",         "dtype",        "transformers_version",
-    "use_cache",     "initializer_range",   "id2label",     "label2id",
-    "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
-    "problem_type",  "word_embed_proj_dim", "auto_map",     "quantization_config"};
+const llvm::StringRef kIgnored[] = {"_name_or_path", "architectures",       "bos_token_id", "eos_token_id",
+                                    "pad_token_id",  "torch_dtype",         "dtype",        "transformers_version",
+                                    "use_cache",     "initializer_range",   "id2label",     "label2id",
+                                    "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
+                                    "problem_type",  "word_embed_proj_dim", "auto_map",     "quantization_config"};
 
 } // namespace
 
@@ -422,8 +410,7 @@ std::vector<std::string> huggingFaceFamilies() {
   return names;
 }
 
-std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId file,
-                                                   const std::string &name) {
+std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId file, const std::string &name) {
   size_t before = diags.errors();
   Config config(diags, file);
   if (!config.valid())
@@ -432,11 +419,10 @@ std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId fi
   const Family *family = llvm::find_if(kFamilies, [&](const Family &f) { return f.type == type; });
   if (family == std::end(kFamilies)) {
     std::vector<std::string> known = huggingFaceFamilies();
-    config.unsupported("model_type",
-                       type.empty() ? "the configuration says no 'model_type'"
-                                    : fmt::format("the model_type '{}' cannot be imported yet, "
-                                                  "only '{}'",
-                                                  type, fmt::join(known, "', '")));
+    config.unsupported("model_type", type.empty() ? "the configuration says no 'model_type'"
+                                                  : fmt::format("the model_type '{}' cannot be imported yet, "
+                                                                "only '{}'",
+                                                                type, fmt::join(known, "', '")));
     return std::nullopt;
   }
   Draft draft = family->draft(config);

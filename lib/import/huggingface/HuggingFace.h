@@ -16,8 +16,7 @@ struct HuggingFaceImport {
 
 /// `name` becomes the model's name (made into one if it is none). nullopt after errors: no JSON, a
 /// missing or wrong setting, a model type or a feature that has no form here.
-std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId config,
-                                                   const std::string &name);
+std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId config, const std::string &name);
 
 /// The values of `model_type` that can be imported.
 std::vector<std::string> huggingFaceFamilies();

@@ -22,10 +22,10 @@ static std::string kindOf(mlir::Operation *op) {
 MlirValue MlirImporter::unary(const char *call, const MlirValue &x) {
   MlirValue y = x;
   if (x.kind == Kind::Number)
-    refuse("computes with numbers alone, which is not done here");
+    reportUnsupported("computes with numbers alone, which is not done here");
   y.weight = {};
   if (x.computed())
-    y.id = sketch.add(nameOf(current), call, {x.id}, {}, sketch.shape(x.id));
+    y.id = textBuilder.add(nameOf(current), call, {x.id}, {}, textBuilder.shape(x.id));
   return y; // computed of a weight alone: it counts as the weight
 }
 
@@ -33,28 +33,27 @@ MlirValue MlirImporter::scaled(const MlirValue &x, double factor) {
   if (!x.computed())
     return x;
   if (!std::isfinite(static_cast<float>(factor)))
-    refuse("divides by zero");
+    reportUnsupported("divides by zero");
   MlirValue y = x;
   if (auto sum = means.find(x.id);
       sum != means.end() && std::abs(factor * static_cast<double>(sum->second.second) - 1) < 1e-4)
     y.id = sum->second.first;
   else if (factor != 1)
-    y.id = sketch.add(nameOf(current), "scale", {x.id},
-                      {fmt::format("factor = {}", static_cast<float>(factor))}, sketch.shape(x.id));
+    y.id = textBuilder.add(nameOf(current), "scale", {x.id}, {fmt::format("factor = {}", static_cast<float>(factor))},
+                           textBuilder.shape(x.id));
   return y;
 }
 
 MlirValue MlirImporter::clamped(const MlirValue &x, double low, double high) {
   const char *call = low == 0 && high == 6 ? "relu6" : low == 0 && high > 1e30 ? "relu" : nullptr;
   // maximum(0) and minimum(6), one after the other
-  if (low < -1e30 && high == 6 && x.computed() && sketch.callOf(x.id) == "relu") {
+  if (low < -1e30 && high == 6 && x.computed() && textBuilder.callOf(x.id) == "relu") {
     MlirValue y = x;
-    y.id = sketch.operandOf(x.id);
+    y.id = textBuilder.operandOf(x.id);
     return unary("relu6", y);
   }
   if (!call)
-    refuse(
-        fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, have a form here", low, high));
+    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, have a form here", low, high));
   return unary(call, x);
 }
 
@@ -67,22 +66,21 @@ MlirValue MlirImporter::binary(char sign, MlirValue a, MlirValue b) {
       return scaled(x, sign == '*' ? constant.number : 1 / constant.number);
     if (constant.number == 0 && (sign == '+' || (sign == '-' && second)))
       return x;
-    refuse(sign == '/'
-               ? fmt::format("divides {} by a tensor, which has no form here", constant.number)
-               : fmt::format("adds or subtracts the number {}, which has no form here",
-                             constant.number));
+    reportUnsupported(sign == '/'
+                          ? fmt::format("divides {} by a tensor, which has no form here", constant.number)
+                          : fmt::format("adds or subtracts the number {}, which has no form here", constant.number));
   }
   if (a.kind == Kind::Number)
-    refuse("computes with numbers alone, which is not done here");
+    reportUnsupported("computes with numbers alone, which is not done here");
   if (a.full.size() != b.full.size())
-    refuse(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
+    reportUnsupported(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
   bool second = !a.computed() || (b.computed() && b.dims.size() > a.dims.size());
   const MlirValue &lead = second ? b : a, &other = second ? a : b;
   MlirValue y = lead;
   y.weight = {};
   for (size_t i = 0; i < a.full.size(); ++i) {
     if (a.full[i] != b.full[i] && a.full[i] != 1 && b.full[i] != 1)
-      refuse(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
+      reportUnsupported(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
     y.full[i] = std::max(a.full[i], b.full[i]);
   }
   if (!lead.computed())
@@ -96,8 +94,8 @@ MlirValue MlirImporter::binary(char sign, MlirValue a, MlirValue b) {
     apart |= lead.batchDim < 0 && lead.full[dim] != 1;
   }
   if (apart)
-    refuse(fmt::format("joins {} and {} across the batch, which has no form here", listOf(a.full),
-                       listOf(b.full)));
+    reportUnsupported(
+        fmt::format("joins {} and {} across the batch, which has no form here", listOf(a.full), listOf(b.full)));
   std::vector<int> order = lead.dims;
   for (int dim = 0; dim < static_cast<int>(y.full.size()); ++dim)
     if (!llvm::is_contained(order, dim) && extent(y, dim) != 1) {
@@ -110,21 +108,17 @@ MlirValue MlirImporter::binary(char sign, MlirValue a, MlirValue b) {
   Shape shape;
   for (int dim : order)
     shape.push_back(extent(y, dim));
-  Sketch::Id first = arranged(lead, order), with = arranged(other, order);
+  DnnTextBuilder::Id first = arranged(lead, order), with = arranged(other, order);
   y.dims = order;
-  y.id = sketch.add(nameOf(current), std::string(1, sign),
-                    second ? std::vector{with, first} : std::vector{first, with}, {}, shape);
+  y.id = textBuilder.add(nameOf(current), std::string(1, sign),
+                         second ? std::vector{with, first} : std::vector{first, with}, {}, shape);
   return y;
 }
 
 MlirValue MlirImporter::element(mlir::Operation *op, llvm::ArrayRef<MlirValue> operands) {
-  static const std::map<std::string, const char *> kUnary = {{"sigmoid", "sigmoid"},
-                                                             {"tanh", "tanh"},
-                                                             {"exp", "exp"},
-                                                             {"sqrt", "sqrt"},
-                                                             {"negate", "neg"}};
-  static const std::map<std::string, char> kSigns = {
-      {"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"div", '/'}};
+  static const std::map<std::string, const char *> kUnary = {
+      {"sigmoid", "sigmoid"}, {"tanh", "tanh"}, {"exp", "exp"}, {"sqrt", "sqrt"}, {"negate", "neg"}};
+  static const std::map<std::string, char> kSigns = {{"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"div", '/'}};
   std::string kind = kindOf(op);
   const MlirValue &x = operands[0];
   if (kind == "cast")
@@ -137,22 +131,21 @@ MlirValue MlirImporter::element(mlir::Operation *op, llvm::ArrayRef<MlirValue> o
     bool second = operands[1].kind == Kind::Number;
     const MlirValue &bound = operands[second ? 1 : 0], &of = operands[second ? 0 : 1];
     if (bound.kind != Kind::Number)
-      refuse("takes the larger or smaller of two tensors, which has no form here");
-    return kind == "maximum" ? clamped(of, bound.number, INFINITY)
-                             : clamped(of, -INFINITY, bound.number);
+      reportUnsupported("takes the larger or smaller of two tensors, which has no form here");
+    return kind == "maximum" ? clamped(of, bound.number, INFINITY) : clamped(of, -INFINITY, bound.number);
   }
   if (kind == "rsqrt" || kind == "reciprocal") {
     if (!x.computed())
       return unary("sqrt", x);
-    refuse("has a form here only of weights, or in a softmax");
+    reportUnsupported("has a form here only of weights, or in a softmax");
   }
-  refuse("has no form here");
+  reportUnsupported("has no form here");
 }
 
 void MlirImporter::elementwise(mlir::Operation *op) {
   if (kindOf(op) == "clamp") {
     auto low = splatOf(op->getAttr("min_val")), high = splatOf(op->getAttr("max_val"));
-    return give(op, clamped(plain(op->getOperand(0)), low.value_or(NAN), high.value_or(NAN)));
+    return setResult(op, clamped(plain(op->getOperand(0)), low.value_or(NAN), high.value_or(NAN)));
   }
   // The third operand of tosa.mul shifts integers; the last of linalg's is where the result goes.
   unsigned count = std::min(2u, op->getNumOperands());
@@ -161,7 +154,7 @@ void MlirImporter::elementwise(mlir::Operation *op) {
   std::vector<MlirValue> operands;
   for (unsigned i = 0; i < count; ++i)
     operands.push_back(plain(op->getOperand(i)));
-  give(op, element(op, operands));
+  setResult(op, element(op, operands));
 }
 
 /// Every element by itself: the body's operations, one after the other, on the whole tensors.
@@ -169,10 +162,10 @@ void MlirImporter::generic(mlir::Operation *op) {
   auto maps = op->getAttrOfType<mlir::ArrayAttr>("indexing_maps");
   mlir::Block &body = op->getRegion(0).front();
   if (!maps || maps.size() != op->getNumOperands() || op->getNumResults() != 1)
-    refuse("has another number of results than one");
+    reportUnsupported("has another number of results than one");
   auto mapOf = [&](size_t i) { return llvm::cast<mlir::AffineMapAttr>(maps[i]).getValue(); };
   if (!mapOf(maps.size() - 1).isIdentity())
-    refuse("reduces or moves dimensions; only what is done to each element has a form here");
+    reportUnsupported("reduces or moves dimensions; only what is done to each element has a form here");
   size_t rank = mapOf(maps.size() - 1).getNumResults();
   llvm::DenseMap<mlir::Value, MlirValue> inside;
   for (size_t i = 0; i + 1 < maps.size(); ++i) {
@@ -184,9 +177,9 @@ void MlirImporter::generic(mlir::Operation *op) {
     for (auto [from, result] : llvm::enumerate(mapOf(i).getResults())) {
       auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(result);
       auto zero = llvm::dyn_cast<mlir::AffineConstantExpr>(result);
-      if (!dim && !(zero && zero.getValue() == 0 && x.kind != Kind::Missing &&
-                    (x.kind == Kind::Number || x.full[from] == 1)))
-        refuse("reads at places that are computed, which has no form here");
+      if (!dim &&
+          !(zero && zero.getValue() == 0 && x.kind != Kind::Missing && (x.kind == Kind::Number || x.full[from] == 1)))
+        reportUnsupported("reads at places that are computed, which has no form here");
       place.push_back(dim ? static_cast<int>(dim.getPosition()) : -1);
       if (dim && x.kind != Kind::Number)
         seen.full[dim.getPosition()] = x.full[from];
@@ -201,8 +194,8 @@ void MlirImporter::generic(mlir::Operation *op) {
         }
       seen.batchDim = x.batchDim < 0 ? -1 : place[static_cast<size_t>(x.batchDim)];
       if (x.batchDim >= 0 && seen.batchDim < 0)
-        refuse("moves the batch, which has no form here");
-      seen.id = sketch.reshape(x.id, shape);
+        reportUnsupported("moves the batch, which has no form here");
+      seen.id = textBuilder.reshape(x.id, shape);
     } else if (x.kind == Kind::Weight) {
       for (size_t k = 0, last = 0; k < place.size(); ++k)
         if (place[k] >= 0 && x.full[k] > 1) {
@@ -223,7 +216,7 @@ void MlirImporter::generic(mlir::Operation *op) {
       constant.number = *number;
       return constant;
     }
-    refuse("reads where its result goes, or something outside, which has no form here");
+    reportUnsupported("reads where its result goes, or something outside, which has no form here");
   };
   for (mlir::Operation &one : body.without_terminator()) {
     if (one.getNumResults() != 1 || splatOf(one.getResult(0)))
@@ -233,8 +226,7 @@ void MlirImporter::generic(mlir::Operation *op) {
       continue;
     }
     // What belongs to a joined form is left out there.
-    if (llvm::all_of(one.getUsers(),
-                     [&](mlir::Operation *user) { return inForm.contains(user); }) &&
+    if (llvm::all_of(one.getUsers(), [&](mlir::Operation *user) { return inForm.contains(user); }) &&
         inForm.contains(&one))
       continue;
     std::vector<MlirValue> operands;
@@ -242,18 +234,18 @@ void MlirImporter::generic(mlir::Operation *op) {
       operands.push_back(read(operand));
     static const std::set<std::string> kOther = {"arith.cmpf", "arith.select", "linalg.index"};
     if (operands.empty() || kOther.count(one.getName().getStringRef().str()))
-      refuse(fmt::format("contains '{}', which has no form here",
-                         shown(one.getName().getStringRef().str())));
+      reportUnsupported(
+          fmt::format("contains '{}', which has no form here", shown(one.getName().getStringRef().str())));
     inside[one.getResult(0)] = element(&one, operands);
   }
   MlirValue result = read(last);
   if (result.kind == Kind::Number)
-    return give(op, result);
+    return setResult(op, result);
   for (size_t i = 0; i < rank; ++i)
     if (auto type = llvm::cast<mlir::ShapedType>(op->getResult(0).getType());
         result.full[i] == 1 && type.getDimSize(static_cast<unsigned>(i)) > 1)
-      refuse("repeats a tensor, which has a form here only where another is added to it");
-  give(op, result);
+      reportUnsupported("repeats a tensor, which has a form here only where another is added to it");
+  setResult(op, result);
 }
 
 namespace {
@@ -338,8 +330,7 @@ bool MlirImporter::pattern(mlir::Operation *op) {
           Form add{sum, &seen};
           Form argument = add.of("add", one).of("erf");
           Form inner = argument.of("mul", factor), root = argument.of("mul", 1 - factor);
-          if (inner.value && inner.value == half && root.is(M_SQRT1_2) &&
-              add.of("add", 1 - one).is(1))
+          if (inner.value && inner.value == half && root.is(M_SQRT1_2) && add.of("add", 1 - one).is(1))
             return half;
         }
       return {};

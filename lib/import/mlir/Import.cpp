@@ -61,19 +61,19 @@ static std::string lowered(std::string text) {
 
 static mlir::DialectRegistry dialects() {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::tosa::TosaDialect, mlir::linalg::LinalgDialect, mlir::func::FuncDialect,
-                  mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::tensor::TensorDialect,
-                  mlir::ml_program::MLProgramDialect>();
+  registry
+      .insert<mlir::tosa::TosaDialect, mlir::linalg::LinalgDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+              mlir::math::MathDialect, mlir::tensor::TensorDialect, mlir::ml_program::MLProgramDialect>();
   return registry;
 }
 
 /// Bytecode has no lines: what its reader found, and how to get a file that can be read.
-static void damaged(Diagnostics &diags, FileId file, const std::string &why) {
+static void damaged(Diagnostics &diags, FileId file, const std::string &reason) {
   diags
       .error(Code::SyntaxError, {file, 0, 0},
              "this MLIR bytecode is damaged, cut short, or of dialects or versions that are not "
              "known here: " +
-                 why)
+                 reason)
       .help("write it again with MLIR 22 in tosa, linalg, tensor, arith and math alone, or as "
             "text, whose errors have their lines: mlir-opt FILE -o FILE.mlir");
 }
@@ -105,8 +105,8 @@ static bool survivesReading(llvm::StringRef text) {
 std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const MlirOptions &options) {
   llvm::StringRef text = diags.sources().text(file);
   bool bytecode = text.starts_with("ML\xefR");
-  auto fail = [&](Code code, const std::string &why) {
-    diags.error(code, {file, 0, 0}, why);
+  auto fail = [&](Code code, const std::string &reason) {
+    diags.error(code, {file, 0, 0}, reason);
     return std::nullopt;
   };
   if (text.trim().empty())
@@ -116,8 +116,7 @@ std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const Mlir
   if (!bytecode && isTooDeep(text))
     return fail(Code::SyntaxError, "brackets are nested deeper than 256");
   if (auto at = bytecode ? std::nullopt : badList(text)) {
-    diags.error(Code::SyntaxError,
-                {file, static_cast<uint32_t>(*at), static_cast<uint32_t>(*at) + 1},
+    diags.error(Code::SyntaxError, {file, static_cast<uint32_t>(*at), static_cast<uint32_t>(*at) + 1},
                 "expected a list of numbers in brackets");
     return std::nullopt;
   }
@@ -158,19 +157,17 @@ std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const Mlir
     names.push_back(fmt::format("'{}'", shown(one.getName().str())));
   });
   if (functions.size() != 1)
-    return fail(Code::ImportSetting,
-                fmt::format("expected one func.func with a body, the forward pass; found {}",
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    return fail(Code::ImportSetting, fmt::format("expected one func.func with a body, the forward pass; found {}",
+                                                 names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   MlirImporter importer(diags, file, functions[0], options);
   if (!importer.run())
     return std::nullopt;
   std::string name = nameFrom(options.name, "model");
-  std::vector<std::string> lines{
-      fmt::format("{}: imported from the function {} of an MLIR module;", name, names[0]),
-      importer.batchText() + "."};
+  std::vector<std::string> lines{fmt::format("{}: imported from the function {} of an MLIR module;", name, names[0]),
+                                 importer.batchText() + "."};
   for (const std::string &note : importer.notes)
     lines.push_back("Note: " + note + ".");
-  auto result = formatted(diags, file, importer.sketch.text(name, lines, !options.unrolled));
+  auto result = formatted(diags, file, importer.textBuilder.text(name, lines, !options.unrolled));
   return result ? std::optional(MlirImport{*result, importer.notes}) : std::nullopt;
 }
 

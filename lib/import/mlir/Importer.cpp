@@ -1,5 +1,5 @@
 #include "lib/import/mlir/Importer.h"
-#include "lib/import/text/Loss.h"
+#include "lib/import/text/AddLoss.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 
@@ -14,14 +14,13 @@ SourceRange MlirImporter::placeOf(mlir::Location location) const {
   return diags.sources().at(file, {at.getLine(), at.getColumn()});
 }
 
-void MlirImporter::refuse(const std::string &why) {
+void MlirImporter::reportUnsupported(const std::string &reason) {
   SourceRange place = placeOf(current->getLoc());
   std::string name = "'" + shown(current->getName().getStringRef().str()) + "'";
   // Bytecode says where its text was.
   if (auto at = current->getLoc()->findInstanceOf<mlir::FileLineColLoc>(); at && place.end == 0)
-    name +=
-        fmt::format(" (at {}:{}:{})", shown(at.getFilename().str()), at.getLine(), at.getColumn());
-  diags.error(Code::ImportUnsupported, place, fmt::format("{} {}", name, why));
+    name += fmt::format(" (at {}:{}:{})", shown(at.getFilename().str()), at.getLine(), at.getColumn());
+  diags.error(Code::ImportUnsupported, place, fmt::format("{} {}", name, reason));
   throw Failed();
 }
 
@@ -31,24 +30,23 @@ void MlirImporter::noteOnce(const std::string &note) {
 }
 
 std::string MlirImporter::batchText() const {
-  return batchIsOpen ? "the batch is open in the file"
-                     : fmt::format("the file fixes the batch at {}", batch);
+  return batchIsOpen ? "the batch is open in the file" : fmt::format("the file fixes the batch at {}", batch);
 }
 
 /// With `--inputs N` the first N arguments are inputs. Else those whose first extent is open, and
 /// where none is, the first alone. The others are weights.
 bool MlirImporter::readArguments() {
   size_t before = diags.errors();
-  auto error = [&](mlir::BlockArgument argument, Code code, const std::string &why) {
-    return diags.error(code, placeOf(argument.getLoc()),
-                       fmt::format("the argument {} of '{}' {}", argument.getArgNumber(),
-                                   shown(function.getName().str()), why));
+  auto error = [&](mlir::BlockArgument argument, Code code, const std::string &reason) {
+    return diags.error(
+        code, placeOf(argument.getLoc()),
+        fmt::format("the argument {} of '{}' {}", argument.getArgNumber(), shown(function.getName().str()), reason));
   };
   auto arguments = function.getArguments();
   if (options.inputs > static_cast<int64_t>(arguments.size()))
     diags.error(Code::ImportSetting, placeOf(function.getLoc()),
-                fmt::format("--inputs {}: '{}' has {} arguments", options.inputs,
-                            shown(function.getName().str()), arguments.size()));
+                fmt::format("--inputs {}: '{}' has {} arguments", options.inputs, shown(function.getName().str()),
+                            arguments.size()));
   auto openBatch = [](mlir::BlockArgument argument) {
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
     return type && type.getRank() > 0 && type.isDynamicDim(0);
@@ -102,8 +100,7 @@ bool MlirImporter::readArguments() {
     if (!mlir::ShapedType::isDynamic(first)) {
       if (!batchIsOpen && first != batch)
         error(argument, Code::ImportUnsupported,
-              fmt::format("has the batch {} as its first extent, and one before it {}", first,
-                          batch));
+              fmt::format("has the batch {} as its first extent, and one before it {}", first, batch));
       batchIsOpen = false;
       batch = first;
     }
@@ -135,36 +132,35 @@ bool MlirImporter::readArguments() {
     for (int dim : value.dims)
       sample.push_back(extent(value, dim));
     std::string name = inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x";
-    value.id = sketch.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
+    value.id = textBuilder.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
     values[argument] = value;
   }
   if (inputs.empty() && diags.errors() == before)
-    diags.error(
-        Code::ImportSetting, placeOf(function.getLoc()),
-        fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
+    diags.error(Code::ImportSetting, placeOf(function.getLoc()),
+                fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
   return diags.errors() == before;
 }
 
 void MlirImporter::operation(mlir::Operation *op) {
   current = op;
   try {
-    for (mlir::Type type : llvm::concat<mlir::Type>(llvm::to_vector(op->getOperandTypes()),
-                                                    llvm::to_vector(op->getResultTypes())))
+    for (mlir::Type type :
+         llvm::concat<mlir::Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
       if (llvm::isa<mlir::UnrankedTensorType, mlir::BaseMemRefType, mlir::VectorType>(type))
-        refuse("has an operand or a result that is no tensor of known rank");
+        reportUnsupported("has an operand or a result that is no tensor of known rank");
     if (op->getNumResults() != 1)
-      refuse("has another number of results than one");
+      reportUnsupported("has another number of results than one");
     auto result = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
     if (result && op->getNumOperands() && !result.getElementType().isFloat())
-      refuse("computes something else than floating-point numbers");
+      reportUnsupported("computes something else than floating-point numbers");
     if (auto found = joined.find(op); found != joined.end()) {
       MlirValue x = plain(found->second.second);
       if (auto axis = formAxis.find(op); axis != formAxis.end())
-        return give(op, softmaxOf(x, axis->second));
-      return give(op, unary(found->second.first.c_str(), x));
+        return setResult(op, softmaxOf(x, axis->second));
+      return setResult(op, unary(found->second.first.c_str(), x));
     }
     if (auto found = absorbed.find(op); found != absorbed.end())
-      return give(op, get(found->second));
+      return setResult(op, get(found->second));
     (this->*handlers().at(op->getName().getStringRef().str()))(op);
   } catch (const Failed &) {
     // Told; what depends on it is passed over.
@@ -174,9 +170,8 @@ void MlirImporter::operation(mlir::Operation *op) {
 bool MlirImporter::run() {
   size_t before = diags.errors();
   if (!llvm::hasSingleElement(function.getBody())) {
-    diags.error(
-        Code::ImportUnsupported, placeOf(function.getLoc()),
-        fmt::format("'{}' has branches, which have no form here", shown(function.getName().str())));
+    diags.error(Code::ImportUnsupported, placeOf(function.getLoc()),
+                fmt::format("'{}' has branches, which have no form here", shown(function.getName().str())));
     return false;
   }
   if (!readArguments())
@@ -203,15 +198,14 @@ bool MlirImporter::run() {
   }
   std::map<std::string, std::pair<size_t, mlir::Operation *>> unknown;
   for (mlir::Operation *op : llvm::reverse(order))
-    if (std::string name = op->getName().getStringRef().str();
-        !joined.count(op) && !handlers().count(name))
+    if (std::string name = op->getName().getStringRef().str(); !joined.count(op) && !handlers().count(name))
       if (auto &[count, first] = unknown[name]; count++ == 0)
         first = op;
   for (const auto &[name, found] : unknown)
     diags
         .error(Code::ImportUnsupported, placeOf(found.second->getLoc()),
-               fmt::format("the operation '{}' has no form here; {} of {} operations", shown(name),
-                           found.first, order.size()))
+               fmt::format("the operation '{}' has no form here; {} of {} operations", shown(name), found.first,
+                           order.size()))
         .help("replace it by operations that have one before the export, or cut the function there "
               "and write that part by hand; docs/importers.md lists them");
   if (!unknown.empty())
@@ -228,7 +222,7 @@ bool MlirImporter::run() {
 
 void MlirImporter::results(mlir::Operation *op) {
   current = op;
-  sketch.from("the loss, which the file does not state");
+  textBuilder.from("the loss, which the file does not state");
   std::vector<std::string> known;
   for (size_t i = 0; i < op->getNumOperands(); ++i)
     known.push_back(fmt::format("output{}", i));
@@ -254,18 +248,18 @@ void MlirImporter::results(mlir::Operation *op) {
     }
     // A training's loss has the last softmax or sigmoid in it.
     std::string before;
-    Sketch::Id last = sketch.behindViews(x.id);
-    if (last == x.id && sketch.callOf(last) == "sigmoid")
+    DnnTextBuilder::Id last = textBuilder.behindViews(x.id);
+    if (last == x.id && textBuilder.callOf(last) == "sigmoid")
       before = "Sigmoid";
-    else if (last == x.id && sketch.callOf(last) == "softmax" && softmaxAxis[last] == x.dims.back())
+    else if (last == x.id && textBuilder.callOf(last) == "softmax" && softmaxAxis[last] == x.dims.back())
       before = "Softmax";
     if (!before.empty())
-      x.id = sketch.operandOf(last);
+      x.id = textBuilder.operandOf(last);
     bool image = before.empty() && x.dims.size() == 3; // channels last in the file or not
-    addLoss(sketch, image ? x.id : arranged(x, natural(x)),
+    addLoss(textBuilder, image ? x.id : arranged(x, natural(x)),
             {known[i], known.size() > 1 ? known[i] + "_" : "", wanted, before}, notes);
   }
-  if (!sketch.hasLoss() && !diags.hasErrors())
+  if (!textBuilder.hasLoss() && !diags.hasErrors())
     diags.error(Code::ImportUnsupported, placeOf(op->getLoc()),
                 "no output depends on the inputs, so that there is nothing to train");
 }

@@ -1,8 +1,8 @@
 // One function of upstream dialects -> a Sketch. Layouts are kept beside the values: a transpose
 // of the file moves nothing until an operation needs another order. Internal to lib/import.
 #pragma once
+#include "lib/import/text/DnnTextBuilder.h"
 #include "lib/import/text/Mlir.h"
-#include "lib/import/text/Sketch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -12,26 +12,25 @@ namespace accord::import {
 struct MlirValue {
   enum class Kind : uint8_t { Missing, Number, Weight, Computed };
   Kind kind = Kind::Missing;
-  double number = 0;     ///< every element of a Number
-  mlir::Value weight;    ///< where a Weight comes from
-  Shape full;            ///< as in the file, with the batch
-  Sketch::Id id = -1;    ///< of a Computed
-  std::vector<int> dims; ///< the file's dimension that each dimension of `id` is
-  int batchDim = -1;     ///< the file's dimension that holds the batch, alone or as a factor
-  Shape low, high;       ///< padding that a convolution or pool still has to take
-  double padding = 0;    ///< its value
+  double number = 0;          ///< every element of a Number
+  mlir::Value weight;         ///< where a Weight comes from
+  Shape full;                 ///< as in the file, with the batch
+  DnnTextBuilder::Id id = -1; ///< of a Computed
+  std::vector<int> dims;      ///< the file's dimension that each dimension of `id` is
+  int batchDim = -1;          ///< the file's dimension that holds the batch, alone or as a factor
+  Shape low, high;            ///< padding that a convolution or pool still has to take
+  double padding = 0;         ///< its value
   bool computed() const { return kind == Kind::Computed; }
 };
 
 class MlirImporter {
 public:
-  MlirImporter(Diagnostics &diags, FileId file, mlir::func::FuncOp function,
-               const MlirOptions &options)
+  MlirImporter(Diagnostics &diags, FileId file, mlir::func::FuncOp function, const MlirOptions &options)
       : diags(diags), file(file), function(function), options(options) {}
   /// False after errors.
   bool run();
 
-  Sketch sketch;
+  DnnTextBuilder textBuilder;
   std::vector<std::string> notes;
   std::string batchText() const;
 
@@ -45,7 +44,7 @@ private:
   bool readArguments();
   void operation(mlir::Operation *op);
   void results(mlir::Operation *op);
-  [[noreturn]] void refuse(const std::string &why);
+  [[noreturn]] void reportUnsupported(const std::string &reason);
   void noteOnce(const std::string &note);
   SourceRange placeOf(mlir::Location location) const;
 
@@ -53,14 +52,14 @@ private:
   MlirValue get(mlir::Value value);
   /// As `get`, without padding that waits for a convolution.
   MlirValue plain(mlir::Value value);
-  void give(mlir::Operation *op, MlirValue value);
+  void setResult(mlir::Operation *op, MlirValue value);
   MlirValue weightOf(mlir::Value value, Shape full) const;
   Shape fullOf(mlir::Value value, const MlirValue &like) const;
   int64_t extent(const MlirValue &value, int dim) const;
   /// The dimensions of a sample in the file's order.
   std::vector<int> natural(const MlirValue &value) const;
   /// `value` with the file's dimensions in this order; a weight becomes a parameter.
-  Sketch::Id arranged(const MlirValue &value, const std::vector<int> &order);
+  DnnTextBuilder::Id arranged(const MlirValue &value, const std::vector<int> &order);
   std::optional<MlirValue> reshapedInPlace(const MlirValue &value, const Shape &full);
   MlirValue reshaped(const MlirValue &value, const Shape &full);
   MlirValue permuted(const MlirValue &value, llvm::ArrayRef<int64_t> permutation);
@@ -90,8 +89,8 @@ private:
     std::vector<std::string> attributes;
     Shape extents;
   };
-  Window window(const MlirValue &x, int rows, int columns, const Shape &kernel,
-                const Shape &strides, const Shape &dilations, const Shape &pads, bool pools);
+  Window window(const MlirValue &x, int rows, int columns, const Shape &kernel, const Shape &strides,
+                const Shape &dilations, const Shape &pads, bool pools);
 
   // Movement.cpp
   void constant(mlir::Operation *op);
@@ -114,11 +113,11 @@ private:
   llvm::DenseMap<mlir::Value, MlirValue> values;
   /// The last operation of a form taken apart, and what it reads.
   llvm::DenseMap<mlir::Operation *, std::pair<std::string, mlir::Value>> joined;
-  llvm::DenseMap<mlir::Operation *, int> formAxis;            ///< of a softmax among them
-  llvm::DenseSet<mlir::Operation *> inForm;                   ///< what they consist of
-  llvm::DenseMap<mlir::Operation *, mlir::Value> absorbed;    ///< a bias: gives what it reads
-  std::map<Sketch::Id, std::pair<Sketch::Id, int64_t>> means; ///< sums: the mean, how many
-  std::map<Sketch::Id, int> softmaxAxis;                      ///< the file's dimension
+  llvm::DenseMap<mlir::Operation *, int> formAxis;                            ///< of a softmax among them
+  llvm::DenseSet<mlir::Operation *> inForm;                                   ///< what they consist of
+  llvm::DenseMap<mlir::Operation *, mlir::Value> absorbed;                    ///< a bias: gives what it reads
+  std::map<DnnTextBuilder::Id, std::pair<DnnTextBuilder::Id, int64_t>> means; ///< sums: the mean, how many
+  std::map<DnnTextBuilder::Id, int> softmaxAxis;                              ///< the file's dimension
   mlir::Operation *current = nullptr;
   /// The file's own number, or a prime that no shape contains by chance.
   int64_t batch = 1'000'003;

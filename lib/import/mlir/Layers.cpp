@@ -10,26 +10,25 @@ static bool isZero(mlir::Value value) { return splatOf(value) == 0.0; }
 
 /// The extents of the file round down. Padding is the same at both ends in the language: what a
 /// file pads less at the end is either never read, or told or refused.
-MlirImporter::Window MlirImporter::window(const MlirValue &x, int rows, int columns,
-                                          const Shape &kernel, const Shape &strides,
-                                          const Shape &dilations, const Shape &pads, bool pools) {
+MlirImporter::Window MlirImporter::window(const MlirValue &x, int rows, int columns, const Shape &kernel,
+                                          const Shape &strides, const Shape &dilations, const Shape &pads, bool pools) {
   Shape padding, extents;
   for (size_t i : {0, 1}) {
     int64_t in = extent(x, i ? columns : rows), low = pads[2 * i], high = pads[2 * i + 1];
     for (int64_t one : {kernel[i], strides[i], dilations[i]})
       if (one < 1 || one > 1 << 30 || low < 0 || high < 0 || low > 1 << 30 || high > 1 << 30)
-        refuse("has impossible extents, strides, dilations or pads");
+        reportUnsupported("has impossible extents, strides, dilations or pads");
     int64_t reach = dilations[i] * (kernel[i] - 1) + 1, room = in + low + high - reach;
     int64_t out = room < 0 ? 0 : room / strides[i] + 1;
     if (room < 0 || in + 2 * low < reach || (in + 2 * low - reach) / strides[i] + 1 != out)
-      refuse(fmt::format("pads {} by {} and {} for an extent of {}; the padding has to be the same "
-                         "at both ends here, or to end where nothing reads it",
-                         in, low, high, out));
+      reportUnsupported(fmt::format("pads {} by {} and {} for an extent of {}; the padding has to be the same "
+                                    "at both ends here, or to end where nothing reads it",
+                                    in, low, high, out));
     padding.push_back(low);
     extents.push_back(out);
   }
   if (pools && dilations != Shape{1, 1})
-    refuse("has dilations, which a pool has not here");
+    reportUnsupported("has dilations, which a pool has not here");
   return {windowAttributes(kernel, strides, padding, dilations, pools), extents};
 }
 
@@ -68,8 +67,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       type = llvm::dyn_cast<mlir::RankedTensorType>(user->getResult(0).getType());
     if (!type || type.getRank() == 0)
       return false;
-    bool views =
-        name == "tosa.reshape" || name == "tensor.collapse_shape" || name == "tensor.expand_shape";
+    bool views = name == "tosa.reshape" || name == "tensor.collapse_shape" || name == "tensor.expand_shape";
     if (views && dim < 0 && type.getShape().back() == channels) {
       value = user->getResult(0);
       continue;
@@ -81,8 +79,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       if (static_cast<size_t>(place) >= wanted.size())
         return false;
       wanted[static_cast<size_t>(place)] = channels;
-      return found != values.end() && found->second.kind == Kind::Weight &&
-             llvm::equal(shape, wanted);
+      return found != values.end() && found->second.kind == Kind::Weight && llvm::equal(shape, wanted);
     };
     for (unsigned side : {0u, 1u}) {
       if (user->getNumOperands() < 2 || user->getOperand(side) != value)
@@ -104,10 +101,8 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
                   llvm::is_contained(body.front().getOperands(), body.getArgument(1));
       auto found = values.find(other);
       if (adds && map(side).isIdentity() && map(2).isIdentity() && otherType.getRank() == 1 &&
-          otherType.getDimSize(0) == channels && found != values.end() &&
-          found->second.kind == Kind::Weight &&
-          map(1 - side).getResult(0) ==
-              mlir::getAffineDimExpr(static_cast<unsigned>(place), user->getContext())) {
+          otherType.getDimSize(0) == channels && found != values.end() && found->second.kind == Kind::Weight &&
+          map(1 - side).getResult(0) == mlir::getAffineDimExpr(static_cast<unsigned>(place), user->getContext())) {
         absorbed[user] = value;
         return true;
       }
@@ -123,10 +118,10 @@ void MlirImporter::convolution(mlir::Operation *op) {
   bool channelsFirst = name.contains("nchw");
   MlirValue x = get(op->getOperand(0)), w = get(op->getOperand(1));
   if (w.kind == Kind::Computed || x.full.size() != 4 || w.full.size() < 3)
-    refuse("is a convolution whose weight is computed, or not of two dimensions");
-  if (!x.low.empty() && (x.padding != 0 || x.low[channelsFirst ? 1 : 3] ||
-                         x.high[channelsFirst ? 1 : 3] || x.low[0] || x.high[0]))
-    refuse("reads what is padded by other numbers than zero, or not only in rows and columns");
+    reportUnsupported("is a convolution whose weight is computed, or not of two dimensions");
+  if (!x.low.empty() &&
+      (x.padding != 0 || x.low[channelsFirst ? 1 : 3] || x.high[channelsFirst ? 1 : 3] || x.low[0] || x.high[0]))
+    reportUnsupported("reads what is padded by other numbers than zero, or not only in rows and columns");
   int rows = channelsFirst ? 2 : 1, columns = rows + 1, channel = channelsFirst ? 1 : 3;
   // Where the weight has its extents: rows, columns, outputs.
   size_t at = deep                                      ? (channelsFirst ? 1 : 0)
@@ -140,17 +135,14 @@ void MlirImporter::convolution(mlir::Operation *op) {
   if (deep && w.full.size() == 4)
     many = w.full[3];
   if (x.batchDim != 0 || extent(x, 0) != 1)
-    refuse("reads something without a batch as its first dimension");
+    reportUnsupported("reads something without a batch as its first dimension");
   bool outFirst = tosa || channelsFirst || name.ends_with("fhwc");
   int64_t out = deep ? channels * many : outFirst ? w.full[0] : w.full[3];
-  int64_t reads = deep ? (channelsFirst ? w.full[0] : w.full[2])
-                       : w.full[channelsFirst      ? 1
-                                : tosa || outFirst ? 3
-                                                   : 2];
+  int64_t reads = deep ? (channelsFirst ? w.full[0] : w.full[2]) : w.full[channelsFirst ? 1 : tosa || outFirst ? 3 : 2];
   if (reads != channels)
-    refuse(fmt::format("has a weight {} for {} channels", listOf(w.full), channels));
-  Window view = window(x, rows, columns, kernel, twoOf(op, "stride", "strides"),
-                       twoOf(op, "dilation", "dilations"), pads, false);
+    reportUnsupported(fmt::format("has a weight {} for {} channels", listOf(w.full), channels));
+  Window view =
+      window(x, rows, columns, kernel, twoOf(op, "stride", "strides"), twoOf(op, "dilation", "dilations"), pads, false);
   bool single = deep && many == 1;
   std::vector<std::string> attributes;
   if (!single)
@@ -163,14 +155,14 @@ void MlirImporter::convolution(mlir::Operation *op) {
     MlirValue added = get(op->getOperand(2));
     bias = !isZero(op->getOperand(2));
     if (bias && added.full != Shape{out})
-      refuse(fmt::format("has a bias {} for {} channels", listOf(added.full), out));
+      reportUnsupported(fmt::format("has a bias {} for {} channels", listOf(added.full), out));
   } else {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     bias = start.kind == Kind::Weight;
     if (!bias && !(start.kind == Kind::Number && start.number == 0))
-      refuse("adds to what a tensor holds; only zeros and a bias have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros and a bias have a form here");
     if (bias && elementsOf(start.full) != out)
-      refuse("starts from a tensor that is no bias");
+      reportUnsupported("starts from a tensor that is no bias");
   }
   bool spread = deep && !tosa && w.full.size() == 4; // [n, h, w, c, m]
   if (!bias && !spread)
@@ -186,37 +178,35 @@ void MlirImporter::convolution(mlir::Operation *op) {
   y.full[static_cast<size_t>(columns)] = view.extents[1];
   y.full[static_cast<size_t>(channel)] = out;
   Shape shape{out, view.extents[0], view.extents[1]};
-  y.id = sketch.add(nameOf(op), single ? "depthwise_conv2d" : "conv2d",
-                    {arranged(x, {channel, rows, columns})}, attributes, shape);
+  y.id = textBuilder.add(nameOf(op), single ? "depthwise_conv2d" : "conv2d", {arranged(x, {channel, rows, columns})},
+                         attributes, shape);
   if (spread) {
     y.full = {x.full[0], view.extents[0], view.extents[1], channels, many};
     y.dims = {3, 4, 1, 2};
-    y.id = sketch.reshape(y.id, {channels, many, view.extents[0], view.extents[1]});
+    y.id = textBuilder.reshape(y.id, {channels, many, view.extents[0], view.extents[1]});
   }
-  give(op, y);
+  setResult(op, y);
 }
 
 void MlirImporter::transposeConvolution(mlir::Operation *op) {
   MlirValue x = plain(op->getOperand(0)), w = get(op->getOperand(1));
-  Shape strides = twoOf(op, "stride", "strides"),
-        pads = integersOf(op->getAttr("out_pad")).value_or(Shape{});
-  if (w.kind == Kind::Computed || x.full.size() != 4 || w.full.size() != 4 || pads.size() != 4 ||
-      x.batchDim != 0 || extent(x, 0) != 1)
-    refuse("is a convolution whose weight is computed, or not of two dimensions and a batch");
+  Shape strides = twoOf(op, "stride", "strides"), pads = integersOf(op->getAttr("out_pad")).value_or(Shape{});
+  if (w.kind == Kind::Computed || x.full.size() != 4 || w.full.size() != 4 || pads.size() != 4 || x.batchDim != 0 ||
+      extent(x, 0) != 1)
+    reportUnsupported("is a convolution whose weight is computed, or not of two dimensions and a batch");
   if (w.full[3] != x.full[3])
-    refuse(fmt::format("has a weight {} for {} channels", listOf(w.full), x.full[3]));
+    reportUnsupported(fmt::format("has a weight {} for {} channels", listOf(w.full), x.full[3]));
   // Its out_pad adds to the result, and is negative for what padding takes away.
   Shape padding, more, shape{w.full[0]};
   for (size_t i : {0, 1}) {
     int64_t low = -pads[2 * i], high = -pads[2 * i + 1];
     if (low < 0 || high > low || low > 1 << 30 || low - high >= strides[i])
-      refuse(fmt::format("adds {} and {} at the ends, which has no form here", -low, -high));
+      reportUnsupported(fmt::format("adds {} and {} at the ends, which has no form here", -low, -high));
     padding.push_back(low);
     more.push_back(low - high);
     shape.push_back((x.full[i + 1] - 1) * strides[i] + w.full[i + 1] - low - high);
   }
-  std::vector<std::string> attributes{fmt::format("out = {}", w.full[0]),
-                                      "kernel = " + pairOf(w.full[1], w.full[2])};
+  std::vector<std::string> attributes{fmt::format("out = {}", w.full[0]), "kernel = " + pairOf(w.full[1], w.full[2])};
   if (strides != Shape{1, 1})
     attributes.push_back("stride = " + pairOf(strides[0], strides[1]));
   if (padding != Shape{0, 0})
@@ -228,8 +218,8 @@ void MlirImporter::transposeConvolution(mlir::Operation *op) {
   MlirValue y = x;
   y.dims = {3, 1, 2};
   y.full = {x.full[0], shape[1], shape[2], shape[0]};
-  y.id = sketch.add(nameOf(op), "conv_transpose2d", {arranged(x, {3, 1, 2})}, attributes, shape);
-  give(op, y);
+  y.id = textBuilder.add(nameOf(op), "conv_transpose2d", {arranged(x, {3, 1, 2})}, attributes, shape);
+  setResult(op, y);
 }
 
 void MlirImporter::pool(mlir::Operation *op) {
@@ -239,7 +229,7 @@ void MlirImporter::pool(mlir::Operation *op) {
   int rows = channelsFirst ? 2 : 1, columns = rows + 1, channel = channelsFirst ? 1 : 3;
   MlirValue x = get(op->getOperand(0));
   if (x.full.size() != 4 || x.batchDim != 0 || extent(x, 0) != 1)
-    refuse("reads something without a batch as its first dimension");
+    reportUnsupported("reads something without a batch as its first dimension");
   Shape kernel;
   if (tosa) {
     kernel = twoOf(op, "kernel", "kernel");
@@ -251,42 +241,40 @@ void MlirImporter::pool(mlir::Operation *op) {
   if (!x.low.empty()) {
     static const std::set<std::string> kPositive = {"relu", "relu6", "sigmoid"};
     auto c = static_cast<size_t>(channel);
-    bool lowest = x.padding < -1e30 || (x.padding == 0 && kPositive.count(sketch.callOf(x.id)));
+    bool lowest = x.padding < -1e30 || (x.padding == 0 && kPositive.count(textBuilder.callOf(x.id)));
     if ((greatest ? !lowest : x.padding != 0) || x.low[0] || x.high[0] || x.low[c] || x.high[c])
-      refuse("reads what is padded by numbers that change its result, or not only in rows and "
-             "columns");
+      reportUnsupported("reads what is padded by numbers that change its result, or not only in rows and "
+                        "columns");
   }
   bool padded = llvm::any_of(pads, [](int64_t one) { return one != 0; });
   if (tosa && !greatest && padded)
-    refuse("is a mean that leaves padding out; here it counts as zeros");
+    reportUnsupported("is a mean that leaves padding out; here it counts as zeros");
   x = unpadded(x);
   if (!tosa) {
     MlirValue start = get(op->getOperand(2));
     if (start.kind != Kind::Number || (greatest ? start.number > -1e30 : start.number != 0))
-      refuse("starts from a tensor other than its neutral number");
+      reportUnsupported("starts from a tensor other than its neutral number");
   }
-  Window view = window(x, rows, columns, kernel, twoOf(op, "stride", "strides"),
-                       twoOf(op, "dilations", "dilations"), pads, true);
+  Window view =
+      window(x, rows, columns, kernel, twoOf(op, "stride", "strides"), twoOf(op, "dilations", "dilations"), pads, true);
   MlirValue y = x;
   y.dims = {channel, rows, columns};
   Shape shape{x.full[static_cast<size_t>(channel)], view.extents[0], view.extents[1]};
   y.full[static_cast<size_t>(rows)] = view.extents[0];
   y.full[static_cast<size_t>(columns)] = view.extents[1];
-  Sketch::Id from = arranged(x, y.dims);
-  bool whole = !padded && shape[1] == 1 && shape[2] == 1 &&
-               kernel == Shape{extent(x, rows), extent(x, columns)};
+  DnnTextBuilder::Id from = arranged(x, y.dims);
+  bool whole = !padded && shape[1] == 1 && shape[2] == 1 && kernel == Shape{extent(x, rows), extent(x, columns)};
   if (!greatest && whole)
-    y.id = sketch.reshape(sketch.add(nameOf(op), "global_avg_pool", {from}, {}, {shape[0]}), shape);
+    y.id = textBuilder.reshape(textBuilder.add(nameOf(op), "global_avg_pool", {from}, {}, {shape[0]}), shape);
   else
-    y.id =
-        sketch.add(nameOf(op), greatest ? "max_pool" : "avg_pool", {from}, view.attributes, shape);
+    y.id = textBuilder.add(nameOf(op), greatest ? "max_pool" : "avg_pool", {from}, view.attributes, shape);
   if (!greatest && !tosa) { // a sum
-    Sketch::Id mean = y.id;
+    DnnTextBuilder::Id mean = y.id;
     int64_t count = kernel[0] * kernel[1];
-    y.id = sketch.add("", "scale", {mean}, {fmt::format("factor = {}", count)}, shape);
+    y.id = textBuilder.add("", "scale", {mean}, {fmt::format("factor = {}", count)}, shape);
     means[y.id] = {mean, count};
   }
-  give(op, y);
+  setResult(op, y);
 }
 
 /// tosa.matmul, and linalg's products with their maps.
@@ -296,7 +284,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
   if (!tosa) {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     if (start.kind != Kind::Number || start.number != 0)
-      refuse("adds to what a tensor holds; only zeros have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros have a form here");
     // The maps say which dimension is summed; it becomes the last of a and the last but one of b.
     if (auto maps = op->getAttrOfType<mlir::ArrayAttr>("indexing_maps")) {
       auto rank = static_cast<unsigned>(a.full.size());
@@ -304,7 +292,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
         auto map = llvm::cast<mlir::AffineMapAttr>(maps[side]).getValue();
         unsigned last = map.getNumResults() - 1, summed = map.getNumDims() - 1;
         if (map.getNumResults() != rank || !map.isProjectedPermutation())
-          refuse("broadcasts by its maps, which has no form here");
+          reportUnsupported("broadcasts by its maps, which has no form here");
         bool turned = map.getDimPosition(side ? last : last - 1) == summed;
         std::vector<int64_t> swap;
         for (unsigned i = 0; i < rank; ++i)
@@ -317,10 +305,10 @@ void MlirImporter::matmul(mlir::Operation *op) {
     }
   }
   if (a.kind == Kind::Number || b.kind == Kind::Number)
-    refuse("multiplies by a constant that is one number");
+    reportUnsupported("multiplies by a constant that is one number");
   size_t rank = a.full.size();
   if (rank < 2 || b.full.size() != rank || a.full[rank - 1] != b.full[rank - 2])
-    refuse(fmt::format("multiplies {} by {}, which do not fit", listOf(a.full), listOf(b.full)));
+    reportUnsupported(fmt::format("multiplies {} by {}, which do not fit", listOf(a.full), listOf(b.full)));
   auto last = static_cast<int>(rank) - 1;
   MlirValue y = a.computed() ? a : b;
   y.full = a.full;
@@ -334,18 +322,18 @@ void MlirImporter::matmul(mlir::Operation *op) {
     order.push_back(last);
     if (b.weight && !b.weight.hasOneUse())
       noteOnce("weights that several operations read are counted for each of them");
-    Sketch::Id x = arranged(a, order);
-    Shape shape = sketch.shape(x);
+    DnnTextBuilder::Id x = arranged(a, order);
+    Shape shape = textBuilder.shape(x);
     shape.back() = b.full.back();
     std::vector<std::string> attributes{fmt::format("out = {}", b.full.back())};
     if (!takesBias(op, b.full.back(), -1))
       attributes.push_back("bias = false");
     y.dims = order;
-    y.id = sketch.add(nameOf(op), "linear", {x}, attributes, shape);
-    return give(op, y);
+    y.id = textBuilder.add(nameOf(op), "linear", {x}, attributes, shape);
+    return setResult(op, y);
   }
   if (!a.computed() && !b.computed())
-    return give(op, weightOf({}, y.full));
+    return setResult(op, weightOf({}, y.full));
   int where = a.computed() && a.batchDim >= 0 ? a.batchDim : b.batchDim;
   bool fits = where <= 0;
   for (const MlirValue *one : {&a, &b})
@@ -354,7 +342,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
     if (where == 0 && batch > 1 && one->batchDim < 0)
       fits &= one->full[0] == 1;
   if (!fits)
-    refuse("multiplies samples of a batch with each other, which has no form here");
+    reportUnsupported("multiplies samples of a batch with each other, which has no form here");
   std::vector<int> order;
   bool merged = false;
   for (const MlirValue *one : {&a, &b})
@@ -378,11 +366,10 @@ void MlirImporter::matmul(mlir::Operation *op) {
     return arranged(one, lies ? turned : order);
   };
   std::vector<std::string> attributes;
-  Sketch::Id left = operand(a, "transpose_a", attributes),
-             right = operand(b, "transpose_b", attributes);
+  DnnTextBuilder::Id left = operand(a, "transpose_a", attributes), right = operand(b, "transpose_b", attributes);
   y.kind = Kind::Computed;
-  y.id = sketch.add(nameOf(op), "matmul", {left, right}, attributes, shape);
-  give(op, y);
+  y.id = textBuilder.add(nameOf(op), "matmul", {left, right}, attributes, shape);
+  setResult(op, y);
 }
 
 } // namespace accord::import

@@ -29,26 +29,23 @@ const std::map<std::string, MlirImporter::Handler> &MlirImporter::handlers() {
                                           {"linalg.softmax", &I::softmax},
                                           {"linalg.reduce", &I::reduce},
                                           {"linalg.generic", &I::generic}};
-    for (const char *op : {"tosa.const", "tosa.const_shape", "arith.constant", "tensor.empty",
-                           "tensor.dim", "arith.muli", "arith.divsi", "arith.divui"})
+    for (const char *op : {"tosa.const", "tosa.const_shape", "arith.constant", "tensor.empty", "tensor.dim",
+                           "arith.muli", "arith.divsi", "arith.divui"})
       all[op] = &I::constant;
     for (const char *op : {"tosa.conv2d", "tosa.depthwise_conv2d", "linalg.conv_2d_nchw_fchw",
-                           "linalg.conv_2d_nhwc_hwcf", "linalg.conv_2d_nhwc_fhwc",
-                           "linalg.depthwise_conv_2d_nhwc_hwc", "linalg.depthwise_conv_2d_nchw_chw",
-                           "linalg.depthwise_conv_2d_nhwc_hwcm"})
+                           "linalg.conv_2d_nhwc_hwcf", "linalg.conv_2d_nhwc_fhwc", "linalg.depthwise_conv_2d_nhwc_hwc",
+                           "linalg.depthwise_conv_2d_nchw_chw", "linalg.depthwise_conv_2d_nhwc_hwcm"})
       all[op] = &I::convolution;
-    for (const char *op :
-         {"tosa.avg_pool2d", "tosa.max_pool2d", "linalg.pooling_nchw_max",
-          "linalg.pooling_nchw_sum", "linalg.pooling_nhwc_max", "linalg.pooling_nhwc_sum"})
+    for (const char *op : {"tosa.avg_pool2d", "tosa.max_pool2d", "linalg.pooling_nchw_max", "linalg.pooling_nchw_sum",
+                           "linalg.pooling_nhwc_max", "linalg.pooling_nhwc_sum"})
       all[op] = &I::pool;
     for (const char *op : {"tosa.matmul", "linalg.matmul", "linalg.batch_matmul"})
       all[op] = &I::matmul;
     for (const char *op :
-         {"tosa.add",    "tosa.sub",        "tosa.mul",    "tosa.clamp",       "tosa.sigmoid",
-          "tosa.tanh",   "tosa.exp",        "tosa.negate", "tosa.maximum",     "tosa.minimum",
-          "tosa.rsqrt",  "tosa.reciprocal", "linalg.add",  "linalg.sub",       "linalg.mul",
-          "linalg.div",  "linalg.exp",      "linalg.tanh", "linalg.sqrt",      "linalg.rsqrt",
-          "linalg.negf", "linalg.max",      "linalg.min",  "linalg.reciprocal"})
+         {"tosa.add",    "tosa.sub",     "tosa.mul",     "tosa.clamp",   "tosa.sigmoid", "tosa.tanh",
+          "tosa.exp",    "tosa.negate",  "tosa.maximum", "tosa.minimum", "tosa.rsqrt",   "tosa.reciprocal",
+          "linalg.add",  "linalg.sub",   "linalg.mul",   "linalg.div",   "linalg.exp",   "linalg.tanh",
+          "linalg.sqrt", "linalg.rsqrt", "linalg.negf",  "linalg.max",   "linalg.min",   "linalg.reciprocal"})
       all[op] = &I::elementwise;
     return all;
   }();
@@ -69,7 +66,7 @@ void MlirImporter::constant(mlir::Operation *op) {
   }
   Shape full(type.getShape().begin(), type.getShape().end());
   if (!full.empty() && !elementsOf(full))
-    refuse(fmt::format("has impossible extents: {}", listOf(full)));
+    reportUnsupported(fmt::format("has impossible extents: {}", listOf(full)));
   MlirValue value = weightOf(op->getResult(0), full);
   std::optional<double> number = splatOf(op->getResult(0));
   bool empty = op->getName().getStringRef() == "tensor.empty";
@@ -86,8 +83,8 @@ void MlirImporter::same(mlir::Operation *op) {
     return llvm::cast<mlir::ShapedType>(value.getType()).getElementType().isFloat();
   };
   if (isFloat(op->getOperand(0)) != isFloat(op->getResult(0)))
-    refuse("turns numbers into integers or back, which has no form here");
-  give(op, plain(op->getOperand(0)));
+    reportUnsupported("turns numbers into integers or back, which has no form here");
+  setResult(op, plain(op->getOperand(0)));
 }
 
 void MlirImporter::reshape(mlir::Operation *op) {
@@ -110,12 +107,12 @@ void MlirImporter::reshape(mlir::Operation *op) {
     known *= unknown ? 1 : extent;
   }
   if (open > 1)
-    refuse("has several open extents; export the function with the shapes that it is trained "
-           "with, where only the batch may be open");
+    reportUnsupported("has several open extents; export the function with the shapes that it is trained "
+                      "with, where only the batch may be open");
   for (int64_t &extent : full)
     if (extent == 0)
       extent = known > 0 ? all / known : 0;
-  give(op, reshaped(x, full));
+  setResult(op, reshaped(x, full));
 }
 
 void MlirImporter::transpose(mlir::Operation *op) {
@@ -126,7 +123,7 @@ void MlirImporter::transpose(mlir::Operation *op) {
   else
     permutation = integersOf(op->getAttr("permutation")).value_or(Shape{});
   MlirValue x = plain(op->getOperand(0));
-  give(op, x.kind == Kind::Number ? x : permuted(x, permutation));
+  setResult(op, x.kind == Kind::Number ? x : permuted(x, permutation));
 }
 
 void MlirImporter::concat(mlir::Operation *op) {
@@ -140,17 +137,17 @@ void MlirImporter::concat(mlir::Operation *op) {
       lead = &part;
   auto dim = static_cast<int>(axis.value_or(-1));
   if (!lead || dim < 0 || dim >= static_cast<int>(lead->full.size()))
-    refuse("joins no tensors that are computed");
+    reportUnsupported("joins no tensors that are computed");
   MlirValue y = *lead;
   std::vector<int> order = llvm::is_contained(lead->dims, dim) ? lead->dims : natural(*lead);
   auto place = llvm::find(order, dim);
   if (place == order.end() || dim == lead->batchDim)
-    refuse("joins along the batch, which has no form here");
+    reportUnsupported("joins along the batch, which has no form here");
   y.full[static_cast<size_t>(dim)] = 0;
-  std::vector<Sketch::Id> ids;
+  std::vector<DnnTextBuilder::Id> ids;
   for (const MlirValue &part : parts) {
     if (!part.computed() || part.batchDim != lead->batchDim)
-      refuse("joins a tensor of each sample and one that all share, which has no form here");
+      reportUnsupported("joins a tensor of each sample and one that all share, which has no form here");
     y.full[static_cast<size_t>(dim)] += part.full[static_cast<size_t>(dim)];
     ids.push_back(arranged(part, order));
   }
@@ -158,10 +155,10 @@ void MlirImporter::concat(mlir::Operation *op) {
   Shape shape;
   for (int one : order)
     shape.push_back(extent(y, one));
-  y.id = ids.size() == 1 ? ids[0]
-                         : sketch.add(nameOf(op), "concat", ids,
-                                      {fmt::format("axis = {}", place - order.begin())}, shape);
-  give(op, y);
+  y.id = ids.size() == 1
+             ? ids[0]
+             : textBuilder.add(nameOf(op), "concat", ids, {fmt::format("axis = {}", place - order.begin())}, shape);
+  setResult(op, y);
 }
 
 void MlirImporter::slice(mlir::Operation *op) {
@@ -176,35 +173,34 @@ void MlirImporter::slice(mlir::Operation *op) {
     size = integersOf(op->getAttr("static_sizes"));
     for (int64_t stride : integersOf(op->getAttr("static_strides")).value_or(Shape{0}))
       if (stride != 1)
-        refuse("takes every so many elements, which has no form here");
+        reportUnsupported("takes every so many elements, which has no form here");
   }
-  if (!start || !size || start->size() != x.full.size() || size->size() != x.full.size() ||
-      !x.computed())
-    refuse("begins or ends where it is not known, or reads a weight");
+  if (!start || !size || start->size() != x.full.size() || size->size() != x.full.size() || !x.computed())
+    reportUnsupported("begins or ends where it is not known, or reads a weight");
   for (size_t i = 0; i < x.full.size(); ++i) {
     int64_t from = (*start)[i], many = (*size)[i], all = x.full[i];
     bool batchDim = static_cast<int>(i) == x.batchDim;
     if ((many == -1 && tosa) || (batchDim && mlir::ShapedType::isDynamic(many)))
       many = all - from;
     if (from < 0 || many < 1 || from > all || many > all - from)
-      refuse(fmt::format("takes {} from {} on of {}", many, from, all));
+      reportUnsupported(fmt::format("takes {} from {} on of {}", many, from, all));
     if (many == all)
       continue;
     if (batchDim)
-      refuse("takes a part of the batch, which has no form here");
+      reportUnsupported("takes a part of the batch, which has no form here");
     auto place = llvm::find(x.dims, static_cast<int>(i));
     x.full[i] = many;
-    Shape shape = sketch.shape(x.id);
+    Shape shape = textBuilder.shape(x.id);
     shape[static_cast<size_t>(place - x.dims.begin())] = many;
-    x.id = sketch.add(nameOf(op), "slice", {x.id},
-                      {fmt::format("axis = {}", place - x.dims.begin()),
-                       fmt::format("start = {}", from), fmt::format("size = {}", many)},
-                      shape);
+    x.id = textBuilder.add(nameOf(op), "slice", {x.id},
+                           {fmt::format("axis = {}", place - x.dims.begin()), fmt::format("start = {}", from),
+                            fmt::format("size = {}", many)},
+                           shape);
   }
   auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   if (type.getRank() != static_cast<int64_t>(x.full.size()))
     x = reshaped(x, fullOf(op->getResult(0), x));
-  give(op, x);
+  setResult(op, x);
 }
 
 /// Waits for the convolution or pool that reads it.
@@ -216,7 +212,7 @@ void MlirImporter::pad(mlir::Operation *op) {
   if (op->getName().getStringRef() == "tosa.pad") {
     Shape both = integersOf(op->getOperand(1)).value_or(Shape{});
     if (both.size() != 2 * rank)
-      refuse("has padding that is not known");
+      reportUnsupported("has padding that is not known");
     for (size_t i = 0; i < rank; ++i) {
       low.push_back(both[2 * i]);
       high.push_back(both[2 * i + 1]);
@@ -228,15 +224,15 @@ void MlirImporter::pad(mlir::Operation *op) {
     with = splatOf(op->getRegion(0).front().getTerminator()->getOperand(0));
   }
   auto bad = [](int64_t one) { return one < 0 || one > 1 << 30; };
-  if (low.size() != rank || high.size() != rank || !with || !x.computed() ||
-      llvm::any_of(low, bad) || llvm::any_of(high, bad))
-    refuse("has padding or a number to pad with that is not known, or pads a weight");
+  if (low.size() != rank || high.size() != rank || !with || !x.computed() || llvm::any_of(low, bad) ||
+      llvm::any_of(high, bad))
+    reportUnsupported("has padding or a number to pad with that is not known, or pads a weight");
   for (size_t i = 0; i < rank; ++i)
     x.full[i] += low[i] + high[i];
   x.low = low;
   x.high = high;
   x.padding = *with;
-  give(op, x);
+  setResult(op, x);
 }
 
 void MlirImporter::reduce(mlir::Operation *op) {
@@ -250,42 +246,42 @@ void MlirImporter::reduce(mlir::Operation *op) {
     mlir::Block &body = op->getRegion(0).front();
     if (op->getNumOperands() != 2 || !llvm::hasSingleElement(body.without_terminator()) ||
         body.front().getName().getStringRef() != "arith.addf")
-      refuse("reduces otherwise than by a sum, which has no form here");
+      reportUnsupported("reduces otherwise than by a sum, which has no form here");
     MlirValue start = get(op->getOperand(1));
     if (start.kind != Kind::Number || start.number != 0)
-      refuse("adds to what a tensor holds; only zeros have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros have a form here");
   }
   if (!x.computed())
-    refuse("reduces a weight");
+    reportUnsupported("reduces a weight");
   MlirValue y = x;
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= static_cast<int64_t>(x.full.size()) || axis == x.batchDim)
-      refuse("reduces the batch, which has no form here");
+      reportUnsupported("reduces the batch, which has no form here");
     y.full[static_cast<size_t>(axis)] = 1;
     auto place = llvm::find(y.dims, static_cast<int>(axis));
     if (place == y.dims.end())
       continue;
     auto at = place - y.dims.begin();
-    Shape shape = sketch.shape(y.id);
+    Shape shape = textBuilder.shape(y.id);
     int64_t count = shape[static_cast<size_t>(at)];
     shape.erase(shape.begin() + at);
     if (shape.empty())
       shape = {1};
     y.dims.erase(place);
-    Sketch::Id before = y.id;
+    DnnTextBuilder::Id before = y.id;
     std::string along = fmt::format("axis = {}", at);
     if (y.dims.empty()) { // one number for each sample
       y.dims = {static_cast<int>(axis)};
-      refuse("leaves one number of each sample, which has no form here");
+      reportUnsupported("leaves one number of each sample, which has no form here");
     }
-    y.id = sketch.add(nameOf(op), "reduce_sum", {before}, {along}, shape);
+    y.id = textBuilder.add(nameOf(op), "reduce_sum", {before}, {along}, shape);
     auto sum = means.find(before);
-    Sketch::Id origin = sum == means.end() ? before : sketch.operandOf(before);
-    Shape image = sketch.shape(origin);
+    DnnTextBuilder::Id origin = sum == means.end() ? before : textBuilder.operandOf(before);
+    Shape image = textBuilder.shape(origin);
     if (sum != means.end() && image.size() == 3 && shape.size() == 1 && image[0] == shape[0])
-      means[y.id] = {sketch.add("", "global_avg_pool", {origin}, {}, shape), image[1] * image[2]};
+      means[y.id] = {textBuilder.add("", "global_avg_pool", {origin}, {}, shape), image[1] * image[2]};
     else if (sum == means.end())
-      means[y.id] = {sketch.add("", "reduce_mean", {before}, {along}, shape), count};
+      means[y.id] = {textBuilder.add("", "reduce_mean", {before}, {along}, shape), count};
   }
   if (!tosa) { // gives fewer dimensions
     Shape full;
@@ -300,32 +296,31 @@ void MlirImporter::reduce(mlir::Operation *op) {
       dim = place[static_cast<size_t>(dim)];
     y.batchDim = y.batchDim < 0 ? -1 : place[static_cast<size_t>(y.batchDim)];
   }
-  give(op, y);
+  setResult(op, y);
 }
 
 MlirValue MlirImporter::softmaxOf(const MlirValue &x, int axis) {
   auto place = llvm::find(x.dims, axis);
   if (!x.computed() || place == x.dims.end())
-    refuse("works across the samples of a batch");
+    reportUnsupported("works across the samples of a batch");
   MlirValue y = x;
   std::vector<std::string> attributes;
   if (place + 1 != x.dims.end())
     attributes.push_back(fmt::format("axis = {}", place - x.dims.begin()));
-  y.id = sketch.add(nameOf(current), "softmax", {x.id}, attributes, sketch.shape(x.id));
+  y.id = textBuilder.add(nameOf(current), "softmax", {x.id}, attributes, textBuilder.shape(x.id));
   softmaxAxis[y.id] = axis;
   return y;
 }
 
 void MlirImporter::softmax(mlir::Operation *op) {
-  give(op, softmaxOf(plain(op->getOperand(0)),
-                     static_cast<int>(splatOf(op->getAttr("dimension")).value_or(-1))));
+  setResult(op, softmaxOf(plain(op->getOperand(0)), static_cast<int>(splatOf(op->getAttr("dimension")).value_or(-1))));
 }
 
 void MlirImporter::fill(mlir::Operation *op) {
   MlirValue value = plain(op->getOperand(0));
   if (value.kind != Kind::Number)
-    refuse("repeats a number that is not known");
-  give(op, value);
+    reportUnsupported("repeats a number that is not known");
+  setResult(op, value);
 }
 
 /// New dimensions repeat: a weight that is repeated is read by broadcasting, or is a bias.
@@ -333,15 +328,14 @@ void MlirImporter::broadcast(mlir::Operation *op) {
   MlirValue x = plain(op->getOperand(0));
   Shape added = integersOf(op->getAttr("dimensions")).value_or(Shape{});
   if (x.kind != Kind::Number && x.kind != Kind::Weight)
-    refuse("repeats what is computed, which has no form here");
+    reportUnsupported("repeats what is computed, which has no form here");
   Shape full;
   size_t from = 0;
-  for (int64_t i = 0; x.kind == Kind::Weight && from + added.size() >= full.size() &&
-                      full.size() < x.full.size() + added.size();
-       ++i)
+  for (int64_t i = 0;
+       x.kind == Kind::Weight && from + added.size() >= full.size() && full.size() < x.full.size() + added.size(); ++i)
     full.push_back(llvm::is_contained(added, i) ? 1 : x.full[from++]);
   x.full = full;
-  give(op, x);
+  setResult(op, x);
 }
 
 } // namespace accord::import

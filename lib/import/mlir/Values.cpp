@@ -26,9 +26,7 @@ static mlir::Attribute constantOf(mlir::Value value) {
   return attribute ? attribute : op->getAttr("value");
 }
 
-std::optional<std::vector<int64_t>> integersOf(mlir::Value value) {
-  return integersOf(constantOf(value));
-}
+std::optional<std::vector<int64_t>> integersOf(mlir::Value value) { return integersOf(constantOf(value)); }
 
 std::optional<double> splatOf(mlir::Attribute attribute) {
   auto number = [](const llvm::APFloat &from) {
@@ -39,11 +37,9 @@ std::optional<double> splatOf(mlir::Attribute attribute) {
   };
   if (auto one = llvm::dyn_cast_or_null<mlir::FloatAttr>(attribute))
     return number(one.getValue());
-  if (auto one = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attribute);
-      one && one.getValue().getBitWidth() <= 64)
+  if (auto one = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attribute); one && one.getValue().getBitWidth() <= 64)
     return static_cast<double>(one.getValue().getSExtValue());
-  if (auto list = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(attribute);
-      list && list.isSplat())
+  if (auto list = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(attribute); list && list.isSplat())
     return splatOf(list.getSplatValue<mlir::Attribute>());
   return std::nullopt;
 }
@@ -59,18 +55,17 @@ MlirValue MlirImporter::get(mlir::Value value) {
 MlirValue MlirImporter::plain(mlir::Value value) {
   MlirValue x = get(value);
   if (!x.low.empty())
-    refuse("reads what is padded, and padding has a form here only in convolutions and pools");
+    reportUnsupported("reads what is padded, and padding has a form here only in convolutions and pools");
   return x;
 }
 
-void MlirImporter::give(mlir::Operation *op, MlirValue value) {
+void MlirImporter::setResult(mlir::Operation *op, MlirValue value) {
   mlir::Value to = op->getResult(0);
   if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(to.getType()))
     for (auto [i, extent] : llvm::enumerate(type.getShape()))
       if (value.kind == Kind::Computed && !mlir::ShapedType::isDynamic(extent) &&
           (type.getRank() != static_cast<int64_t>(value.full.size()) || value.full[i] != extent))
-        refuse(fmt::format("gives {} by its operands, and its type says another shape",
-                           listOf(value.full)));
+        reportUnsupported(fmt::format("gives {} by its operands, and its type says another shape", listOf(value.full)));
   values[to] = std::move(value);
 }
 
@@ -88,8 +83,8 @@ Shape MlirImporter::fullOf(mlir::Value value, const MlirValue &like) const {
   auto type = llvm::cast<mlir::ShapedType>(value.getType());
   for (int64_t extent : type.getShape())
     full.push_back(!mlir::ShapedType::isDynamic(extent) ? extent
-                   : like.batchDim >= 0 ? like.full[static_cast<size_t>(like.batchDim)]
-                                        : batch);
+                   : like.batchDim >= 0                 ? like.full[static_cast<size_t>(like.batchDim)]
+                                                        : batch);
   return full;
 }
 
@@ -107,20 +102,20 @@ std::vector<int> MlirImporter::natural(const MlirValue &value) const {
   return order;
 }
 
-Sketch::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int> &order) {
+DnnTextBuilder::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int> &order) {
   Shape shape;
   for (int dim : order)
     shape.push_back(extent(value, dim));
   if (!value.computed()) {
     if (value.kind == Kind::Number)
-      refuse("reads a constant where a tensor has to be computed");
+      reportUnsupported("reads a constant where a tensor has to be computed");
     size_t ones = 0;
     while (ones + 1 < shape.size() && shape[ones] == 1)
       ++ones;
     shape.erase(shape.begin(), shape.begin() + static_cast<long>(ones));
     if (value.weight && !value.weight.hasOneUse())
       noteOnce("weights that several operations read are counted for each of them");
-    return sketch.parameter("w", shape.empty() ? Shape{1} : shape);
+    return textBuilder.parameter("w", shape.empty() ? Shape{1} : shape);
   }
   std::vector<int> wanted;
   std::vector<int64_t> permutation;
@@ -129,9 +124,9 @@ Sketch::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int>
       wanted.push_back(dim);
   auto has = llvm::make_filter_range(value.dims, [&](int dim) { return extent(value, dim) != 1; });
   if (llvm::equal(wanted, has))
-    return sketch.reshape(value.id, shape);
+    return textBuilder.reshape(value.id, shape);
   if (wanted.size() != static_cast<size_t>(std::distance(has.begin(), has.end())))
-    refuse("moves the batch, which has no form here");
+    reportUnsupported("moves the batch, which has no form here");
   // Only what is more than one moves; the others are put back by a view.
   Shape narrow;
   std::vector<int> from(has.begin(), has.end());
@@ -139,10 +134,10 @@ Sketch::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int>
     narrow.push_back(extent(value, dim));
   bool same = value.dims.size() == order.size();
   if (same)
-    from = value.dims, wanted = order, narrow = sketch.shape(value.id);
+    from = value.dims, wanted = order, narrow = textBuilder.shape(value.id);
   for (int dim : wanted)
     permutation.push_back(llvm::find(from, dim) - from.begin());
-  return sketch.reshape(sketch.transpose(sketch.reshape(value.id, narrow), permutation), shape);
+  return textBuilder.reshape(textBuilder.transpose(textBuilder.reshape(value.id, narrow), permutation), shape);
 }
 
 /// The view where it only joins or parts dimensions that lie side by side here too: their order is
@@ -188,7 +183,7 @@ std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, c
       llvm::append_range(result.dims, becomes[dim]);
   for (int dim : result.dims)
     shape.push_back(extent(result, dim));
-  result.id = sketch.reshape(value.id, shape);
+  result.id = textBuilder.reshape(value.id, shape);
   return result;
 }
 
@@ -203,8 +198,8 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   for (int64_t extent : full)
     after *= extent;
   if (before != after)
-    refuse(fmt::format("has another number of elements after it: {} becomes {}", listOf(value.full),
-                       listOf(full)));
+    reportUnsupported(
+        fmt::format("has another number of elements after it: {} becomes {}", listOf(value.full), listOf(full)));
   if (!llvm::is_sorted(value.dims))
     if (auto inPlace = reshapedInPlace(value, full))
       return *inPlace;
@@ -214,11 +209,11 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   if (value.batchDim >= 0) {
     for (int i = 0; i < value.batchDim && batch > 1; ++i)
       if (value.full[static_cast<size_t>(i)] != 1)
-        refuse("moves the batch, which has no form here");
+        reportUnsupported("moves the batch, which has no form here");
     while (batch > 1 && first + 1 < full.size() && full[first] == 1)
       ++first;
     if (full.empty() || full[first] % batch != 0)
-      refuse(fmt::format("moves the batch: {} becomes {}", listOf(value.full), listOf(full)));
+      reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(value.full), listOf(full)));
     result.batchDim = static_cast<int>(first);
   }
   bool leads = result.batchDim >= 0 && full[first] == batch && full.size() > 1;
@@ -228,18 +223,18 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
       result.dims.push_back(i);
       shape.push_back(extent(result, i));
     }
-  result.id = sketch.reshape(arranged(value, natural(value)), shape);
+  result.id = textBuilder.reshape(arranged(value, natural(value)), shape);
   return result;
 }
 
 MlirValue MlirImporter::permuted(const MlirValue &value, llvm::ArrayRef<int64_t> permutation) {
   MlirValue result = value;
   if (permutation.size() != value.full.size())
-    refuse("has a permutation of another rank");
+    reportUnsupported("has a permutation of another rank");
   std::vector<int> place(permutation.size());
   for (auto [to, from] : llvm::enumerate(permutation)) {
     if (from < 0 || from >= static_cast<int64_t>(place.size()))
-      refuse("has an impossible permutation");
+      reportUnsupported("has an impossible permutation");
     result.full[to] = value.full[static_cast<size_t>(from)];
     place[static_cast<size_t>(from)] = static_cast<int>(to);
   }

@@ -12,7 +12,7 @@ struct OnnxOptions {
   std::string name;                          ///< of the model
   std::map<std::string, int64_t> sizes;      ///< symbolic extents other than the batch
   std::map<std::string, std::string> losses; ///< by output; "" is for all others
-  bool unrolled = false; ///< copies of one body are written each, not as a `repeat`
+  bool unrolled = false;                     ///< copies of one body are written each, not as a `repeat`
 };
 
 struct OnnxImport {
@@ -24,7 +24,6 @@ struct OnnxImport {
 std::vector<std::string> onnxLosses();
 
 /// nullopt after errors; they are all at once where one does not hide the others.
-std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path,
-                                     const OnnxOptions &options);
+std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path, const OnnxOptions &options);
 
 } // namespace accord

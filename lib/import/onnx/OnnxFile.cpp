@@ -50,8 +50,8 @@ OnnxType typeOf(int32_t type) {
 
 /// Beyond 2^53 a double skips integers; ONNX writes 2^63 - 1 for "to the end".
 double saturated(int64_t value) {
-  constexpr int64_t kMost = int64_t(1) << 53;
-  return static_cast<double>(std::clamp(value, -kMost, kMost));
+  constexpr int64_t kMax = int64_t(1) << 53;
+  return static_cast<double>(std::clamp(value, -kMax, kMax));
 }
 
 template <typename T> void readRaw(const std::string &raw, std::vector<double> &numbers) {
@@ -121,7 +121,7 @@ OnnxTensor tensorOf(const onnx::TensorProto &from) {
   std::optional<int64_t> elements = elementsOf(tensor.shape);
   bool empty = llvm::is_contained(tensor.shape, 0);
   if (from.data_location() == onnx::TensorProto::EXTERNAL ||
-      (!empty && (!elements || *elements > int64_t(OnnxTensor::kMostNumbers))))
+      (!empty && (!elements || *elements > int64_t(OnnxTensor::kMaxNumbers))))
     return tensor;
   std::vector<double> numbers = numbersOf(from);
   if (static_cast<int64_t>(numbers.size()) == (empty ? 0 : *elements))
@@ -194,32 +194,27 @@ OnnxModel modelOf(const onnx::ModelProto &from) {
 } // namespace
 
 std::optional<OnnxModel> readOnnx(Diagnostics &diags, const std::string &path, FileId &file) {
-  auto fail = [&](Code code, const std::string &why) {
-    diags.error(code, file.valid() ? SourceRange{file, 0, 0} : SourceRange{}, why);
+  auto fail = [&](Code code, const std::string &reason) {
+    diags.error(code, file.valid() ? SourceRange{file, 0, 0} : SourceRange{}, reason);
     return std::nullopt;
   };
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
-    return fail(Code::CannotRead, fmt::format("cannot read '{}': {}", path,
-                                              llvm::StringRef(error.message()).lower()));
+    return fail(Code::CannotRead, fmt::format("cannot read '{}': {}", path, llvm::StringRef(error.message()).lower()));
   if (status.type() != llvm::sys::fs::file_type::regular_file)
     return fail(Code::CannotRead, fmt::format("cannot read '{}': it is no regular file", path));
   if (status.getSize() > uint64_t(INT32_MAX))
-    return fail(Code::FileTooLarge,
-                fmt::format("'{}' has {} bytes, and an ONNX file at most 2^31: larger models keep "
-                            "their weights in files beside it, which are not needed here",
-                            path, status.getSize()));
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    return fail(Code::FileTooLarge, fmt::format("'{}' has {} bytes, and an ONNX file at most 2^31: larger models keep "
+                                                "their weights in files beside it, which are not needed here",
+                                                path, status.getSize()));
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(Code::CannotRead,
-                fmt::format("cannot read '{}': {}", path,
-                            llvm::StringRef(buffer.getError().message()).lower()));
+                fmt::format("cannot read '{}': {}", path, llvm::StringRef(buffer.getError().message()).lower()));
   file = diags.sources().add(path, ""); // a binary: there is no line to show
   google::protobuf::LogSilencer quiet;
   onnx::ModelProto proto;
-  if (!proto.ParseFromArray((*buffer)->getBufferStart(),
-                            static_cast<int>((*buffer)->getBufferSize())))
+  if (!proto.ParseFromArray((*buffer)->getBufferStart(), static_cast<int>((*buffer)->getBufferSize())))
     return fail(Code::SyntaxError, "this is no ONNX model: it is damaged, cut short, or another "
                                    "kind of file");
   if (!proto.has_graph() || proto.opset_import_size() == 0)
@@ -227,9 +222,8 @@ std::optional<OnnxModel> readOnnx(Diagnostics &diags, const std::string &path, F
                                    "set");
   OnnxModel model = modelOf(proto);
   if (model.opset < kOldestOpset || model.opset > kNewestOpset)
-    return fail(Code::ImportUnsupported,
-                fmt::format("the operator set {} is not known, only {} to {}", model.opset,
-                            kOldestOpset, kNewestOpset));
+    return fail(Code::ImportUnsupported, fmt::format("the operator set {} is not known, only {} to {}", model.opset,
+                                                     kOldestOpset, kNewestOpset));
   return model;
 }
 

@@ -1,7 +1,7 @@
 // An ONNX file as plain data. Protocol buffers, with their exceptions and messages, end in
 // OnnxFile.cpp. Internal to lib/import.
 #pragma once
-#include "lib/import/text/Sketch.h"
+#include "lib/import/text/DnnTextBuilder.h"
 #include <memory>
 
 namespace accord::import {
@@ -10,7 +10,7 @@ enum class OnnxType : uint8_t { Float, Integer, Other };
 
 /// A tensor whose numbers are known only where they are few: shapes, axes, factors.
 struct OnnxTensor {
-  static constexpr size_t kMostNumbers = 1 << 16;
+  static constexpr size_t kMaxNumbers = 1 << 16;
   Shape shape;
   OnnxType type = OnnxType::Float;
   std::optional<std::vector<double>> numbers; ///< integers saturate at 2^53

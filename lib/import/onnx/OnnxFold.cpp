@@ -57,16 +57,14 @@ std::optional<double> apply(const std::string &op, double a) {
 }
 
 /// Of one dimension, one of them perhaps a single number.
-std::optional<OnnxTensor> elementwise(const std::string &op, const OnnxTensor &a,
-                                      const OnnxTensor &b) {
+std::optional<OnnxTensor> elementwise(const std::string &op, const OnnxTensor &a, const OnnxTensor &b) {
   size_t n = std::max(a.numbers->size(), b.numbers->size());
-  if ((a.numbers->size() != n && a.numbers->size() != 1) ||
-      (b.numbers->size() != n && b.numbers->size() != 1))
+  if ((a.numbers->size() != n && a.numbers->size() != 1) || (b.numbers->size() != n && b.numbers->size() != 1))
     return std::nullopt;
   Numbers numbers;
   for (size_t i = 0; i < n; ++i) {
-    auto one = apply(op, (*a.numbers)[a.numbers->size() == 1 ? 0 : i],
-                     (*b.numbers)[b.numbers->size() == 1 ? 0 : i], a.type != OnnxType::Float);
+    auto one = apply(op, (*a.numbers)[a.numbers->size() == 1 ? 0 : i], (*b.numbers)[b.numbers->size() == 1 ? 0 : i],
+                     a.type != OnnxType::Float);
     if (!one)
       return std::nullopt;
     numbers.push_back(*one);
@@ -82,7 +80,7 @@ std::optional<OnnxTensor> elementwise(const std::string &op, const OnnxTensor &a
 bool OnnxImporter::fold(const OnnxNode &node) {
   const std::string &op = node.op;
   auto done = [&](OnnxTensor tensor) {
-    give(node, OnnxValue{std::move(tensor), -1, {}, Batch::None});
+    setResult(node, OnnxValue{std::move(tensor), -1, {}, Batch::None});
     return true;
   };
   if (op == "Constant") {
@@ -95,10 +93,9 @@ bool OnnxImporter::fold(const OnnxNode &node) {
         return done(made({}, OnnxType::Integer, {static_cast<double>(attribute.i)}));
       if (key == "value_ints" || key == "value_floats")
         return done(made({static_cast<int64_t>(attribute.list.size())},
-                         key == "value_ints" ? OnnxType::Integer : OnnxType::Float,
-                         attribute.list));
+                         key == "value_ints" ? OnnxType::Integer : OnnxType::Float, attribute.list));
     }
-    refuse("holds neither numbers nor integers");
+    reportUnsupported("holds neither numbers nor integers");
   }
   if (op == "Shape" || op == "Size") {
     const OnnxValue &x = get(node, 0);
@@ -115,8 +112,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
       return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
     };
     int64_t start = bound("start", 0), end = std::max(bound("end", rank), start);
-    return done(made({end - start}, OnnxType::Integer,
-                     Numbers(shape.begin() + start, shape.begin() + end)));
+    return done(made({end - start}, OnnxType::Integer, Numbers(shape.begin() + start, shape.begin() + end)));
   }
   // Everything else is known if all it reads is known, and small.
   std::vector<const OnnxTensor *> in;
@@ -168,20 +164,18 @@ bool OnnxImporter::fold(const OnnxNode &node) {
       shape.push_back(whole(extent));
     std::optional<int64_t> size = elementsOf(shape);
     auto value = node.attributes.find("value");
-    OnnxTensor one = value != node.attributes.end() && value->second.tensor
-                         ? *value->second.tensor
-                         : made({}, OnnxType::Float, {0});
-    if (!size || *size > int64_t(OnnxTensor::kMostNumbers) || !one.numbers || one.numbers->empty())
-      refuse("makes a tensor that is too large to be known");
+    OnnxTensor one =
+        value != node.attributes.end() && value->second.tensor ? *value->second.tensor : made({}, OnnxType::Float, {0});
+    if (!size || *size > int64_t(OnnxTensor::kMaxNumbers) || !one.numbers || one.numbers->empty())
+      reportUnsupported("makes a tensor that is too large to be known");
     return done(made(shape, one.type, Numbers(static_cast<size_t>(*size), one.numbers->front())));
   }
-  if (op == "Range" && in.size() == 3 && in[1] && in[2] && !in[1]->numbers->empty() &&
-      !in[2]->numbers->empty()) {
+  if (op == "Range" && in.size() == 3 && in[1] && in[2] && !in[1]->numbers->empty() && !in[2]->numbers->empty()) {
     double start = x.numbers->empty() ? 0 : x.numbers->front(), limit = in[1]->numbers->front(),
            step = in[2]->numbers->front();
     double size = std::ceil((limit - start) / step);
-    if (!(size >= 0) || size > double(OnnxTensor::kMostNumbers))
-      refuse("counts too far");
+    if (!(size >= 0) || size > double(OnnxTensor::kMaxNumbers))
+      reportUnsupported("counts too far");
     Numbers numbers;
     for (double i = 0; i < size; ++i)
       numbers.push_back(start + i * step);
@@ -192,7 +186,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
   if (op == "Unsqueeze" || op == "Squeeze" || op == "Reshape") {
     Shape shape = reshapedBy(node, x.shape);
     if (elementsOf(shape) != static_cast<int64_t>(x.numbers->size()))
-      wrong(fmt::format("cannot make {} of {}", listOf(shape), listOf(x.shape)));
+      reportInvalid(fmt::format("cannot make {} of {}", listOf(shape), listOf(x.shape)));
     return done(made(shape, x.type, *x.numbers));
   }
   if (in.size() == 2 && in[1]) {
@@ -204,7 +198,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
     for (double at : *in[1]->numbers) {
       int64_t i = whole(at) < 0 ? whole(at) + x.shape[0] : whole(at);
       if (i < 0 || i >= x.shape[0])
-        wrong(fmt::format("takes entry {} of {}", whole(at), x.shape[0]));
+        reportInvalid(fmt::format("takes entry {} of {}", whole(at), x.shape[0]));
       numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
     }
     return done(made(in[1]->shape, x.type, std::move(numbers)));
@@ -221,16 +215,13 @@ bool OnnxImporter::fold(const OnnxNode &node) {
     int64_t step = steps && !steps->empty() ? steps->front() : 1, n = x.shape[0];
     if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || step == 0)
       return false;
-    auto bound = [&](int64_t at, int64_t least, int64_t most) {
-      return std::clamp(at < 0 ? at + n : at, least, most);
-    };
+    auto bound = [&](int64_t at, int64_t min, int64_t max) { return std::clamp(at < 0 ? at + n : at, min, max); };
     Numbers numbers;
     if (step > 0)
       for (int64_t i = bound(starts->front(), 0, n); i < bound(ends->front(), 0, n); i += step)
         numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
     else
-      for (int64_t i = bound(starts->front(), -1, n - 1); i > bound(ends->front(), -1, n - 1);
-           i += step)
+      for (int64_t i = bound(starts->front(), -1, n - 1); i > bound(ends->front(), -1, n - 1); i += step)
         numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
     return vector(std::move(numbers));
   }

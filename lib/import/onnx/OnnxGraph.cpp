@@ -15,8 +15,7 @@ struct Checker {
   void error(Code code, const std::string &message) { diags.error(code, {file, 0, 0}, message); }
   std::string called(size_t node) const {
     const OnnxNode &n = model.nodes[node];
-    return fmt::format("{} '{}'", shown(n.op),
-                       shown(n.name.empty() && !n.outputs.empty() ? n.outputs[0] : n.name));
+    return fmt::format("{} '{}'", shown(n.op), shown(n.name.empty() && !n.outputs.empty() ? n.outputs[0] : n.name));
   }
 
   void names() {
@@ -24,26 +23,25 @@ struct Checker {
       for (const std::string &name : model.nodes[i].outputs) {
         if (name.empty())
           continue;
-        bool taken = model.initializers.count(name) ||
-                     llvm::any_of(model.inputs, [&](auto &port) { return port.name == name; });
+        bool taken =
+            model.initializers.count(name) || llvm::any_of(model.inputs, [&](auto &port) { return port.name == name; });
         auto [it, isNew] = producer.try_emplace(name, i);
         if (!isNew || taken)
-          error(Code::ImportSetting,
-                fmt::format("'{}' is given twice: by {} and by {}", shown(name), called(i),
-                            taken ? "the graph" : called(it->second)));
+          error(Code::ImportSetting, fmt::format("'{}' is given twice: by {} and by {}", shown(name), called(i),
+                                                 taken ? "the graph" : called(it->second)));
       }
   }
 
   void extents() {
     for (const auto &[name, tensor] : model.initializers)
       if (!llvm::is_contained(tensor.shape, 0) && !elementsOf(tensor.shape))
-        error(Code::ImportSetting, fmt::format("the extents of '{}' are impossible: {}",
-                                               shown(name), listOf(tensor.shape)));
+        error(Code::ImportSetting,
+              fmt::format("the extents of '{}' are impossible: {}", shown(name), listOf(tensor.shape)));
     for (const OnnxPort &input : model.inputs)
       for (const auto &[extent, symbol] : input.dims)
         if (extent < 0 || extent > int64_t(1) << 40)
-          error(Code::ImportSetting, fmt::format("the input '{}' has an impossible extent: {}",
-                                                 shown(input.name), extent));
+          error(Code::ImportSetting,
+                fmt::format("the input '{}' has an impossible extent: {}", shown(input.name), extent));
   }
 
   std::set<size_t> reachable() {
@@ -100,17 +98,15 @@ struct Checker {
           ready.push(reader);
     }
     if (!waiting.empty())
-      error(Code::ImportSetting,
-            fmt::format("{} nodes wait for each other in a circle, or for such nodes: {} is one",
-                        waiting.size(), called(waiting.begin()->first)));
+      error(Code::ImportSetting, fmt::format("{} nodes wait for each other in a circle, or for such nodes: {} is one",
+                                             waiting.size(), called(waiting.begin()->first)));
     model.nodes = std::move(sorted);
   }
 };
 
 } // namespace
 
-bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model,
-               const std::set<std::string> &known) {
+bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model, const std::set<std::string> &known) {
   size_t before = diags.errors();
   Checker checker{diags, file, model};
   if (model.outputs.empty())
@@ -128,8 +124,8 @@ bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model,
   for (const auto &[op, found] : unknown)
     diags
         .error(Code::ImportUnsupported, {file, 0, 0},
-               fmt::format("the operator '{}' has no form here; {} of {} nodes, the first is {}",
-                           shown(op), found.first, wanted.size(), found.second))
+               fmt::format("the operator '{}' has no form here; {} of {} nodes, the first is {}", shown(op),
+                           found.first, wanted.size(), found.second))
         .help("replace it by operators that have one before the export, or cut the graph there and "
               "write that part by hand; docs/importers.md lists them");
   checker.sort(wanted);

@@ -8,8 +8,7 @@ namespace accord::import {
 /// Keeps the nodes that the outputs need, each after what it reads. Errors, all at once: values
 /// that nothing gives or two nodes give, cycles, impossible extents, operators not in `known` with
 /// their counts.
-bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model,
-               const std::set<std::string> &known);
+bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model, const std::set<std::string> &known);
 
 /// Rewrites in place: gelu, silu, hard_swish, hard_sigmoid and layer normalization from their
 /// parts; a bias added to a convolution or product as its third input; a transposed weight as

@@ -1,7 +1,7 @@
-#include "lib/import/text/Loss.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/onnx/OnnxGraph.h"
 #include "lib/import/onnx/OnnxImporter.h"
+#include "lib/import/text/AddLoss.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -10,24 +10,23 @@
 namespace accord {
 namespace import {
 
-OnnxImporter::OnnxImporter(Diagnostics &diags, FileId file, const OnnxModel &model,
-                           const OnnxOptions &options)
+OnnxImporter::OnnxImporter(Diagnostics &diags, FileId file, const OnnxModel &model, const OnnxOptions &options)
     : diags(diags), file(file), model(model), options(options) {
   for (const OnnxNode &node : model.nodes)
     for (const std::string &name : node.inputs)
       ++uses[name];
 }
 
-void OnnxImporter::refuse(const std::string &why) {
+void OnnxImporter::reportUnsupported(const std::string &reason) {
   diags.error(Code::ImportUnsupported, {file, 0, 0},
               fmt::format("{} '{}' {}", shown(current->op),
-                          shown(current->name.empty() ? current->outputs[0] : current->name), why));
+                          shown(current->name.empty() ? current->outputs[0] : current->name), reason));
   throw Failed();
 }
-void OnnxImporter::wrong(const std::string &why) {
+void OnnxImporter::reportInvalid(const std::string &reason) {
   diags.error(Code::ImportSetting, {file, 0, 0},
               fmt::format("{} '{}' {}", shown(current->op),
-                          shown(current->name.empty() ? current->outputs[0] : current->name), why));
+                          shown(current->name.empty() ? current->outputs[0] : current->name), reason));
   throw Failed();
 }
 void OnnxImporter::noteOnce(const std::string &note) {
@@ -36,21 +35,19 @@ void OnnxImporter::noteOnce(const std::string &note) {
 }
 
 std::string OnnxImporter::batchText() const {
-  return batchIsOpen ? "the batch is open in the file"
-                     : fmt::format("the file fixes the batch at {}", batch);
+  return batchIsOpen ? "the batch is open in the file" : fmt::format("the file fixes the batch at {}", batch);
 }
 
 void OnnxImporter::readInputs() {
-  auto error = [&](Code code, const std::string &why) -> Diagnostics::Builder {
-    return diags.error(code, {file, 0, 0}, why);
+  auto error = [&](Code code, const std::string &reason) -> Diagnostics::Builder {
+    return diags.error(code, {file, 0, 0}, reason);
   };
   // The batch is the first extent of every input.
   std::map<std::string, std::string> batches;
   for (const OnnxPort &input : model.inputs) {
     if (!input.shaped || input.dims.empty()) {
-      error(Code::ImportSetting,
-            fmt::format("the input '{}' {}, so that it has no batch", shown(input.name),
-                        input.shaped ? "is a single number" : "states no shape"));
+      error(Code::ImportSetting, fmt::format("the input '{}' {}, so that it has no batch", shown(input.name),
+                                             input.shaped ? "is a single number" : "states no shape"));
       continue;
     }
     auto [extent, symbol] = input.dims[0];
@@ -65,11 +62,9 @@ void OnnxImporter::readInputs() {
   if (batches.size() > 1) {
     std::vector<std::string> texts;
     for (const auto &[extent, name] : batches)
-      texts.push_back(fmt::format("'{}' has {}", shown(name),
-                                  extent.empty() ? "an unnamed one" : shown(extent)));
+      texts.push_back(fmt::format("'{}' has {}", shown(name), extent.empty() ? "an unnamed one" : shown(extent)));
     error(Code::ImportUnsupported,
-          fmt::format("the first extent of every input is the batch, but they differ: {}",
-                      fmt::join(texts, ", ")));
+          fmt::format("the first extent of every input is the batch, but they differ: {}", fmt::join(texts, ", ")));
   }
   std::map<std::string, std::string> open;
   for (const OnnxPort &input : model.inputs) {
@@ -89,22 +84,19 @@ void OnnxImporter::readInputs() {
       sample = {1};
     if (!elementsOf(sample) || full.empty()) {
       if (!full.empty())
-        error(Code::ImportSetting,
-              fmt::format("the input '{}' is too large: {}", shown(input.name), listOf(sample)));
+        error(Code::ImportSetting, fmt::format("the input '{}' is too large: {}", shown(input.name), listOf(sample)));
       continue;
     }
     OnnxValue value;
     value.full = full;
     value.batch = full.size() > 1 ? Batch::Leads : Batch::Merged;
     if (input.type != OnnxType::Other)
-      value.id = sketch.input(input.name, input.type == OnnxType::Float ? "float" : "int32",
-                              std::move(sample));
+      value.id = textBuilder.input(input.name, input.type == OnnxType::Float ? "float" : "int32", std::move(sample));
     values[input.name] = value;
   }
   for (const auto &[symbol, name] : open)
-    error(Code::ImportSetting,
-          fmt::format("the extent {} of the input '{}' is open",
-                      symbol.empty() ? "without a name" : "'" + shown(symbol) + "'", shown(name)))
+    error(Code::ImportSetting, fmt::format("the extent {} of the input '{}' is open",
+                                           symbol.empty() ? "without a name" : "'" + shown(symbol) + "'", shown(name)))
         .help(symbol.empty() ? "give it a name or a number in the file"
                              : fmt::format("state it: --size {}=128", shown(symbol)));
   for (const auto &[symbol, size] : options.sizes)
@@ -117,15 +109,13 @@ void OnnxImporter::readInputs() {
 void OnnxImporter::node(const OnnxNode &node) {
   current = &node;
   try {
-    sketch.from("from " + originOf(node));
+    textBuilder.from("from " + originOf(node));
     for (const std::string &name : node.inputs)
-      if (auto found = values.find(name); found != values.end() && !found->second.valid() &&
-                                          llvm::any_of(model.inputs, [&](const OnnxPort &port) {
-                                            return port.name == name &&
-                                                   port.type == OnnxType::Other;
-                                          }))
-        refuse(fmt::format("reads the input '{}', which holds neither numbers nor integers",
-                           shown(name)));
+      if (auto found = values.find(name);
+          found != values.end() && !found->second.valid() && llvm::any_of(model.inputs, [&](const OnnxPort &port) {
+            return port.name == name && port.type == OnnxType::Other;
+          }))
+        reportUnsupported(fmt::format("reads the input '{}', which holds neither numbers nor integers", shown(name)));
     if (node.outputs.empty() || fold(node))
       return;
     (this->*handlers().at(node.op))(node);
@@ -143,8 +133,8 @@ bool OnnxImporter::run() {
   std::set<const OnnxNode *> last;
   for (const OnnxPort &output : model.outputs)
     for (const OnnxNode &one : model.nodes)
-      if ((one.op == "Softmax" || one.op == "LogSoftmax" || one.op == "Sigmoid") &&
-          !one.outputs.empty() && one.outputs[0] == output.name && uses[output.name] == 0) {
+      if ((one.op == "Softmax" || one.op == "LogSoftmax" || one.op == "Sigmoid") && !one.outputs.empty() &&
+          one.outputs[0] == output.name && uses[output.name] == 0) {
         last.insert(&one);
       }
   for (const OnnxNode &one : model.nodes)
@@ -167,43 +157,38 @@ bool OnnxImporter::endsInLoss(const OnnxNode &node) {
   bool channels = axis == 1 && rank == 4 && found->second.batch == Batch::Leads;
   if (node.op != "Sigmoid" && axis != rank - 1 && !(channels && model.opset >= 13))
     return false;
-  outputsBefore[node.outputs[0]] =
-      node.op != "Sigmoid" && axis != rank - 1 ? "Softmax over channels" : node.op;
+  outputsBefore[node.outputs[0]] = node.op != "Sigmoid" && axis != rank - 1 ? "Softmax over channels" : node.op;
   values[node.outputs[0]] = found->second;
   return true;
 }
 
 void OnnxImporter::addLosses() {
-  sketch.from("the loss, which the file does not state");
+  textBuilder.from("the loss, which the file does not state");
   std::vector<std::string> known;
   for (const OnnxPort &output : model.outputs)
     known.push_back(output.name);
   for (const auto &[name, kind] : options.losses)
     if (!name.empty() && !llvm::is_contained(known, name))
-      diags
-          .error(Code::ImportSetting, {file, 0, 0},
-                 fmt::format("the graph has no output '{}'", shown(name)))
+      diags.error(Code::ImportSetting, {file, 0, 0}, fmt::format("the graph has no output '{}'", shown(name)))
           .suggest(nearest(name, known));
   for (const OnnxPort &output : model.outputs) {
     auto chosen = options.losses.find(output.name);
     chosen = chosen == options.losses.end() ? options.losses.find("") : chosen;
     addLoss(output, chosen == options.losses.end() ? "" : chosen->second);
   }
-  if (!sketch.hasLoss() && !diags.hasErrors())
+  if (!textBuilder.hasLoss() && !diags.hasErrors())
     diags.error(Code::ImportUnsupported, {file, 0, 0},
                 "no output depends on the model's inputs, so that there is nothing to train");
 }
 
 void OnnxImporter::addLoss(const OnnxPort &output, const std::string &wanted) {
   auto found = values.find(output.name);
-  if (found == values.end() || found->second.constant || found->second.batch == Batch::None ||
-      wanted == "none") {
+  if (found == values.end() || found->second.constant || found->second.batch == Batch::None || wanted == "none") {
     notes.push_back(fmt::format("the output '{}' has no loss", shown(output.name)));
     return;
   }
-  import::addLoss(sketch, found->second.id,
-                  {output.name, model.outputs.size() > 1 ? output.name + "_" : "", wanted,
-                   outputsBefore[output.name]},
+  import::addLoss(textBuilder, found->second.id,
+                  {output.name, model.outputs.size() > 1 ? output.name + "_" : "", wanted, outputsBefore[output.name]},
                   notes);
 }
 
@@ -211,12 +196,9 @@ void OnnxImporter::addLoss(const OnnxPort &output, const std::string &wanted) {
 
 using namespace import;
 
-std::vector<std::string> onnxLosses() {
-  return {"cross_entropy", "mse", "smooth_l1", "binary_cross_entropy", "none"};
-}
+std::vector<std::string> onnxLosses() { return {"cross_entropy", "mse", "smooth_l1", "binary_cross_entropy", "none"}; }
 
-std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path,
-                                     const OnnxOptions &options) {
+std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path, const OnnxOptions &options) {
   FileId file;
   std::optional<OnnxModel> model = readOnnx(diags, path, file);
   std::set<std::string> known;
@@ -230,14 +212,12 @@ std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path
     return std::nullopt;
   std::string name = nameFrom(options.name, "model");
   std::vector<std::string> lines{
-      fmt::format("{}: imported from the ONNX file {}", name,
-                  shown(llvm::sys::path::filename(path).str())),
+      fmt::format("{}: imported from the ONNX file {}", name, shown(llvm::sys::path::filename(path).str())),
       fmt::format("(operator set {}{}); {}.", model->opset,
-                  model->producer.empty() ? "" : ", written by " + shown(model->producer),
-                  importer.batchText())};
+                  model->producer.empty() ? "" : ", written by " + shown(model->producer), importer.batchText())};
   for (const std::string &note : importer.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, importer.sketch.text(name, lines, !options.unrolled));
+  auto text = formatted(diags, file, importer.textBuilder.text(name, lines, !options.unrolled));
   if (!text)
     return std::nullopt;
   return OnnxImport{*text, importer.notes};

@@ -11,7 +11,7 @@ struct OnnxValue {
   /// of the first dimension (batch * tokens).
   enum class Batch : uint8_t { None, Leads, Merged };
   std::optional<OnnxTensor> constant;
-  Sketch::Id id = -1;
+  DnnTextBuilder::Id id = -1;
   Shape full; ///< as in the file, with the batch
   Batch batch = Batch::None;
   bool valid() const { return constant || id >= 0; }
@@ -23,7 +23,7 @@ public:
   /// False after errors.
   bool run();
 
-  Sketch sketch;
+  DnnTextBuilder textBuilder;
   std::vector<std::string> notes; ///< what a reader should know
   std::string batchText() const;
 
@@ -40,8 +40,8 @@ private:
   bool endsInLoss(const OnnxNode &node);
   void addLosses();
   void addLoss(const OnnxPort &output, const std::string &kind);
-  [[noreturn]] void refuse(const std::string &why);
-  [[noreturn]] void wrong(const std::string &why);
+  [[noreturn]] void reportUnsupported(const std::string &reason);
+  [[noreturn]] void reportInvalid(const std::string &reason);
   void noteOnce(const std::string &note);
 
   // OnnxValues.cpp
@@ -59,9 +59,9 @@ private:
   Shape sampleOf(const Shape &full, Batch batch);
   /// The dimension of a sample that `axis` of the file's tensor means.
   int64_t axisOf(const OnnxValue &value, int64_t axis);
-  Sketch::Id sized(const OnnxNode &node, size_t i, size_t rank);
-  void give(const OnnxNode &node, OnnxValue value, size_t output = 0);
-  void give(const OnnxNode &node, Sketch::Id id, Shape full, Batch batch, size_t output = 0);
+  DnnTextBuilder::Id sized(const OnnxNode &node, size_t i, size_t rank);
+  void setResult(const OnnxNode &node, OnnxValue value, size_t output = 0);
+  void setResult(const OnnxNode &node, DnnTextBuilder::Id id, Shape full, Batch batch, size_t output = 0);
   /// The result of a reshape to `full`; finds where the batch went.
   OnnxValue viewed(const OnnxValue &x, Shape full);
   std::string nameOf(const OnnxNode &node) const;
@@ -88,8 +88,8 @@ private:
     Shape extents;
   };
   Window window(const OnnxNode &node, const Shape &image, const Shape &kernel);
-  Sketch::Id linear(const OnnxNode &node, Sketch::Id x, const OnnxTensor &w, bool transposed,
-                    bool bias);
+  DnnTextBuilder::Id linear(const OnnxNode &node, DnnTextBuilder::Id x, const OnnxTensor &w, bool transposed,
+                            bool bias);
 
   // OnnxElementwise.cpp
   void unary(const OnnxNode &node);
@@ -124,9 +124,9 @@ private:
   const OnnxModel &model;
   const OnnxOptions &options;
   std::map<std::string, OnnxValue> values;
-  std::map<std::string, int> uses;                  ///< of initializers, by the nodes
-  std::map<std::string, Sketch::Id> parameters;     ///< initializers declared for several uses
-  std::map<std::string, std::string> outputsBefore; ///< a final softmax or sigmoid, left out
+  std::map<std::string, int> uses;                      ///< of initializers, by the nodes
+  std::map<std::string, DnnTextBuilder::Id> parameters; ///< initializers declared for several uses
+  std::map<std::string, std::string> outputsBefore;     ///< a final softmax or sigmoid, left out
   const OnnxNode *current = nullptr;
   /// The batch as an extent: the file's own number, or a prime that no shape contains by chance.
   int64_t batch = 1'000'003;

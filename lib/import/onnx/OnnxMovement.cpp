@@ -14,20 +14,19 @@ Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
     int64_t known = 1, all = 1;
     for (int64_t extent : from)
       if (__builtin_mul_overflow(all, extent, &all))
-        wrong("has a shape that is too large");
+        reportInvalid("has a shape that is too large");
     for (size_t i = 0; i < target.size(); ++i) {
       int64_t extent = target[i];
       if (extent == 0 && !node.integer("allowzero", 0))
         extent = i < from.size() ? from[i] : 0;
-      if (extent < -1 || extent == 0 ||
-          (extent > 0 && __builtin_mul_overflow(known, extent, &known)))
-        wrong(fmt::format("has an impossible target {}", listOf(target)));
+      if (extent < -1 || extent == 0 || (extent > 0 && __builtin_mul_overflow(known, extent, &known)))
+        reportInvalid(fmt::format("has an impossible target {}", listOf(target)));
       shape.push_back(extent);
     }
     auto open = llvm::find(shape, -1);
     if (open != shape.end()) {
       if (all % known || llvm::count(shape, -1) > 1)
-        wrong(fmt::format("cannot make {} of {}", listOf(target), listOf(from)));
+        reportInvalid(fmt::format("cannot make {} of {}", listOf(target), listOf(from)));
       *open = all / known;
     }
     return shape;
@@ -46,9 +45,8 @@ Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
   std::set<int64_t> places;
   for (int64_t axis : axes)
     places.insert(axis < 0 ? axis + grown : axis);
-  if (places.size() != axes.size() ||
-      (!places.empty() && (*places.begin() < 0 || *places.rbegin() >= grown)))
-    wrong("has axes that do not fit");
+  if (places.size() != axes.size() || (!places.empty() && (*places.begin() < 0 || *places.rbegin() >= grown)))
+    reportInvalid("has axes that do not fit");
   size_t next = 0;
   for (int64_t i = 0; i < grown; ++i)
     shape.push_back(places.count(i) ? 1 : from[next++]);
@@ -57,7 +55,7 @@ Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
 
 void OnnxImporter::reshape(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0);
-  give(node, viewed(x, reshapedBy(node, x.full)));
+  setResult(node, viewed(x, reshapedBy(node, x.full)));
 }
 void OnnxImporter::squeeze(const OnnxNode &node) { reshape(node); }
 void OnnxImporter::unsqueeze(const OnnxNode &node) { reshape(node); }
@@ -68,12 +66,11 @@ void OnnxImporter::flatten(const OnnxNode &node) {
   int64_t axis = node.integer("axis", 1), before = 1, after = 1;
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis > rank)
-    wrong("has an axis outside its input");
+    reportInvalid("has an axis outside its input");
   for (int64_t i = 0; i < rank; ++i)
-    if (int64_t &side = i < axis ? before : after;
-        __builtin_mul_overflow(side, x.full[static_cast<size_t>(i)], &side))
-      wrong("has a shape that is too large");
-  give(node, viewed(x, {before, after}));
+    if (int64_t &side = i < axis ? before : after; __builtin_mul_overflow(side, x.full[static_cast<size_t>(i)], &side))
+      reportInvalid("has a shape that is too large");
+  setResult(node, viewed(x, {before, after}));
 }
 
 void OnnxImporter::transpose(const OnnxNode &node) {
@@ -87,26 +84,26 @@ void OnnxImporter::transpose(const OnnxNode &node) {
   std::sort(sorted.begin(), sorted.end());
   for (int64_t i = 0; i < static_cast<int64_t>(sorted.size()); ++i)
     if (sorted[static_cast<size_t>(i)] != i || static_cast<int64_t>(sorted.size()) != rank)
-      wrong(fmt::format("has 'perm' = {} for {} dimensions", listOf(permutation), rank));
+      reportInvalid(fmt::format("has 'perm' = {} for {} dimensions", listOf(permutation), rank));
   for (int64_t from : permutation)
     full.push_back(x.full[static_cast<size_t>(from)]);
   if (x.batch == Batch::None)
-    return give(node, sketch.transpose(x.id, permutation, nameOf(node)), full, Batch::None);
+    return setResult(node, textBuilder.transpose(x.id, permutation, nameOf(node)), full, Batch::None);
   if (batch == 1) { // a batch of one is an extent as any other
-    Sketch::Id whole = sketch.reshape(x.id, x.full);
+    DnnTextBuilder::Id whole = textBuilder.reshape(x.id, x.full);
     if (permutation[0] != 0 || x.batch == Batch::Merged)
-      return give(node, viewed({std::nullopt, sketch.transpose(whole, permutation, nameOf(node)),
-                                full, Batch::Merged},
-                               full));
+      return setResult(
+          node,
+          viewed({std::nullopt, textBuilder.transpose(whole, permutation, nameOf(node)), full, Batch::Merged}, full));
   }
   if (permutation[0] != 0)
-    refuse("moves the batch to another place than the first");
+    reportUnsupported("moves the batch to another place than the first");
   if (x.batch == Batch::Merged)
-    return give(node, sketch.transpose(x.id, permutation, nameOf(node)), full, x.batch);
+    return setResult(node, textBuilder.transpose(x.id, permutation, nameOf(node)), full, x.batch);
   Shape sample;
   for (int64_t from : llvm::drop_begin(permutation))
     sample.push_back(from - 1);
-  give(node, sketch.transpose(x.id, sample, nameOf(node)), full, x.batch);
+  setResult(node, textBuilder.transpose(x.id, sample, nameOf(node)), full, x.batch);
 }
 
 void OnnxImporter::concat(const OnnxNode &node) {
@@ -120,38 +117,38 @@ void OnnxImporter::concat(const OnnxNode &node) {
   const OnnxValue &like = batched ? *batched : all.at(0);
   int64_t axis = node.integer("axis", 0), dim = axisOf(like, axis);
   axis += axis < 0 ? static_cast<int64_t>(like.full.size()) : 0;
-  Shape shape = sketch.shape(like.id), full = like.full;
-  std::vector<Sketch::Id> ids;
+  Shape shape = textBuilder.shape(like.id), full = like.full;
+  std::vector<DnnTextBuilder::Id> ids;
   int64_t extent = 0;
   for (OnnxValue &one : all) {
     if (one.full.size() != full.size() || (one.batch != like.batch && one.batch != Batch::None))
-      refuse("joins tensors of different ranks or batches");
+      reportUnsupported("joins tensors of different ranks or batches");
     if (one.batch == Batch::None && like.batch == Batch::Leads) { // the same for every sample
       if (one.full[0] != 1)
-        refuse("joins a weight with a batch of its own");
-      one.id = sketch.reshape(one.id, Shape(one.full.begin() + 1, one.full.end()));
+        reportUnsupported("joins a weight with a batch of its own");
+      one.id = textBuilder.reshape(one.id, Shape(one.full.begin() + 1, one.full.end()));
     }
-    Shape here = sketch.shape(one.id);
+    Shape here = textBuilder.shape(one.id);
     for (size_t i = 0; i < here.size(); ++i)
       if (static_cast<int64_t>(i) != dim && here[i] != shape[i])
-        wrong(fmt::format("joins {} and {}, which do not fit", listOf(shape), listOf(here)));
+        reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(shape), listOf(here)));
     extent += here[static_cast<size_t>(dim)];
     ids.push_back(one.id);
   }
   shape[static_cast<size_t>(dim)] = full[static_cast<size_t>(axis)] = extent;
   if (ids.size() == 1)
-    return give(node, like);
+    return setResult(node, like);
   if (like.batch == Batch::Merged && dim == 0)
     full[0] = extent * batch;
-  give(node, sketch.add(nameOf(node), "concat", ids, {fmt::format("axis = {}", dim)}, shape), full,
-       like.batch);
+  setResult(node, textBuilder.add(nameOf(node), "concat", ids, {fmt::format("axis = {}", dim)}, shape), full,
+            like.batch);
 }
 
 void OnnxImporter::split(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0);
   int64_t axis = node.integer("axis", 0), dim = axisOf(x, axis);
   axis += axis < 0 ? static_cast<int64_t>(x.full.size()) : 0;
-  int64_t extent = sketch.shape(x.id)[static_cast<size_t>(dim)];
+  int64_t extent = textBuilder.shape(x.id)[static_cast<size_t>(dim)];
   auto parts = static_cast<int64_t>(node.outputs.size());
   Shape sizes = listed(node, "split", 1).value_or(Shape{});
   if (sizes.empty()) {
@@ -165,62 +162,57 @@ void OnnxImporter::split(const OnnxNode &node) {
     if ((fits &= size >= 1 && size <= left))
       left -= size;
   if (!fits || left != 0)
-    wrong(fmt::format("splits {} into {}", extent, listOf(sizes)));
+    reportInvalid(fmt::format("splits {} into {}", extent, listOf(sizes)));
   bool even = llvm::all_equal(sizes);
-  Sketch::Id list = -1;
+  DnnTextBuilder::Id list = -1;
   if (even && parts > 1)
-    list = sketch.addList(nameOf(node), "split", {x.id},
-                          {fmt::format("parts = {}", parts), fmt::format("axis = {}", dim)});
+    list = textBuilder.addList(nameOf(node), "split", {x.id},
+                               {fmt::format("parts = {}", parts), fmt::format("axis = {}", dim)});
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    Shape shape = sketch.shape(x.id), full = x.full;
+    Shape shape = textBuilder.shape(x.id), full = x.full;
     shape[static_cast<size_t>(dim)] = full[static_cast<size_t>(axis)] = sizes[i];
-    Sketch::Id y = x.id;
+    DnnTextBuilder::Id y = x.id;
     if (list >= 0)
-      y = sketch.piece(list, i, shape);
+      y = textBuilder.piece(list, i, shape);
     else if (parts > 1)
-      y = sketch.add(nameOf(node), "slice", {x.id},
-                     {fmt::format("axis = {}", dim), fmt::format("start = {}", start),
-                      fmt::format("size = {}", sizes[i])},
-                     shape);
+      y = textBuilder.add(
+          nameOf(node), "slice", {x.id},
+          {fmt::format("axis = {}", dim), fmt::format("start = {}", start), fmt::format("size = {}", sizes[i])}, shape);
     start += sizes[i];
-    give(node, y, full, x.batch, i);
+    setResult(node, y, full, x.batch, i);
   }
 }
 
 void OnnxImporter::slice(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0);
-  auto starts = listed(node, "starts", 1), ends = listed(node, "ends", 2),
-       axes = listed(node, "axes", 3), steps = integers(node, 4);
-  if (!starts || !ends || starts->size() != ends->size() ||
-      (axes && axes->size() != starts->size()))
-    wrong("has starts, ends and axes that do not fit together");
+  auto starts = listed(node, "starts", 1), ends = listed(node, "ends", 2), axes = listed(node, "axes", 3),
+       steps = integers(node, 4);
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()))
+    reportInvalid("has starts, ends and axes that do not fit together");
   auto rank = static_cast<int64_t>(x.full.size());
   for (size_t i = 0; i < starts->size(); ++i) {
     int64_t axis = axes ? (*axes)[i] : static_cast<int64_t>(i);
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
-      wrong("has an axis outside its input");
+      reportInvalid("has an axis outside its input");
     int64_t extent = x.full[static_cast<size_t>(axis)];
-    auto bound = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent);
-    };
+    auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
     int64_t start = bound((*starts)[i]), size = bound((*ends)[i]) - start;
     if (steps && i < steps->size() && (*steps)[i] != 1)
-      refuse(fmt::format("takes steps of {}, and only 1 has a form here", (*steps)[i]));
+      reportUnsupported(fmt::format("takes steps of {}, and only 1 has a form here", (*steps)[i]));
     if (size == extent)
       continue;
     int64_t dim = axisOf(x, axis);
     if (size < 1)
-      wrong("leaves nothing");
-    Shape shape = sketch.shape(x.id);
+      reportInvalid("leaves nothing");
+    Shape shape = textBuilder.shape(x.id);
     shape[static_cast<size_t>(dim)] = x.full[static_cast<size_t>(axis)] = size;
-    x.id = sketch.add(nameOf(node), "slice", {x.id},
-                      {fmt::format("axis = {}", dim), fmt::format("start = {}", start),
-                       fmt::format("size = {}", size)},
-                      shape);
+    x.id = textBuilder.add(
+        nameOf(node), "slice", {x.id},
+        {fmt::format("axis = {}", dim), fmt::format("start = {}", start), fmt::format("size = {}", size)}, shape);
   }
-  give(node, x);
+  setResult(node, x);
 }
 
 void OnnxImporter::expand(const OnnxNode &node) {
@@ -235,17 +227,16 @@ void OnnxImporter::expand(const OnnxNode &node) {
     int64_t wanted = back <= target.size() ? target[target.size() - back] : 1;
     bool isBatch = i == 0 && x.batch == Batch::None && wanted == batch;
     if (wanted != 1 && wanted != padded[i] && !isBatch)
-      refuse(
-          fmt::format("repeats {} to {}, which has no form here", listOf(x.full), listOf(target)));
+      reportUnsupported(fmt::format("repeats {} to {}, which has no form here", listOf(x.full), listOf(target)));
   }
-  give(node, viewed(x, padded));
+  setResult(node, viewed(x, padded));
 }
 
 void OnnxImporter::resize(const OnnxNode &node) {
-  Sketch::Id x = sized(node, 0, 3);
+  DnnTextBuilder::Id x = sized(node, 0, 3);
   std::string mode = node.text("mode");
   if (!mode.empty() && mode != "nearest")
-    refuse(fmt::format("has the mode '{}', and only 'nearest' has a form here", shown(mode)));
+    reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' has a form here", shown(mode)));
   const Shape full = get(node, 0).full;
   std::vector<double> scales;
   size_t at = node.op == "Upsample" || model.opset < 11 ? 1 : 2;
@@ -258,13 +249,13 @@ void OnnxImporter::resize(const OnnxNode &node) {
     for (size_t i = 0; i < sizes.size() && i < full.size(); ++i)
       scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(full[i]));
   }
-  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] != scales[3] ||
-      scales[2] < 1 || scales[2] != std::floor(scales[2]) || scales[2] > 1 << 20)
-    refuse("scales by other than one known whole number of rows and columns");
+  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] != scales[3] || scales[2] < 1 ||
+      scales[2] != std::floor(scales[2]) || scales[2] > 1 << 20)
+    reportUnsupported("scales by other than one known whole number of rows and columns");
   auto times = static_cast<int64_t>(scales[2]);
   Shape shape{full[1], full[2] * times, full[3] * times};
-  give(node, sketch.add(nameOf(node), "upsample", {x}, {fmt::format("scale = {}", times)}, shape),
-       {full[0], shape[0], shape[1], shape[2]}, Batch::Leads);
+  setResult(node, textBuilder.add(nameOf(node), "upsample", {x}, {fmt::format("scale = {}", times)}, shape),
+            {full[0], shape[0], shape[1], shape[2]}, Batch::Leads);
 }
 
 } // namespace accord::import

@@ -59,9 +59,7 @@ private:
       return node->attributes["value_float"].f;
     return std::nullopt;
   }
-  static bool near(std::optional<double> a, double b) {
-    return a && std::abs(*a - b) <= 1e-3 * std::abs(b);
-  }
+  static bool near(std::optional<double> a, double b) { return a && std::abs(*a - b) <= 1e-3 * std::abs(b); }
   /// The tensor of `op(tensor, number)` or, for the commutative ones, `op(number, tensor)`.
   std::optional<std::string> with(const std::string &name, const char *op, double number) {
     OnnxNode *node = producer(name, op);
@@ -105,8 +103,7 @@ private:
       return with(erf->input(0), "Mul", std::sqrt(0.5));
     }
     OnnxNode *tanh = producer(*inner, "Tanh");
-    auto scaled =
-        tanh ? with(tanh->input(0), "Mul", std::sqrt(2 / 3.14159265358979)) : std::nullopt;
+    auto scaled = tanh ? with(tanh->input(0), "Mul", std::sqrt(2 / 3.14159265358979)) : std::nullopt;
     OnnxNode *sum = scaled ? producer(*scaled, "Add") : nullptr;
     if (!sum)
       return std::nullopt;
@@ -186,8 +183,7 @@ private:
   /// x of x - mean(x).
   std::optional<std::string> centred(const std::string &name) {
     OnnxNode *sub = producer(name, "Sub");
-    return sub && meanOf(sub->input(1)) == sub->input(0) ? std::optional(sub->input(0))
-                                                         : std::nullopt;
+    return sub && meanOf(sub->input(1)) == sub->input(0) ? std::optional(sub->input(0)) : std::nullopt;
   }
 
   /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon), times and plus initializers.
@@ -232,9 +228,7 @@ private:
   bool addedLater(const OnnxNode &node) {
     OnnxNode *reader = uses[node.outputs[0]] == 1 ? readers[node.outputs[0]] : nullptr;
     return reader && reader->op == "Add" &&
-           llvm::any_of(reader->inputs, [&](const std::string &name) {
-             return model.initializers.count(name) != 0;
-           });
+           llvm::any_of(reader->inputs, [&](const std::string &name) { return model.initializers.count(name) != 0; });
   }
 
   void transposedWeight(OnnxNode &node) {

@@ -14,13 +14,13 @@ const OnnxValue &OnnxImporter::get(const OnnxNode &node, size_t i) {
   if (found != values.end() && found->second.valid())
     return found->second;
   if (name.empty())
-    wrong(fmt::format("lacks its input {}", i + 1));
+    reportInvalid(fmt::format("lacks its input {}", i + 1));
   throw Failed(); // it was refused where it is made
 }
 
 OnnxValue OnnxImporter::parameterOf(const OnnxTensor &constant) {
   if (constant.type != OnnxType::Float)
-    refuse("needs a tensor of integers that is known; only numbers can be trained");
+    reportUnsupported("needs a tensor of integers that is known; only numbers can be trained");
   auto found = parameters.find(constant.initializer);
   OnnxValue value;
   value.full = constant.shape;
@@ -29,14 +29,14 @@ OnnxValue OnnxImporter::parameterOf(const OnnxTensor &constant) {
     return value;
   }
   if (constant.shape.empty())
-    refuse("adds or compares a single number, which has no form here");
+    reportUnsupported("adds or compares a single number, which has no form here");
   std::string name = constant.initializer;
   if (name.empty()) {
     name = nameOf(*current) + "_constant";
-    noteOnce(fmt::format("the constant {} of {} is a trained parameter here: '{}'",
-                         listOf(constant.shape), shown(originOf(*current)), shown(name)));
+    noteOnce(fmt::format("the constant {} of {} is a trained parameter here: '{}'", listOf(constant.shape),
+                         shown(originOf(*current)), shown(name)));
   }
-  value.id = sketch.parameter(name, constant.shape);
+  value.id = textBuilder.parameter(name, constant.shape);
   if (!constant.initializer.empty())
     parameters[name] = value.id;
   return value;
@@ -57,11 +57,10 @@ const OnnxTensor *OnnxImporter::initializer(const OnnxNode &node, size_t i) {
 const OnnxTensor &OnnxImporter::weight(const OnnxNode &node, size_t i, size_t rank) {
   const OnnxTensor *found = initializer(node, i);
   if (!found)
-    refuse(fmt::format("computes its input {} ('{}'), which has to be an initializer", i + 1,
-                       shown(node.input(i))));
+    reportUnsupported(
+        fmt::format("computes its input {} ('{}'), which has to be an initializer", i + 1, shown(node.input(i))));
   if (found->shape.size() != rank)
-    refuse(fmt::format("has an input {} of {} dimensions, expected {}", i + 1, found->shape.size(),
-                       rank));
+    reportUnsupported(fmt::format("has an input {} of {} dimensions, expected {}", i + 1, found->shape.size(), rank));
   shareNote(*found);
   return *found;
 }
@@ -83,14 +82,13 @@ std::optional<std::vector<int64_t>> OnnxImporter::integers(const OnnxNode &node,
     return std::nullopt;
   const OnnxValue &value = get(node, i);
   if (!value.constant || !value.constant->numbers)
-    refuse(fmt::format("computes its input {} ('{}') from the model's inputs; shapes have to be "
-                       "known",
-                       i + 1, shown(node.input(i))));
+    reportUnsupported(fmt::format("computes its input {} ('{}') from the model's inputs; shapes have to be "
+                                  "known",
+                                  i + 1, shown(node.input(i))));
   return std::vector<int64_t>(value.constant->numbers->begin(), value.constant->numbers->end());
 }
 
-std::optional<std::vector<int64_t>> OnnxImporter::listed(const OnnxNode &node, const char *key,
-                                                         size_t input) {
+std::optional<std::vector<int64_t>> OnnxImporter::listed(const OnnxNode &node, const char *key, size_t input) {
   auto attribute = node.integers(key);
   return attribute ? attribute : integers(node, input);
 }
@@ -102,59 +100,57 @@ Shape OnnxImporter::sampleOf(const Shape &full, Batch where) {
   else if (where == Batch::Merged)
     shape[0] /= batch;
   if (!elementsOf(shape))
-    wrong(fmt::format("has an impossible shape: {}", listOf(full)));
+    reportInvalid(fmt::format("has an impossible shape: {}", listOf(full)));
   return shape;
 }
 
 int64_t OnnxImporter::axisOf(const OnnxValue &value, int64_t axis) {
   auto rank = static_cast<int64_t>(value.full.size());
   if (axis < -rank || axis >= rank)
-    wrong(fmt::format("has an axis {} outside the {} dimensions of its input", axis, rank));
+    reportInvalid(fmt::format("has an axis {} outside the {} dimensions of its input", axis, rank));
   axis += axis < 0 ? rank : 0;
   if (axis == 0 && value.batch != Batch::None && (value.batch == Batch::Leads || batch != 1))
-    refuse("works across the samples of a batch, which are independent here");
+    reportUnsupported("works across the samples of a batch, which are independent here");
   return value.batch == Batch::Leads ? axis - 1 : axis;
 }
 
 /// The operand with its sample of exactly `rank` dimensions.
-Sketch::Id OnnxImporter::sized(const OnnxNode &node, size_t i, size_t rank) {
+DnnTextBuilder::Id OnnxImporter::sized(const OnnxNode &node, size_t i, size_t rank) {
   OnnxValue value = tensor(node, i);
-  if (value.batch != Batch::Leads || sketch.shape(value.id).size() != rank)
-    refuse(fmt::format("takes {} dimensions after the batch, found {}", rank,
-                       sketch.shape(value.id).size()));
+  if (value.batch != Batch::Leads || textBuilder.shape(value.id).size() != rank)
+    reportUnsupported(
+        fmt::format("takes {} dimensions after the batch, found {}", rank, textBuilder.shape(value.id).size()));
   return value.id;
 }
 
-void OnnxImporter::give(const OnnxNode &node, OnnxValue value, size_t output) {
+void OnnxImporter::setResult(const OnnxNode &node, OnnxValue value, size_t output) {
   if (value.id >= 0) {
-    const Shape &sample = sketch.shape(value.id);
+    const Shape &sample = textBuilder.shape(value.id);
     if (!elementsOf(sample))
-      wrong(fmt::format("gives an impossible shape: {}", listOf(sample)));
+      reportInvalid(fmt::format("gives an impossible shape: {}", listOf(sample)));
     if (sample.size() + (value.batch == Batch::Leads) != value.full.size())
-      refuse(fmt::format("joins tensors across the batch, giving {}", listOf(value.full)));
+      reportUnsupported(fmt::format("joins tensors across the batch, giving {}", listOf(value.full)));
   }
   if (output < node.outputs.size() && !node.outputs[output].empty())
     values[node.outputs[output]] = std::move(value);
 }
-void OnnxImporter::give(const OnnxNode &node, Sketch::Id id, Shape full, Batch where,
-                        size_t output) {
-  give(node, OnnxValue{std::nullopt, id, std::move(full), where}, output);
+void OnnxImporter::setResult(const OnnxNode &node, DnnTextBuilder::Id id, Shape full, Batch where, size_t output) {
+  setResult(node, OnnxValue{std::nullopt, id, std::move(full), where}, output);
 }
 
 OnnxValue OnnxImporter::viewed(const OnnxValue &x, Shape full) {
   OnnxValue result{std::nullopt, x.id, full, Batch::None};
   if (x.batch != Batch::None) {
     if (full.empty() || full[0] % batch != 0)
-      refuse(fmt::format("moves the batch: {} becomes {}", listOf(x.full), listOf(full)));
+      reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(x.full), listOf(full)));
     // With an open batch an extent that is the batch alone is the batch.
     bool leads = full[0] == batch && full.size() > 1;
     result.batch = leads ? Batch::Leads : Batch::Merged;
   }
   Shape shape = sampleOf(full, result.batch);
-  if (elementsOf(shape) != elementsOf(sketch.shape(x.id)))
-    wrong(fmt::format("has another number of elements after it: {} becomes {}", listOf(x.full),
-                      listOf(full)));
-  result.id = sketch.reshape(x.id, shape);
+  if (elementsOf(shape) != elementsOf(textBuilder.shape(x.id)))
+    reportInvalid(fmt::format("has another number of elements after it: {} becomes {}", listOf(x.full), listOf(full)));
+  result.id = textBuilder.reshape(x.id, shape);
   return result;
 }
 
@@ -181,10 +177,9 @@ static std::string scoped(const OnnxNode &node) {
 std::string OnnxImporter::nameOf(const OnnxNode &node) const {
   // "Conv_12" says less than the weight's "layer1.0.conv1.weight".
   llvm::StringRef name(node.name);
-  bool numbered =
-      name.starts_with(node.written) && name.drop_front(node.written.size()).find_if([](char c) {
-        return llvm::isAlpha(c);
-      }) == llvm::StringRef::npos;
+  bool numbered = name.starts_with(node.written) && name.drop_front(node.written.size()).find_if([](char c) {
+    return llvm::isAlpha(c);
+  }) == llvm::StringRef::npos;
   if (!name.empty() && !numbered)
     return scoped(node);
   for (size_t i = 1; i < node.inputs.size(); ++i)

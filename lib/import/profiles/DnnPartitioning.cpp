@@ -31,8 +31,7 @@ public:
       raw.name = node.name;
       raw.range = node.range;
       if (!node.fits)
-        graph.notes.push_back(fmt::format(
-            "'{}' runs on no accelerator; its time is the processor's", shown(raw.name)));
+        graph.notes.push_back(fmt::format("'{}' runs on no accelerator; its time is the processor's", shown(raw.name)));
       raws.push_back(std::move(raw));
     }
     for (const PartitioningFile::Edge &edge : read->edges) {
@@ -40,7 +39,7 @@ public:
       raws[edge.from].read = true;
       raws[edge.to].reads.push_back(edge.from);
     }
-    finish();
+    stepTail();
   }
 
 private:
@@ -55,7 +54,7 @@ private:
   };
 
   /// Forward nodes only: a backward node's time goes to the forward node of its class.
-  void finish() {
+  void stepTail() {
     std::map<int64_t, std::vector<size_t>> classes;
     std::vector<size_t> place(raws.size(), 0);
     for (size_t i = 0; i < raws.size(); ++i)
@@ -85,8 +84,8 @@ private:
       for (size_t from : raw.reads)
         if (raws[from].backward)
           diags.error(Code::ImportUnsupported, raw.range,
-                      fmt::format("the forward node '{}' reads the backward node '{}'",
-                                  shown(raw.name), shown(raws[from].name)));
+                      fmt::format("the forward node '{}' reads the backward node '{}'", shown(raw.name),
+                                  shown(raws[from].name)));
         else
           node.reads.push_back(place[from]);
       // What it takes beyond its result stays: parameters. A node that reads nothing and takes no
@@ -95,8 +94,7 @@ private:
       llvm::StringRef name(raw.name);
       bool weight = name.contains("weight") || name.contains("bias") || name.contains("transposed");
       node.output = raw.read ? raw.out : raw.size;
-      node.parameters =
-          source && weight ? raw.size : std::max(0.0, raw.read ? raw.size - raw.out : 0);
+      node.parameters = source && weight ? raw.size : std::max(0.0, raw.read ? raw.size - raw.out : 0);
     }
   }
 
@@ -110,8 +108,7 @@ private:
 
 using namespace import;
 
-std::optional<ProfileImport> importDnnPartitioning(Diagnostics &diags, FileId file,
-                                                   const std::string &name) {
+std::optional<ProfileImport> importDnnPartitioning(Diagnostics &diags, FileId file, const std::string &name) {
   size_t before = diags.errors();
   Writer reader(diags, file);
   reader.run();
@@ -121,12 +118,11 @@ std::optional<ProfileImport> importDnnPartitioning(Diagnostics &diags, FileId fi
     diags.error(Code::ImportSetting, {file, 0, 1}, "the graph has no forward node");
     return std::nullopt;
   }
-  reader.graph.lines = {
-      fmt::format("imported from the dnn-partitioning graph {}",
-                  shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
-      "Times are those of its accelerator; what a node takes beyond its result is parameters.",
-      "A sample is the minibatch that was profiled: train it with batch = 1."};
-  return written(diags, file, std::move(reader.graph), name);
+  reader.graph.lines = {fmt::format("imported from the dnn-partitioning graph {}",
+                                    shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
+                        "Times are those of its accelerator; what a node takes beyond its result is parameters.",
+                        "A sample is the minibatch that was profiled: train it with batch = 1."};
+  return toDnn(diags, file, std::move(reader.graph), name);
 }
 
 } // namespace accord

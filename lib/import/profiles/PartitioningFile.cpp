@@ -1,5 +1,5 @@
 #include "lib/import/profiles/PartitioningFile.h"
-#include "lib/import/huggingface/Config.h"
+#include "lib/import/huggingface/ImportConfig.h"
 #include "lib/import/profiles/ProfileGraph.h"
 #include <fmt/format.h>
 #include <map>
@@ -77,8 +77,7 @@ public:
 
 private:
   SourceRange place(size_t i) const {
-    return i < places.size() ? SourceRange{file, places[i].first, places[i].second}
-                             : SourceRange{file, 0, 1};
+    return i < places.size() ? SourceRange{file, places[i].first, places[i].second} : SourceRange{file, 0, 1};
   }
 
   /// A number, or true and false as 1 and 0.
@@ -104,24 +103,20 @@ private:
 
   void node(const Object *object, size_t i) {
     auto id = number(object, "id", "node", i), cpu = number(object, "cpuLatency", "node", i),
-         accelerator = number(object, "fpgaLatency", "node", i),
-         size = number(object, "size", "node", i),
-         fits = number(object, "supportedOnFpga", "node", i),
-         backward = number(object, "isBackwardNode", "node", i);
+         accelerator = number(object, "fpgaLatency", "node", i), size = number(object, "size", "node", i),
+         fits = number(object, "supportedOnFpga", "node", i), backward = number(object, "isBackwardNode", "node", i);
     // A node alone in its class may leave the class out.
     bool classed = object && object->get("colorClass");
     auto colour = classed ? number(object, "colorClass", "node", i) : std::optional(0.0);
     if (!id || !cpu || !accelerator || !size || !colour || !fits || !backward)
       return;
     if (auto [known, isNew] = ids.try_emplace(static_cast<int64_t>(*id), read.nodes.size()); !isNew)
-      diags
-          .error(Code::ImportSetting, place(i),
-                 fmt::format("node {} has the id {} of an earlier one", i + 1, *id))
+      diags.error(Code::ImportSetting, place(i), fmt::format("node {} has the id {} of an earlier one", i + 1, *id))
           .note(read.nodes[known->second].range, "the first one");
     auto name = object->getString("name");
     others(object, "node",
-           {"id", "cpuLatency", "fpgaLatency", "size", "supportedOnFpga", "isBackwardNode",
-            "colorClass", "name", "layerId"});
+           {"id", "cpuLatency", "fpgaLatency", "size", "supportedOnFpga", "isBackwardNode", "colorClass", "name",
+            "layerId"});
     PartitioningFile::Node one;
     one.name = name && !name->empty() ? name->str() : fmt::format("node{}", *id);
     one.id = static_cast<int64_t>(*id);
@@ -152,8 +147,7 @@ private:
     others(object, "edge", {"sourceId", "destId", "cost", "size"});
     if (!carries || !cost || source == ids.end() || end == ids.end())
       return;
-    read.edges.push_back(
-        {source->second, end->second, *cost, sized ? *carries : *cost * 2147483648.0, place(i)});
+    read.edges.push_back({source->second, end->second, *cost, sized ? *carries : *cost * 2147483648.0, place(i)});
   }
 
   Diagnostics &diags;
@@ -166,8 +160,6 @@ private:
 
 } // namespace
 
-std::optional<PartitioningFile> readPartitioning(Diagnostics &diags, FileId file) {
-  return Reader(diags, file).run();
-}
+std::optional<PartitioningFile> readPartitioning(Diagnostics &diags, FileId file) { return Reader(diags, file).run(); }
 
 } // namespace accord::import

@@ -14,8 +14,7 @@ namespace {
 
 class Reader {
 public:
-  Reader(Diagnostics &diags, FileId file)
-      : diags(diags), text(diags.sources().text(file)), file(file) {}
+  Reader(Diagnostics &diags, FileId file) : diags(diags), text(diags.sources().text(file)), file(file) {}
 
   ProfileGraph graph;
 
@@ -59,9 +58,9 @@ private:
     for (llvm::StringRef part : parts) {
       double one = 0;
       if (part.trim().getAsDouble(one) || !isMeasured(one)) {
-        diags.error(Code::ImportSetting, at(value),
-                    fmt::format("'{}' must be a number from 0 to 1e15, found '{}'", key.str(),
-                                shown(part.trim().str())));
+        diags.error(
+            Code::ImportSetting, at(value),
+            fmt::format("'{}' must be a number from 0 to 1e15, found '{}'", key.str(), shown(part.trim().str())));
         return 0;
       }
       sum += one;
@@ -80,9 +79,7 @@ private:
     }
     auto [known, isNew] = places.try_emplace(name.str(), graph.nodes.size());
     if (!isNew) {
-      diags
-          .error(Code::ImportSetting, at(name),
-                 fmt::format("a second node '{}'", shown(name.str())))
+      diags.error(Code::ImportSetting, at(name), fmt::format("a second node '{}'", shown(name.str())))
           .note(graph.nodes[known->second].range, "the first one");
       return;
     }
@@ -134,15 +131,14 @@ std::optional<ProfileGraph> readPipedream(Diagnostics &diags, FileId file) {
 
 using namespace import;
 
-std::optional<ProfileImport> importPipedream(Diagnostics &diags, FileId file,
-                                             const std::string &name) {
+std::optional<ProfileImport> importPipedream(Diagnostics &diags, FileId file, const std::string &name) {
   auto graph = readPipedream(diags, file);
   if (!graph)
     return std::nullopt;
   graph->lines = {fmt::format("imported from the PipeDream profile {}",
                               shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
                   "A sample is the minibatch that was profiled: train it with batch = 1."};
-  return written(diags, file, std::move(*graph), name);
+  return toDnn(diags, file, std::move(*graph), name);
 }
 
 } // namespace accord

@@ -42,8 +42,7 @@ std::string milliseconds(double value) {
 
 } // namespace
 
-std::optional<ProfileImport> written(Diagnostics &diags, FileId file, ProfileGraph graph,
-                                     const std::string &wanted) {
+std::optional<ProfileImport> toDnn(Diagnostics &diags, FileId file, ProfileGraph graph, const std::string &wanted) {
   std::vector<size_t> order = ordered(graph);
   if (order.size() != graph.nodes.size()) {
     std::set<size_t> done(order.begin(), order.end());
@@ -60,26 +59,26 @@ std::optional<ProfileImport> written(Diagnostics &diags, FileId file, ProfileGra
                 "no node of this graph has parameters, so that there is nothing to train");
     return std::nullopt;
   }
-  Sketch sketch;
-  std::vector<Sketch::Id> ids(graph.nodes.size(), -1);
+  DnnTextBuilder textBuilder;
+  std::vector<DnnTextBuilder::Id> ids(graph.nodes.size(), -1);
   std::vector<bool> read(graph.nodes.size(), false);
-  Sketch::Id start = -1;
+  DnnTextBuilder::Id start = -1;
   for (size_t i : order) {
     const ProfileNode &node = graph.nodes[i];
-    sketch.from(node.what.empty() ? "operations" : node.what); // a comment where it changes
-    std::vector<Sketch::Id> operands;
+    textBuilder.from(node.what.empty() ? "operations" : node.what); // a comment where it changes
+    std::vector<DnnTextBuilder::Id> operands;
     for (size_t from : node.reads) {
       operands.push_back(ids[from]);
       read[from] = true;
     }
     if (operands.empty() && node.forward == 0 && node.parameters == 0) {
       Shape shape{std::max<int64_t>(1, static_cast<int64_t>(std::ceil(node.output / 4)))};
-      ids[i] = sketch.input(node.name, "fp32", shape);
+      ids[i] = textBuilder.input(node.name, "fp32", shape);
       continue;
     }
     if (operands.empty()) { // it makes its samples, or holds a weight
       if (start < 0)
-        start = sketch.input("start", "fp32", {1});
+        start = textBuilder.input("start", "fp32", {1});
       operands.push_back(start);
     }
     std::vector<std::string> attributes{"forward = " + milliseconds(node.forward)};
@@ -88,20 +87,20 @@ std::optional<ProfileImport> written(Diagnostics &diags, FileId file, ProfileGra
     attributes.push_back("output = " + bytes(node.output));
     if (node.parameters > 0)
       attributes.push_back("parameters = " + bytes(node.parameters));
-    ids[i] = sketch.add(node.name, "profiled", operands, attributes, {1});
+    ids[i] = textBuilder.add(node.name, "profiled", operands, attributes, {1});
   }
-  std::vector<Sketch::Id> ends;
+  std::vector<DnnTextBuilder::Id> ends;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (!read[i])
       ends.push_back(ids[i]);
-  sketch.from("the loss, which the file does not state: it takes no time");
-  sketch.loss(sketch.add("cost", "profiled", ends, {"forward = 0 ms"}, {}));
+  textBuilder.from("the loss, which the file does not state: it takes no time");
+  textBuilder.loss(textBuilder.add("cost", "profiled", ends, {"forward = 0 ms"}, {}));
   std::string name = nameFrom(wanted, "profile");
   std::vector<std::string> lines{name + ": " + graph.lines.front()};
   lines.insert(lines.end(), graph.lines.begin() + 1, graph.lines.end());
   for (const std::string &note : graph.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, sketch.text(name, lines, false));
+  auto text = formatted(diags, file, textBuilder.text(name, lines, false));
   if (!text)
     return std::nullopt;
   return ProfileImport{*text, graph.notes};

@@ -8,7 +8,7 @@ namespace accord {
 namespace import {
 namespace {
 
-constexpr int64_t kMostJobs = 1'000'000, kMost = int64_t(1) << 40;
+constexpr int64_t kMaxJobs = 1'000'000, kMax = int64_t(1) << 40;
 constexpr const char *kKinds = "RND";
 
 /// A resource as the file counts it: "N 2" is {'N', 2}.
@@ -61,24 +61,22 @@ private:
       llvm::StringRef key = left.trim(), value = right.trim();
       bool jobs = key.starts_with_insensitive("jobs");
       if (jobs && found)
-        text.wrong(line, "the number of jobs is there twice");
+        text.reportInvalid(line, "the number of jobs is there twice");
       if (jobs && !found) {
         found = true;
-        if (auto number =
-                text.number(value.empty() ? line : value, "the number of jobs", 0, kMostJobs))
+        if (auto number = text.number(value.empty() ? line : value, "the number of jobs", 0, kMaxJobs))
           list.resize(static_cast<size_t>(*number));
       } else if (key.equals_insensitive("projects")) {
-        auto number = text.number(value.empty() ? line : value, "the number of projects", 1, kMost);
+        auto number = text.number(value.empty() ? line : value, "the number of projects", 1, kMax);
         if (number && *number != 1)
           diags.error(Code::ImportUnsupported, text.at(value),
                       fmt::format("{} projects in one file; one is read", *number));
       } else if (!line.contains(':')) {
-        text.wrong(line, "expected 'key : value' before the first section");
+        text.reportInvalid(line, "expected 'key : value' before the first section");
       }
     }
     if (!found)
-      diags
-          .error(Code::ImportSetting, {file, 0, 0}, "the head does not say how many jobs there are")
+      diags.error(Code::ImportSetting, {file, 0, 0}, "the head does not say how many jobs there are")
           .help("jobs (incl. supersource/sink ):  32");
   }
 
@@ -94,15 +92,13 @@ private:
                                                                 : -1;
       auto words = PsplibText::words(right);
       if (kind < 0 || words.empty() || found[kind]) {
-        text.wrong(line, kind >= 0 && found[kind]
-                             ? fmt::format("'{}' is there twice", key.str())
-                             : "expected '- renewable', '- nonrenewable' or '- doubly "
-                               "constrained', each ': count'");
+        text.reportInvalid(line, kind >= 0 && found[kind] ? fmt::format("'{}' is there twice", key.str())
+                                                          : "expected '- renewable', '- nonrenewable' or '- doubly "
+                                                            "constrained', each ': count'");
         continue;
       }
       found[kind] = true;
-      if (auto count =
-              text.number(words[0], fmt::format("the count of {} resources", key.str()), 0, 1000))
+      if (auto count = text.number(words[0], fmt::format("the count of {} resources", key.str()), 0, 1000))
         counts[kind] = *count;
     }
     if (!found[0] && !found[1] && !found[2])
@@ -118,7 +114,7 @@ private:
       auto words = PsplibText::words(line);
       if (words.size() < 3 || !llvm::isDigit(words[0][0]))
         continue;
-      if (auto release = text.number(words[2], "the release date", 0, kMost); release && *release)
+      if (auto release = text.number(words[2], "the release date", 0, kMax); release && *release)
         diags.error(Code::ImportUnsupported, text.at(words[2]),
                     fmt::format("the project is released at {}; only projects that may start at 0 "
                                 "are read",
@@ -130,7 +126,7 @@ private:
   std::vector<Column> columns(llvm::StringRef row, llvm::ArrayRef<llvm::StringRef> words) {
     std::vector<Column> columns;
     auto fail = [&](llvm::StringRef at, const std::string &message) {
-      text.wrong(at, message)
+      text.reportInvalid(at, message)
           .help(fmt::format("RESOURCES has {} R, {} N and {} D", counts[0], counts[1], counts[2]));
       return std::vector<Column>();
     };
@@ -143,8 +139,7 @@ private:
       if (digits.empty() && i + 1 < words.size())
         digits = words[++i];
       int64_t index = 0;
-      if (kind == llvm::StringRef::npos || digits.getAsInteger(10, index) || index < 1 ||
-          index > counts[kind])
+      if (kind == llvm::StringRef::npos || digits.getAsInteger(10, index) || index < 1 || index > counts[kind])
         return fail(word, "expected a resource of those declared, as in 'R 1'");
       if (seen[kind][static_cast<size_t>(index - 1)])
         return fail(word, fmt::format("resource '{} {}' has two columns", kKinds[kind], index));
@@ -153,8 +148,7 @@ private:
     }
     auto declared = static_cast<size_t>(counts[0] + counts[1] + counts[2]);
     if (columns.size() != declared)
-      return fail(
-          row, fmt::format("{} columns of resources, {} are declared", columns.size(), declared));
+      return fail(row, fmt::format("{} columns of resources, {} are declared", columns.size(), declared));
     return columns;
   }
 
@@ -176,8 +170,7 @@ private:
     if (diags.errors() != errors)
       return;
     if (values.size() != names.size()) {
-      text.wrong(lines[1], fmt::format("this row has {} columns, its heading {}", values.size(),
-                                       names.size()));
+      text.reportInvalid(lines[1], fmt::format("this row has {} columns, its heading {}", values.size(), names.size()));
       return;
     }
     for (int kind = 0; kind < 3; ++kind) {
@@ -185,7 +178,7 @@ private:
       place[kind].resize(static_cast<size_t>(counts[kind]));
     }
     for (size_t i = 0; i < names.size(); ++i)
-      if (auto value = text.number(values[i], "the availability of " + names[i].name(), 0, kMost)) {
+      if (auto value = text.number(values[i], "the availability of " + names[i].name(), 0, kMax)) {
         auto kind = llvm::StringRef(kKinds).find(names[i].kind);
         capacity[kind][static_cast<size_t>(names[i].index - 1)] = *value;
         place[kind][static_cast<size_t>(names[i].index - 1)] = values[i];
@@ -203,7 +196,7 @@ private:
 
   std::optional<size_t> job(llvm::StringRef word, const char *what) {
     if (list.empty()) {
-      text.wrong(word, "the head says that there are no jobs");
+      text.reportInvalid(word, "the head says that there are no jobs");
       return std::nullopt;
     }
     auto number = text.number(word, what, 1, static_cast<int64_t>(list.size()));
@@ -222,28 +215,27 @@ private:
     for (llvm::StringRef line : rows(PsplibText::Precedences)) {
       auto words = PsplibText::words(line);
       if (words.size() < 3) {
-        text.wrong(line,
-                   fmt::format("this row has {} columns; job, modes, number of successors and "
-                               "the successors are expected",
-                               words.size()));
+        text.reportInvalid(line, fmt::format("this row has {} columns; job, modes, number of successors and "
+                                             "the successors are expected",
+                                             words.size()));
         continue;
       }
       auto at = job(words[0], "the job number");
       auto modes = text.number(words[1], "the number of modes", 1, 10'000);
-      auto count = text.number(words[2], "the number of successors", 0, kMostJobs);
+      auto count = text.number(words[2], "the number of successors", 0, kMaxJobs);
       if (!at || !modes || !count)
         continue;
       if (!list[*at].line.empty()) {
-        text.wrong(words[0], fmt::format("job {} is there twice", *at + 1))
+        text.reportInvalid(words[0], fmt::format("job {} is there twice", *at + 1))
             .note(text.at(list[*at].line), "its other row");
         continue;
       }
       list[*at].line = line;
       list[*at].modes = *modes;
       if (static_cast<size_t>(*count) != words.size() - 3)
-        text.wrong(words[2], fmt::format("job {} has {} successors by this column, and {} in the "
-                                         "row",
-                                         *at + 1, *count, words.size() - 3));
+        text.reportInvalid(words[2], fmt::format("job {} has {} successors by this column, and {} in the "
+                                                 "row",
+                                                 *at + 1, *count, words.size() - 3));
       for (llvm::StringRef word : llvm::ArrayRef(words).drop_front(3))
         if (auto next = job(word, "a successor"))
           problem.addPrecedence(SchedulingProblem::Id(*at), SchedulingProblem::Id(*next));
@@ -259,8 +251,7 @@ private:
         ++count, first = j;
     if (count > 0)
       diags.error(Code::ImportSetting, text.heading(section),
-                  count == 1 ? fmt::format("job {} has no row in {}", first + 1,
-                                           PsplibText::nameOf(section).str())
+                  count == 1 ? fmt::format("job {} has no row in {}", first + 1, PsplibText::nameOf(section).str())
                              : fmt::format("{} jobs have no row in {}, the first is job {}", count,
                                            PsplibText::nameOf(section).str(), first + 1));
   }
@@ -273,8 +264,7 @@ private:
       return;
     auto heading = lines.empty() ? PsplibText::words("") : PsplibText::words(lines[0]);
     if (heading.size() < 3 || !llvm::isAlpha(heading[0][0])) {
-      diags.error(Code::ImportSetting,
-                  lines.empty() ? text.heading(PsplibText::Requests) : text.at(lines[0]),
+      diags.error(Code::ImportSetting, lines.empty() ? text.heading(PsplibText::Requests) : text.at(lines[0]),
                   "expected the heading 'jobnr. mode duration' and the resources");
       return;
     }
@@ -287,15 +277,15 @@ private:
       auto words = PsplibText::words(line);
       bool first = words.size() == kinds.size() + 3;
       if (!first && words.size() != kinds.size() + 2) {
-        text.wrong(line, fmt::format("this row has {} columns; {} are expected, or {} for another "
-                                     "mode of the job before",
-                                     words.size(), kinds.size() + 3, kinds.size() + 2));
+        text.reportInvalid(line, fmt::format("this row has {} columns; {} are expected, or {} for another "
+                                             "mode of the job before",
+                                             words.size(), kinds.size() + 3, kinds.size() + 2));
         continue;
       }
       if (first) {
         current = job(words[0], "the job number");
         if (current && !list[*current].request.empty()) {
-          text.wrong(words[0], fmt::format("job {} is there twice", *current + 1))
+          text.reportInvalid(words[0], fmt::format("job {} is there twice", *current + 1))
               .note(text.at(list[*current].request), "its other row");
           current.reset();
           continue;
@@ -303,7 +293,7 @@ private:
         if (current)
           list[*current].request = line;
       } else if (!current) {
-        text.wrong(line, "a further mode needs a job before it");
+        text.reportInvalid(line, "a further mode needs a job before it");
       }
       if (current)
         mode(*current, llvm::ArrayRef(words).drop_front(first), kinds);
@@ -321,18 +311,16 @@ private:
     text.number(words[0], fmt::format("the next mode of job {}", at + 1), expected, expected);
     auto &mode = modes.emplace_back();
     mode.name = std::to_string(expected);
-    mode.duration = text.number(words[1], "the duration", 0, kMost).value_or(0);
+    mode.duration = text.number(words[1], "the duration", 0, kMax).value_or(0);
     for (size_t i = 0; i < kinds.size(); ++i) {
-      auto amount = text.number(words[i + 2], "the request for " + kinds[i].name(), 0, kMost);
+      auto amount = text.number(words[i + 2], "the request for " + kinds[i].name(), 0, kMax);
       auto id = static_cast<SchedulingProblem::Id>(kinds[i].index - 1);
       if (!amount || *amount == 0)
         continue;
       if (kinds[i].kind != 'N')
-        mode.usage.push_back(
-            {kinds[i].kind == 'D' ? id + SchedulingProblem::Id(counts[0]) : id, *amount});
+        mode.usage.push_back({kinds[i].kind == 'D' ? id + SchedulingProblem::Id(counts[0]) : id, *amount});
       if (kinds[i].kind != 'R')
-        mode.spends.push_back(
-            {kinds[i].kind == 'D' ? id + SchedulingProblem::Id(counts[1]) : id, *amount});
+        mode.spends.push_back({kinds[i].kind == 'D' ? id + SchedulingProblem::Id(counts[1]) : id, *amount});
     }
   }
 
@@ -341,9 +329,8 @@ private:
     const auto &modes = problem.tasks[at].modes;
     const Job &job = list[at];
     if (static_cast<int64_t>(modes.size()) != job.modes)
-      text.wrong(job.request,
-                 fmt::format("job {} has {} modes here, and {} in {}", at + 1, modes.size(),
-                             job.modes, PsplibText::nameOf(PsplibText::Precedences).str()))
+      text.reportInvalid(job.request, fmt::format("job {} has {} modes here, and {} in {}", at + 1, modes.size(),
+                                                  job.modes, PsplibText::nameOf(PsplibText::Precedences).str()))
           .note(text.at(job.line), "its successors and number of modes");
     auto limited = [](const auto &uses, const auto &all) {
       return llvm::any_of(uses, [&](const auto &use) { return use.amount > all[use.of].capacity; });
@@ -358,11 +345,10 @@ private:
       int64_t amount = 0;
       if (words[i + 3].getAsInteger(10, amount) || amount <= capacity[kind][index])
         continue;
-      text.wrong(words[i + 3], fmt::format("job {} requests {} of {}, which has {}{}", at + 1,
-                                           amount, kinds[i].name(), capacity[kind][index],
-                                           modes.size() > 1 ? ", and no other mode fits" : ""))
-          .note(text.at(place[kind][index]),
-                fmt::format("the availability of {}", kinds[i].name()));
+      text.reportInvalid(words[i + 3],
+                         fmt::format("job {} requests {} of {}, which has {}{}", at + 1, amount, kinds[i].name(),
+                                     capacity[kind][index], modes.size() > 1 ? ", and no other mode fits" : ""))
+          .note(text.at(place[kind][index]), fmt::format("the availability of {}", kinds[i].name()));
       return;
     }
   }
@@ -376,9 +362,7 @@ private:
       problem.tasks[j].location = {path, position.line, position.column};
     }
     problem.name = llvm::sys::path::stem(path).str();
-    auto range = [&](const SourceLocation &at) {
-      return diags.sources().at(file, {at.line, at.column});
-    };
+    auto range = [&](const SourceLocation &at) { return diags.sources().at(file, {at.line, at.column}); };
     for (const Issue &issue : check(problem)) {
       auto error = diags.error(Code::ImportSetting, range(issue.location), issue.message);
       for (const auto &[at, note] : issue.notes)

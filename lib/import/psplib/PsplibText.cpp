@@ -1,5 +1,5 @@
 #include "lib/import/psplib/PsplibText.h"
-#include "lib/import/text/Sketch.h"
+#include "lib/import/text/DnnTextBuilder.h"
 #include <fmt/format.h>
 
 namespace accord::import {
@@ -13,13 +13,10 @@ constexpr std::pair<PsplibText::Section, llvm::StringRef> kNames[] = {
     {PsplibText::Precedences, "PRECEDENCE RELATIONS"},
     {PsplibText::Requests, "REQUESTS/DURATIONS"}};
 
-constexpr const char *kHelp =
-    "a PSPLIB project (.sm, .mm) has 'jobs (incl. supersource/sink )', RESOURCES, PRECEDENCE "
-    "RELATIONS, REQUESTS/DURATIONS and RESOURCEAVAILABILITIES";
+constexpr const char *kHelp = "a PSPLIB project (.sm, .mm) has 'jobs (incl. supersource/sink )', RESOURCES, PRECEDENCE "
+                              "RELATIONS, REQUESTS/DURATIONS and RESOURCEAVAILABILITIES";
 
-std::string most(int64_t value) {
-  return value == int64_t(1) << 40 ? "2^40" : std::to_string(value);
-}
+std::string max(int64_t value) { return value == int64_t(1) << 40 ? "2^40" : std::to_string(value); }
 
 } // namespace
 
@@ -41,19 +38,18 @@ SourceRange PsplibText::at(llvm::StringRef piece) const {
   return {file, begin, begin + static_cast<uint32_t>(std::max<size_t>(1, piece.size()))};
 }
 
-Diagnostics::Builder PsplibText::wrong(llvm::StringRef piece, std::string message) {
+Diagnostics::Builder PsplibText::reportInvalid(llvm::StringRef piece, std::string message) {
   return diags.error(Code::ImportSetting, at(piece), std::move(message));
 }
 
-std::optional<int64_t> PsplibText::number(llvm::StringRef word, const std::string &what,
-                                          int64_t least, int64_t greatest) {
+std::optional<int64_t> PsplibText::number(llvm::StringRef word, const std::string &what, int64_t min,
+                                          int64_t greatest) {
   int64_t value = 0;
-  if (!word.getAsInteger(10, value) && value >= least && value <= greatest)
+  if (!word.getAsInteger(10, value) && value >= min && value <= greatest)
     return value;
-  wrong(word, least == greatest ? fmt::format("{} must be {}, found '{}'", what, most(greatest),
-                                              shown(word.str()))
-                                : fmt::format("{} must be a whole number from {} to {}, found '{}'",
-                                              what, least, most(greatest), shown(word.str())));
+  reportInvalid(word, min == greatest ? fmt::format("{} must be {}, found '{}'", what, max(greatest), shown(word.str()))
+                                      : fmt::format("{} must be a whole number from {} to {}, found '{}'", what, min,
+                                                    max(greatest), shown(word.str())));
   return std::nullopt;
 }
 
@@ -65,10 +61,7 @@ bool PsplibText::text() {
     bool last = byte == 0x1a && all.drop_front(i + 1).trim("\x1a\r\n ").empty();
     if ((byte >= ' ' && byte != 0x7f) || (byte >= '\t' && byte <= '\r') || last)
       continue;
-    diags
-        .error(Code::NotText, at(all.substr(i, 1)),
-               fmt::format("the byte 0x{:02X} is no text", byte))
-        .help(kHelp);
+    diags.error(Code::NotText, at(all.substr(i, 1)), fmt::format("the byte 0x{:02X} is no text", byte)).help(kHelp);
     return false;
   }
   return true;
@@ -84,8 +77,7 @@ bool PsplibText::split() {
     auto [whole, behind] = rest.split('\n');
     rest = behind;
     llvm::StringRef line = whole.trim(" \t\r\f\v\x1a");
-    if (line.find_first_not_of("*") == llvm::StringRef::npos ||
-        line.find_first_not_of("-") == llvm::StringRef::npos)
+    if (line.find_first_not_of("*") == llvm::StringRef::npos || line.find_first_not_of("-") == llvm::StringRef::npos)
       continue; // empty, or a rule
     bool opens = false;
     for (auto [section, name] : kNames) {
@@ -94,7 +86,7 @@ bool PsplibText::split() {
       opens = true;
       current = section;
       if (headings[section].valid())
-        wrong(line, fmt::format("the section {} is there twice", name))
+        reportInvalid(line, fmt::format("the section {} is there twice", name))
             .note(headings[section], "it begins here, too");
       else
         headings[section] = at(line);

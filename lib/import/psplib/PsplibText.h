@@ -27,9 +27,8 @@ public:
   /// Where a piece of the text is.
   SourceRange at(llvm::StringRef piece) const;
   /// A whole number of [least, most], or an error at the word: "'duration' must be ...".
-  std::optional<int64_t> number(llvm::StringRef word, const std::string &what, int64_t least,
-                                int64_t most);
-  Diagnostics::Builder wrong(llvm::StringRef piece, std::string message);
+  std::optional<int64_t> number(llvm::StringRef word, const std::string &what, int64_t min, int64_t max);
+  Diagnostics::Builder reportInvalid(llvm::StringRef piece, std::string message);
 
 private:
   bool text();

@@ -1,7 +1,7 @@
 // Source: scalesim/topology_utils.py of SCALE-Sim v3: output extents are ceil((H - F) / S) + 1, and
 // a layer with "DP" in its name is one layer for each channel.
 #include "lib/import/scalesim/ScaleSim.h"
-#include "lib/import/text/Sketch.h"
+#include "lib/import/text/DnnTextBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -11,8 +11,7 @@ namespace import {
 namespace {
 
 struct Row {
-  llvm::SmallVector<llvm::StringRef>
-      fields; ///< trimmed; without the empty one after the last comma
+  llvm::SmallVector<llvm::StringRef> fields; ///< trimmed; without the empty one after the last comma
   SourceRange range;
 };
 
@@ -20,7 +19,7 @@ class Reader {
 public:
   Reader(Diagnostics &diags, FileId file) : diags(diags), file(file) {}
 
-  Sketch sketch;
+  DnnTextBuilder textBuilder;
   std::vector<std::string> notes;
 
   void run() {
@@ -68,14 +67,12 @@ private:
 
   /// The numbers after the name; nothing after errors at them.
   std::optional<Shape> numbers(const Row &row, size_t width) {
-    static const char *kLong[] = {
-        "",         "input height", "input width", "filter height", "filter width",
-        "channels", "filters",      "stride"};
+    static const char *kLong[] = {"",         "input height", "input width", "filter height", "filter width",
+                                  "channels", "filters",      "stride"};
     static const char *kShort[] = {"", "M", "N", "K"};
     if (row.fields.size() != width) {
-      diags.error(
-          Code::ImportSetting, row.range,
-          fmt::format("this row has {} columns, the header has {}", row.fields.size(), width));
+      diags.error(Code::ImportSetting, row.range,
+                  fmt::format("this row has {} columns, the header has {}", row.fields.size(), width));
       return std::nullopt;
     }
     Shape values;
@@ -104,7 +101,7 @@ private:
     if (nameFrom(name, "layer").empty() || llvm::isDigit(name.empty() ? '0' : name[0]))
       name = "layer_" + name;
     const Shape &v = *given;
-    sketch.from(fmt::format("row '{}'", row.fields[0].str()));
+    textBuilder.from(fmt::format("row '{}'", row.fields[0].str()));
     Shape in, out;
     std::string call;
     std::vector<std::string> attributes;
@@ -114,16 +111,13 @@ private:
       call = "linear";
       attributes = {fmt::format("out = {}", v[1])};
     } else {
-      auto [h, w, fh, fw, channels, filters, stride] =
-          std::tuple(v[0], v[1], v[2], v[3], v[4], v[5], v[6]);
+      auto [h, w, fh, fw, channels, filters, stride] = std::tuple(v[0], v[1], v[2], v[3], v[4], v[5], v[6]);
       if (fh > h || fw > w) {
-        diags.error(
-            Code::ImportSetting, row.range,
-            fmt::format("the filter {} x {} is larger than the input {} x {}", fh, fw, h, w));
+        diags.error(Code::ImportSetting, row.range,
+                    fmt::format("the filter {} x {} is larger than the input {} x {}", fh, fw, h, w));
         return;
       }
-      int64_t rows = (h - fh + stride - 1) / stride + 1,
-              columns = (w - fw + stride - 1) / stride + 1;
+      int64_t rows = (h - fh + stride - 1) / stride + 1, columns = (w - fw + stride - 1) / stride + 1;
       // Rounded up: the last window reaches beyond the input, which is padded that far here.
       in = {channels, (rows - 1) * stride + fh, (columns - 1) * stride + fw};
       if (in[1] > h || in[2] > w)
@@ -149,10 +143,10 @@ private:
       diags.error(Code::ImportSetting, row.range, "the layer is too large");
       return;
     }
-    Sketch::Id x = sketch.input(name + "_in", "float", in);
-    Sketch::Id y = sketch.add(name, call, {x}, attributes, out);
-    sketch.loss(sketch.add(name + "_cost", "mse", {y, sketch.input(name + "_target", "float", out)},
-                           {}, {}));
+    DnnTextBuilder::Id x = textBuilder.input(name + "_in", "float", in);
+    DnnTextBuilder::Id y = textBuilder.add(name, call, {x}, attributes, out);
+    textBuilder.loss(
+        textBuilder.add(name + "_cost", "mse", {y, textBuilder.input(name + "_target", "float", out)}, {}, {}));
   }
 
   Diagnostics &diags;
@@ -164,8 +158,7 @@ private:
 
 using namespace import;
 
-std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file,
-                                             const std::string &wanted) {
+std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file, const std::string &wanted) {
   size_t before = diags.errors();
   Reader reader(diags, file);
   reader.run();
@@ -180,7 +173,7 @@ std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file,
       "A gradient of those inputs is not computed; join the layers by hand for that."};
   for (const std::string &note : reader.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, reader.sketch.text(name, lines, false));
+  auto text = formatted(diags, file, reader.textBuilder.text(name, lines, false));
   if (!text)
     return std::nullopt;
   return ScaleSimImport{*text, reader.notes};

@@ -15,7 +15,6 @@ struct ScaleSimImport {
 /// Each row becomes one operation with the multiply-accumulates that SCALE-Sim computes. The rows
 /// know nothing of each other: each has an input and a loss of its own. nullopt after errors, which
 /// are all at their rows.
-std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file,
-                                             const std::string &name);
+std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file, const std::string &name);
 
 } // namespace accord

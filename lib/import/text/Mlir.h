@@ -12,7 +12,7 @@ struct MlirOptions {
   std::string name;                          ///< of the model
   int64_t inputs = 0;                        ///< the first arguments that are inputs; 0: by rule
   std::map<std::string, std::string> losses; ///< by output ("output0"); "" is for all others
-  bool unrolled = false; ///< copies of one body are written each, not as a `repeat`
+  bool unrolled = false;                     ///< copies of one body are written each, not as a `repeat`
 };
 
 struct MlirImport {

@@ -26,8 +26,7 @@ public:
   }
   /// How far the sequences from `i` and from `j` on agree.
   int forward(int i, int j) const {
-    return longest(size() - std::max(i, j),
-                   [&](int n) { return hash(i, i + n) == hash(j, j + n); });
+    return longest(size() - std::max(i, j), [&](int n) { return hash(i, i + n) == hash(j, j + n); });
   }
   /// How far those that end before `i` and before `j` agree.
   int backward(int i, int j) const {
@@ -44,16 +43,16 @@ private:
     auto at = [](int i) { return static_cast<size_t>(i); };
     return (prefix[at(to)] + kPrime - times(prefix[at(from)], power[at(to - from)])) % kPrime;
   }
-  template <typename Same> static int longest(int most, Same same) {
-    int least = 0;
-    while (least < most) {
-      int middle = least + (most - least + 1) / 2;
+  template <typename Same> static int longest(int max, Same same) {
+    int min = 0;
+    while (min < max) {
+      int middle = min + (max - min + 1) / 2;
       if (same(middle))
-        least = middle;
+        min = middle;
       else
-        most = middle - 1;
+        max = middle - 1;
     }
-    return least;
+    return min;
   }
   std::vector<uint64_t> prefix, power;
 };
@@ -76,8 +75,7 @@ std::vector<Run> runsOf(const std::vector<Step> &steps) {
       int same = extend.forward(i, j);
       if (std::max(i, j) + same == size)
         return i > j;
-      uint32_t a = steps[static_cast<size_t>(i + same)].kind,
-               b = steps[static_cast<size_t>(j + same)].kind;
+      uint32_t a = steps[static_cast<size_t>(i + same)].kind, b = steps[static_cast<size_t>(j + same)].kind;
       return reversed ? a > b : a < b;
     };
     for (int i = size - 1; i >= 0; --i) {
@@ -165,8 +163,7 @@ private:
           if (isNew)
             one = {then - start, from, 0};
           ++one.reads;
-          if (from >= start || one.initial != from || at(from).type != at(then).type ||
-              at(then).type == 0)
+          if (from >= start || one.initial != from || at(from).type != at(then).type || at(then).type == 0)
             return false;
         }
       }
@@ -188,8 +185,7 @@ private:
           lastRead[static_cast<size_t>(i)] >= last + 2 * period)
         return false;
       for (size_t k = 0; k < a.operands.size(); ++k)
-        if (b.operands[k] !=
-            (a.operands[k] < repeat.start ? a.operands[k] : a.operands[k] + period))
+        if (b.operands[k] != (a.operands[k] < repeat.start ? a.operands[k] : a.operands[k] + period))
           return false;
     }
     return true;
@@ -241,11 +237,11 @@ private:
   /// How many of the steps of a body are in its main scope.
   static int inScope(const std::vector<size_t> &scopes, size_t start, int period) {
     std::map<size_t, int> many;
-    int most = 0;
+    int max = 0;
     for (size_t i = start; i < start + static_cast<size_t>(period); ++i)
       if (scopes[i])
-        most = std::max(most, ++many[scopes[i]]);
-    return most;
+        max = std::max(max, ++many[scopes[i]]);
+    return max;
   }
 
   /// A body may begin anywhere in the run. Tried are the places that fewest values cross, those
@@ -260,9 +256,8 @@ private:
     for (int r = 0; r < period && run.start + r + 2 * period <= run.end; ++r) {
       // Behind a copy: at the first one there may be more that crosses.
       auto cut = static_cast<size_t>(r + period);
-      places.emplace_back(crossing[static_cast<size_t>(run.start) + cut],
-                          scopes[cut] == scopes[cut - 1], -((run.end - run.start - r) / period),
-                          -r);
+      places.emplace_back(crossing[static_cast<size_t>(run.start) + cut], scopes[cut] == scopes[cut - 1],
+                          -((run.end - run.start - r) / period), -r);
     }
     std::sort(places.begin(), places.end());
     if (places.size() > kTried)
@@ -274,7 +269,7 @@ private:
       std::vector<Repeat> found;
     };
     std::vector<Choice> choices;
-    int most = 0;
+    int max = 0;
     for (const auto &[cross, inside, copies, minus] : places) {
       Choice one;
       one.found = repeatsFrom(run.start - minus, run.end, period);
@@ -285,16 +280,14 @@ private:
         one.saved += saving(repeat);
         many += static_cast<int>(repeat.carried.size());
       }
-      one.fits = {inScope(scopes, static_cast<size_t>(one.found[0].start - run.start), period),
-                  -many, one.saved};
-      most = std::max(most, one.saved);
+      one.fits = {inScope(scopes, static_cast<size_t>(one.found[0].start - run.start), period), -many, one.saved};
+      max = std::max(max, one.saved);
       choices.push_back(std::move(one));
     }
-    int body =
-        weight[static_cast<size_t>(run.start + period)] - weight[static_cast<size_t>(run.start)];
+    int body = weight[static_cast<size_t>(run.start + period)] - weight[static_cast<size_t>(run.start)];
     Choice *best = nullptr;
     for (Choice &one : choices)
-      if (one.saved >= most - body && (!best || one.fits > best->fits))
+      if (one.saved >= max - body && (!best || one.fits > best->fits))
         best = &one;
     if (!best)
       return false;
@@ -306,13 +299,11 @@ private:
   void choose() {
     auto after = [&](const Repeat &a, const Repeat &b) {
       auto key = [&](const Repeat &one) {
-        return std::tuple(saving(one), -static_cast<int>(one.carried.size()), -one.start,
-                          -one.period);
+        return std::tuple(saving(one), -static_cast<int>(one.carried.size()), -one.start, -one.period);
       };
       return key(a) < key(b);
     };
-    std::priority_queue<Repeat, std::vector<Repeat>, decltype(after)> queue(after,
-                                                                            std::move(candidates));
+    std::priority_queue<Repeat, std::vector<Repeat>, decltype(after)> queue(after, std::move(candidates));
     std::map<int, int> free{{0, static_cast<int>(steps.size())}};
     while (!queue.empty()) {
       Repeat repeat = queue.top();

@@ -8,8 +8,8 @@ namespace accord::import {
 
 /// A statement, or an input, of a sequence in which everything is made before it is read.
 struct Step {
-  uint32_t kind = 0; ///< equal: same operation, attributes, and shapes of operands and result
-  uint32_t type = 0; ///< of the result; 0: no value that one copy could hand to the next
+  uint32_t kind = 0;          ///< equal: same operation, attributes, and shapes of operands and result
+  uint32_t type = 0;          ///< of the result; 0: no value that one copy could hand to the next
   std::vector<int> operands;  ///< earlier steps
   bool shared = false;        ///< a trained tensor: copies that read the same one stay as they are
   bool kept = false;          ///< read behind the last step: by a loss

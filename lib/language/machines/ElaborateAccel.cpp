@@ -1,17 +1,16 @@
 #include "lib/language/machines/ElaborateAccel.h"
-#include "lib/language/requests/Calibration.h"
 #include "lib/language/machines/MachineElaborator.h"
+#include "lib/language/requests/Calibration.h"
 
 using namespace mlir;
 
 namespace accord {
 namespace {
 
-constexpr llvm::StringLiteral kCalibration = "efficiency_from",
-                              kMicroarchitecture = "microarchitecture";
+constexpr llvm::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
 } // namespace
 
-Code codeOfMachineProblem(llvm::StringRef message) {
+Code codeOfMachineError(llvm::StringRef message) {
   struct Sign {
     const char *words;
     Code code;
@@ -53,23 +52,18 @@ Code codeOfMachineProblem(llvm::StringRef message) {
   return Code::EmptyMachine;
 }
 
-void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
-                                     const char *where) {
-  auto error = diags.error(Code::UnknownEntryKind, kind.range,
-                           fmt::format("{} has no '{}'", where, kind.text));
+void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where) {
+  auto error = diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text));
   if (known.empty())
     error.help(fmt::format("{} has entries 'key = value' only", where));
   else
-    error.suggest(nearest(kind.text, known))
-        .help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
+    error.suggest(nearest(kind.text, known)).help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
 }
 
 bool MachineElaborator::declare(const ast::Name &name) {
   auto [it, isNew] = names.try_emplace(name.text, name.range);
   if (!isNew)
-    diags
-        .error(Code::DuplicateName, name.range,
-               fmt::format("'{}' is already declared here", name.text))
+    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text))
         .note(it->second, "the earlier declaration");
   return isNew;
 }
@@ -84,8 +78,7 @@ Attribute MachineElaborator::count(const ast::Node &node) {
     auto n = q->dimensionless() ? q->toInt64() : std::nullopt;
     if (!n || *n < 1) {
       diags.error(n ? Code::OutOfRange : Code::NotAnInteger, value.range,
-                  fmt::format("the count of '{}' is a positive integer, not {}", node.name.text,
-                              value.describe()));
+                  fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
       return {};
     }
     return builder.getI64IntegerAttr(*n);
@@ -110,8 +103,7 @@ Attribute MachineElaborator::count(const ast::Node &node) {
   }
   if (!choice)
     diags.error(Code::WrongType, value.range,
-                fmt::format("the count of '{}' is a positive integer, not {}", node.name.text,
-                            value.describe()));
+                fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
   return {};
 }
 
@@ -121,8 +113,7 @@ void MachineElaborator::keysOf(const ast::Node &node, SchemaReader &keys) {
     if (auto *pair = entry.as<ast::KeyValue>())
       keys.read(*pair, entry);
     else
-      unknownEntry(entry.as<ast::Node>() ? entry.as<ast::Node>()->kind : node.kind, {},
-                   "this block");
+      unknownEntry(entry.as<ast::Node>() ? entry.as<ast::Node>()->kind : node.kind, {}, "this block");
   keys.finish(node.kind.range);
 }
 
@@ -171,8 +162,7 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     SourceRange where = node.type.empty() ? node.name.range : node.type.range;
     diags
         .error(Code::UnknownChoice, where,
-               node.type.empty() ? fmt::format("'{}' does not say what kind of {} it is",
-                                               node.name.text, kind.str())
+               node.type.empty() ? fmt::format("'{}' does not say what kind of {} it is", node.name.text, kind.str())
                                  : fmt::format("'{}' is no kind of {}", node.type.text, kind.str()))
         .suggest(nearest(node.type.text, known))
         .help(fmt::format("a {} is one of {}", kind.str(), fmt::join(known, ", ")));
@@ -189,8 +179,7 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     else if (nested && nested->kind.text == kMicroarchitecture && kind == "core")
       detailed = keys.set(kMicroarchitecture, {}, nested->kind.range);
     else if (kind == "core")
-      unknownEntry(nested ? nested->kind : node.kind, {"sparse", kMicroarchitecture.str()},
-                   "a core");
+      unknownEntry(nested ? nested->kind : node.kind, {"sparse", kMicroarchitecture.str()}, "a core");
     else
       unknownEntry(nested ? nested->kind : node.kind, {}, "a memory");
   }
@@ -202,12 +191,10 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     if (node.count)
       diags.error(Code::UnexpectedClause, node.count->range, "a memory has no count")
           .help("state the bandwidth and capacity of the level as a whole");
-    accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text,
-                            keys.dictionary());
+    accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text, keys.dictionary());
   } else {
-    auto core = accel::CoreOp::create(builder, keys.location(node.name.range),
-                                      builder.getStringAttr(node.name.text), howMany,
-                                      builder.getStringAttr(node.type.text), keys.dictionary());
+    auto core = accel::CoreOp::create(builder, keys.location(node.name.range), builder.getStringAttr(node.name.text),
+                                      howMany, builder.getStringAttr(node.type.text), keys.dictionary());
     if (detailed)
       core->setAttr(kMicroarchitecture, builder.getUnitAttr());
   }
@@ -220,8 +207,7 @@ void MachineElaborator::plainBlock(const ast::Node &node, const ast::Entry &entr
     if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
     else
-      unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {},
-                   "this block");
+      unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {}, "this block");
   if (node.kind.text == "area" && node.name.text == "model" && node.value)
     if (auto *text = node.value->as<ast::Text>())
       keys.set("model", builder.getStringAttr(text->value), node.name.range);
@@ -265,8 +251,7 @@ static bool isCondition(const Constant &value) {
   if (!call)
     return value.as<bool>();
   if (call->name == "and" || call->name == "or" || call->name == "not")
-    return llvm::all_of(call->arguments,
-                        [](const auto &argument) { return isCondition(*argument.second); });
+    return llvm::all_of(call->arguments, [](const auto &argument) { return isCondition(*argument.second); });
   return llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name);
 }
 
@@ -294,16 +279,14 @@ void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
       accel::PreferOp::create(builder, where, builder.getStringAttr(text), label,
                               accel::QuantityAttr::get(&context, *q, q->print()), condition);
   } else {
-    accel::ObjectiveOp::create(
-        builder, where,
-        builder.getStringAttr(rule.kind == ast::RuleKind::Maximize ? "maximize" : "minimize"),
-        builder.getStringAttr(text), condition);
+    accel::ObjectiveOp::create(builder, where,
+                               builder.getStringAttr(rule.kind == ast::RuleKind::Maximize ? "maximize" : "minimize"),
+                               builder.getStringAttr(text), condition);
   }
 }
 
 /// efficiency from "a100.calibration"
-void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &entry,
-                                    SchemaReader &into) {
+void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into) {
   if (!entry.clauses().from)
     diags
         .error(Code::UnknownEntryKind, node.kind.range,
@@ -316,8 +299,7 @@ void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &ent
 accel::AcceleratorOp MachineElaborator::accelerator() {
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
-  auto op =
-      accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
+  auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
   const std::vector<std::string> known{"memory",
@@ -364,12 +346,12 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
   return finish(op, errorsBefore);
 }
 
-accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module,
-                                          Diagnostics &diags, const Lookup &globals) {
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
+                                          const Lookup &globals) {
   return MachineElaborator(declaration, module, diags, globals).accelerator();
 }
 
-void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
+void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
   auto range = [&](Location location) {
     SourceLocation place = sourceOf(location);
     auto file = diags.sources().find(place.file);
@@ -377,20 +359,20 @@ void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceR
   };
   std::string text = problem.str();
   auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
-  auto error = diags.error(codeOfMachineProblem(text), range(problem.getLocation()), message.str());
+  auto error = diags.error(codeOfMachineError(text), range(problem.getLocation()), message.str());
   error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
   for (mlir::Diagnostic &note : problem.getNotes())
     error.note(range(note.getLocation()), note.str());
 }
 
-void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags) {
+void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags) {
   diags
       .error(Code::MicroarchitectureNotSupported, at,
              fmt::format("not supported yet: microarchitecture of '{}'", of.str()))
       .help("leave the block out, and state the core's array, lanes or peak");
 }
 
-bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
+bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
   size_t before = diags.errors();
   auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
     SourceLocation place = sourceOf(accel::locationOf(op, key));
@@ -401,8 +383,7 @@ bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
     applyCalibration(machine, from.getValue(), placeOf(machine, "efficiency"), diags);
   machine->walk([&](mlir::Operation *op) {
     if (op->hasAttr(kMicroarchitecture))
-      refuseMicroarchitecture(placeOf(op, kMicroarchitecture),
-                              SymbolTable::getSymbolName(op).getValue(), diags);
+      rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable::getSymbolName(op).getValue(), diags);
   });
   return diags.errors() == before;
 }

@@ -9,23 +9,21 @@
 namespace accord {
 
 /// Null after errors; all errors of the declaration are reported in one run.
-accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration,
-                                          mlir::ModuleOp module, Diagnostics &diags,
-                                          const Lookup &globals);
-accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module,
-                                  Diagnostics &diags, const Lookup &globals,
-                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, mlir::ModuleOp module,
+                                          Diagnostics &diags, const Lookup &globals);
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
+                                  const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
 /// Which code a complaint of the dialect or of `machineFrom` has: its words carry none.
-Code codeOfMachineProblem(llvm::StringRef message);
+Code codeOfMachineError(llvm::StringRef message);
 /// A complaint of the dialect or of `machineFrom` as an error with its code; `otherwise` is where
 /// it has no place.
-void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
+void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
 /// Reads the calibration that a machine names (lib/language/requests/Calibration.h), and refuses what no
 /// analysis understands yet ("not supported yet: …"); false after errors.
-bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
+bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
-void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
+void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
 
 } // namespace accord

@@ -14,8 +14,7 @@ void MachineElaborator::price(const ast::KeyValue &pair, const ast::Entry &entry
   Dimension money = Dimension::of(Base::Dollar), rent = money / Dimension::of(Base::Second);
   if (!q || (q->dimension != money && q->dimension != rent)) {
     diags
-        .error(q && !q->dimensionless() ? Code::WrongDimension : Code::MissingUnit,
-               pair.value->range,
+        .error(q && !q->dimensionless() ? Code::WrongDimension : Code::MissingUnit, pair.value->range,
                fmt::format("a price is money or money per time, not {}", value.describe()))
         .help("for example: price = 4.10 USD/h per gpu");
     return;
@@ -26,8 +25,7 @@ void MachineElaborator::price(const ast::KeyValue &pair, const ast::Entry &entry
            pair.key.range);
   if (entry.clauses().per)
     if (auto *reference = entry.clauses().per->as<ast::Reference>())
-      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name),
-               entry.clauses().per->range);
+      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses().per->range);
   accel::PriceOp::create(builder, keys.location(pair.key.range), keys.dictionary());
 }
 
@@ -44,11 +42,9 @@ void MachineElaborator::device(const ast::Node &node) {
                fmt::format("no accelerator '{}' is declared or imported", node.type.text))
         .help(fmt::format("import the file that declares it"));
   for (const ast::Entry &entry : node.entries)
-    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {},
-                 "a device");
-  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text),
-                          count(node), FlatSymbolRefAttr::get(&context, node.type.text),
-                          builder.getDictionaryAttr({}));
+    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {}, "a device");
+  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text), count(node),
+                          FlatSymbolRefAttr::get(&context, node.type.text), builder.getDictionaryAttr({}));
 }
 
 void MachineElaborator::network(const ast::Node &node) {
@@ -67,8 +63,7 @@ void MachineElaborator::network(const ast::Node &node) {
       call = value.as<CallValue>();
       topology = call ? call->name : value.as<Word>() ? value.as<Word>()->text : "";
     }
-  const accel::BlockSchema *schema =
-      topology.empty() ? nullptr : accel::findSchema("network", topology);
+  const accel::BlockSchema *schema = topology.empty() ? nullptr : accel::findSchema("network", topology);
   SchemaReader keys(context, diags, lookup, schema ? *schema : *accel::findSchema("network"));
   for (const ast::Entry &entry : node.entries) {
     auto *pair = entry.as<ast::KeyValue>();
@@ -88,8 +83,7 @@ void MachineElaborator::network(const ast::Node &node) {
                key && key->kind == accel::ValueKind::Integer && n)
         keys.set(name, builder.getI64IntegerAttr(*n), argument->range);
       else if (key && key->kind == accel::ValueKind::Quantity && q)
-        keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)),
-                 argument->range);
+        keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)), argument->range);
       else
         diags
             .error(Code::BadTopology, argument->range,
@@ -100,14 +94,12 @@ void MachineElaborator::network(const ast::Node &node) {
       keys.set("shape", builder.getArrayAttr(shape), value.range);
   }
   keys.finish(node.name.range);
-  accel::NetworkOp::create(builder, keys.location(node.name.range), node.name.text,
-                           keys.dictionary());
+  accel::NetworkOp::create(builder, keys.location(node.name.range), node.name.text, keys.dictionary());
 }
 
 void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
   if (node.name.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a server has a name")
-        .help("for example: server dgx[128] { … }");
+    diags.error(Code::SyntaxError, node.kind.range, "a server has a name").help("for example: server dgx[128] { … }");
     return;
   }
   declare(node.name);
@@ -126,16 +118,15 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
   op->setLoc(keys.location(node.name.range));
 }
 
-void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServer) {
-  const std::vector<std::string> known{"server", "device",  "host",  "network",
-                                       "price",  "require", "prefer"};
+void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServerBlock) {
+  const std::vector<std::string> known{"server", "device", "host", "network", "price", "require", "prefer"};
   auto *pair = entry.as<ast::KeyValue>();
   auto *node = entry.as<ast::Node>();
   if (pair && pair->key.text == "price")
     price(*pair, entry);
   else if (auto *r = entry.as<ast::Rule>())
     rule(*r, entry);
-  else if (node && node->kind.text == "server" && !insideServer)
+  else if (node && node->kind.text == "server" && !insideServerBlock)
     server(*node, entry);
   else if (node && node->kind.text == "device")
     device(*node);
@@ -144,12 +135,10 @@ void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServer)
   else if (node && node->kind.text == "network")
     network(*node);
   else if (pair)
-    diags
-        .error(Code::UnknownKey, pair->key.range,
-               fmt::format("a cluster has no '{}'", pair->key.text))
+    diags.error(Code::UnknownKey, pair->key.range, fmt::format("a cluster has no '{}'", pair->key.text))
         .suggest(nearest(pair->key.text, known));
   else if (node)
-    unknownEntry(node->kind, known, insideServer ? "a server" : "a cluster");
+    unknownEntry(node->kind, known, insideServerBlock ? "a server" : "a cluster");
 }
 
 accel::ClusterOp MachineElaborator::cluster(llvm::function_ref<bool(llvm::StringRef)> known) {
@@ -163,9 +152,8 @@ accel::ClusterOp MachineElaborator::cluster(llvm::function_ref<bool(llvm::String
   return finish(op, errorsBefore);
 }
 
-accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp module,
-                                  Diagnostics &diags, const Lookup &globals,
-                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
+                                  const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
   return MachineElaborator(declaration, module, diags, globals).cluster(isAccelerator);
 }
 

@@ -2,9 +2,9 @@
 // in ElaborateCluster.cpp.
 #pragma once
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/SchemaReader.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Verifier.h"
 #include <fmt/format.h>
 
@@ -55,11 +55,10 @@ private:
   void network(const ast::Node &node);
   void device(const ast::Node &node);
   void price(const ast::KeyValue &pair, const ast::Entry &entry);
-  void clusterEntry(const ast::Entry &entry, bool insideServer);
+  void clusterEntry(const ast::Entry &entry, bool insideServerBlock);
   mlir::Attribute count(const ast::Node &node);
   bool declare(const ast::Name &name);
-  void unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
-                    const char *where);
+  void unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where);
   template <class Op> Op finish(Op op, size_t errorsBefore);
 
   const ast::Declaration &declaration;
@@ -76,7 +75,7 @@ private:
 template <class Op> Op MachineElaborator::finish(Op op, size_t errorsBefore) {
   if (diags.errors() == errorsBefore) {
     mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-      reportMachineProblem(d, diags, declaration.name.range);
+      reportMachineError(d, diags, declaration.name.range);
       return mlir::success();
     });
     if (mlir::succeeded(mlir::verify(op)))

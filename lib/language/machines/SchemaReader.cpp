@@ -43,23 +43,17 @@ bool SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) 
 void SchemaReader::finish(SourceRange block) {
   for (const accel::KeySchema &key : schema.keys)
     if (key.required && !entries.count(key.name.str()) && !misspelt.count(key.name.str()))
-      diags
-          .error(Code::MissingKey, block,
-                 fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
+      diags.error(Code::MissingKey, block, fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
           .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
 }
 
-void SchemaReader::wrong(Code code, const accel::KeySchema &key, const Constant &value,
-                         std::string why) {
-  diags
-      .error(code, value.range,
-             fmt::format("'{}' of {} {}", key.name.str(), accel::describe(schema), why))
+void SchemaReader::wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string reason) {
+  diags.error(code, value.range, fmt::format("'{}' of {} {}", key.name.str(), accel::describe(schema), reason))
       .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
 }
 
 /// Any value as it stands in an expression that is kept.
-Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text,
-                                    llvm::StringRef source) {
+Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text, llvm::StringRef source) {
   if (auto *q = value.as<Quantity>())
     return accel::QuantityAttr::get(&context, *q, text, source);
   if (auto *b = value.as<bool>())
@@ -96,8 +90,8 @@ bool SchemaReader::understood(const Constant &value) {
   return ok;
 }
 
-Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value,
-                               llvm::StringRef text, llvm::StringRef source) {
+Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                               llvm::StringRef source) {
   using accel::ValueKind;
   if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer ||
                           key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
@@ -117,13 +111,11 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     }
     bool plain = llvm::is_contained(key.dimensions, Dimension{});
     if (!llvm::is_contained(key.dimensions, number->dimension)) {
-      Code code = number->dimensionless() ? Code::MissingUnit
-                  : plain                 ? Code::UnexpectedUnit
-                                          : Code::WrongDimension;
+      Code code = number->dimensionless() ? Code::MissingUnit : plain ? Code::UnexpectedUnit : Code::WrongDimension;
       wrong(code, key, value,
-            number->dimensionless() ? fmt::format("is {} and needs a unit", accel::expected(key))
-                                    : fmt::format("is {}, but this is {}", accel::expected(key),
-                                                  describe(number->dimension)));
+            number->dimensionless()
+                ? fmt::format("is {} and needs a unit", accel::expected(key))
+                : fmt::format("is {}, but this is {}", accel::expected(key), describe(number->dimension)));
       return {};
     }
     return accel::QuantityAttr::get(&context, *number, text, source);
@@ -150,13 +142,11 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     if (llvm::is_contained(key.words, given))
       return builder.getStringAttr(given);
     std::vector<std::string> known(key.words.begin(), key.words.end());
-    auto error = diags.error(
-        Code::UnknownChoice, value.range,
-        fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
+    auto error = diags.error(Code::UnknownChoice, value.range,
+                             fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
     std::string meant = word ? nearest(word->text, known) : call ? nearest(call->name, known) : "";
     if (call && llvm::is_contained(key.words, llvm::StringRef(call->name)))
-      error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it",
-                             call->name));
+      error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it", call->name));
     else
       error.suggest(meant);
     return {};
@@ -173,20 +163,19 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
   case ValueKind::Block:
     break;
   }
-  wrong(Code::WrongType, key, value,
-        fmt::format("is {}, not {}", accel::expected(key), value.describe()));
+  wrong(Code::WrongType, key, value, fmt::format("is {}, not {}", accel::expected(key), value.describe()));
   return {};
 }
 
-Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value,
-                                llvm::StringRef text, llvm::StringRef source) {
+Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                                llvm::StringRef source) {
   using accel::ValueKind;
   auto each = [&](const Constants &members) -> ArrayAttr {
     llvm::SmallVector<Attribute> all;
     for (const Constant &member : members) {
       llvm::StringRef written = diags.sources().text(member.range);
-      Attribute one = key.kind == ValueKind::Shape ? convert(key, member, written, source)
-                                                   : scalar(key, member, written, source);
+      Attribute one =
+          key.kind == ValueKind::Shape ? convert(key, member, written, source) : scalar(key, member, written, source);
       if (!one)
         return {};
       all.push_back(one);
@@ -200,16 +189,14 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
       if (key.words.empty() && !accel::isCount(name.text)) {
         diags
             .error(Code::UnknownChoice, name.range,
-                   fmt::format("'{}' is no count that '{}' can be stated for", name.text,
-                               key.name.str()))
+                   fmt::format("'{}' is no count that '{}' can be stated for", name.text, key.name.str()))
             .help("for example: {2: 48 GB/s, 8: 310 GB/s}");
         return {};
       }
       if (!key.words.empty() && !llvm::is_contained(key.words, llvm::StringRef(name.text))) {
         diags
             .error(Code::UnknownChoice, name.range,
-                   fmt::format("'{}' is no number format that '{}' can be stated for", name.text,
-                               key.name.str()))
+                   fmt::format("'{}' is no number format that '{}' can be stated for", name.text, key.name.str()))
             .suggest(nearest(name.text, known))
             .help(fmt::format("formats are {}", fmt::join(known, ", ")));
         return {};
@@ -222,18 +209,16 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
     return builder.getDictionaryAttr(all);
   }
   if (auto *list = value.as<ListValue>()) {
-    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References ||
-        key.kind == ValueKind::WordSet)
+    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References || key.kind == ValueKind::WordSet)
       return each(*list->elements);
   }
   if (auto *choice = value.as<Choice>()) {
     bool set = choice->kind == Choice::Kind::Set;
     if (set && (key.kind == ValueKind::WordSet || key.kind == ValueKind::References))
       return each(*choice->members);
-    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean ||
-        key.kind == ValueKind::QuantityMap || (!set && key.kind == ValueKind::Word)) {
-      wrong(Code::ChoiceNotAllowed, key, value,
-            fmt::format("is {} and cannot be a choice", accel::expected(key)));
+    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean || key.kind == ValueKind::QuantityMap ||
+        (!set && key.kind == ValueKind::Word)) {
+      wrong(Code::ChoiceNotAllowed, key, value, fmt::format("is {} and cannot be a choice", accel::expected(key)));
       return {};
     }
     Constants members;
@@ -245,15 +230,13 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
       members = *choice->members;
     else
       members = {Constant{value.range, choice->low}, Constant{value.range, choice->high}};
-    if (choice->kind == Choice::Kind::Range &&
-        !(choice->step == Quantity(Rational(1), choice->step.dimension)))
+    if (choice->kind == Choice::Kind::Range && !(choice->step == Quantity(Rational(1), choice->step.dimension)))
       members.push_back(Constant{value.range, choice->step});
     llvm::SmallVector<Attribute> all;
     for (const Constant &member : members) {
       auto *number = member.as<Quantity>();
       Attribute one =
-          scalar(key, member,
-                 set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
+          scalar(key, member, set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
       if (!one)
         return {};
       all.push_back(one);
@@ -306,12 +289,11 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
   }
   if (value.failed())
     return;
-  Attribute attribute =
-      convert(*key, value, text, entry.clauses().source ? entry.clauses().source->value : "");
+  Attribute attribute = convert(*key, value, text, entry.clauses().source ? entry.clauses().source->value : "");
   if (!attribute)
     return;
-  if (std::string why = accel::whyNot(*key, attribute); !why.empty()) {
-    wrong(Code::OutOfRange, *key, value, why);
+  if (std::string reason = accel::valueError(*key, attribute); !reason.empty()) {
+    wrong(Code::OutOfRange, *key, value, reason);
     return;
   }
   entries[pair.key.text].first = attribute;

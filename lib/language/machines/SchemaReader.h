@@ -11,8 +11,7 @@ namespace accord {
 
 class SchemaReader {
 public:
-  SchemaReader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup,
-               const accel::BlockSchema &schema)
+  SchemaReader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup, const accel::BlockSchema &schema)
       : context(context), builder(&context), diags(diags), lookup(lookup), schema(schema) {}
 
   /// `key = value`: unknown, duplicate, wrong type, dimension or range are reported at the exact
@@ -27,8 +26,7 @@ public:
   mlir::DictionaryAttr dictionary();
   /// The block's location with the places of its keys.
   mlir::Location location(SourceRange block);
-  mlir::Attribute attributeOf(const Constant &value, llvm::StringRef text,
-                              llvm::StringRef source = {});
+  mlir::Attribute attributeOf(const Constant &value, llvm::StringRef text, llvm::StringRef source = {});
 
 private:
   bool understood(const Constant &value);
@@ -36,7 +34,7 @@ private:
                           llvm::StringRef source);
   mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                          llvm::StringRef source);
-  void wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string why);
+  void wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string reason);
   mlir::Location at(SourceRange range);
 
   mlir::MLIRContext &context;

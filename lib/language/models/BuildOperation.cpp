@@ -10,8 +10,7 @@ namespace accord {
 /// Collects the checked operands and attributes of one call.
 class OperationBuilder {
 public:
-  OperationBuilder(ModelBuilder &m, const OperationSpec &spec, const ast::Call &call,
-                   SourceRange range)
+  OperationBuilder(ModelBuilder &m, const OperationSpec &spec, const ast::Call &call, SourceRange range)
       : m(m), spec(spec), call(call), range(range) {}
   ModelValue build(std::string label);
 
@@ -38,20 +37,17 @@ private:
     auto found = booleans.find(name.str());
     return found == booleans.end() ? otherwise : found->second;
   }
-  void
-  keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
-  bool weights();             ///< appends the trained operands
-  ModelValue experts();       ///< a mixture of experts: to the slots, through the experts, and back
-  Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) {
-    return m.parameter(label, role, shape, range);
-  }
+  void keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
+  bool weights();                  ///< appends the trained operands
+  ModelValue experts();            ///< a mixture of experts: to the slots, through the experts, and back
+  Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) { return m.parameter(label, role, shape, range); }
   /// The extent of a per-sample dimension of the first operand; -1 for the last.
   int64_t extent(int64_t dim) const {
     auto type = cast<RankedTensorType>(operands[0].getType());
     int64_t index = dim < 0 ? type.getRank() + dim : dim + dnn::batchRank(type);
     return index >= 0 && index < type.getRank() ? type.getDimSize(index) : 0;
   }
-  bool rank(int64_t least, const char *shape);
+  bool rank(int64_t min, const char *shape);
 
   ModelBuilder &m;
   const OperationSpec &spec;
@@ -72,13 +68,11 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
   std::string name = attribute.name.str();
   const ast::Expr &expr = *argument.value;
   auto outOfRange = [&](std::string allowed, std::string found) {
-    m.diags.error(Code::OutOfRange, expr.range,
-                  fmt::format("'{}' is {}, but this is {}", name, allowed, found));
+    m.diags.error(Code::OutOfRange, expr.range, fmt::format("'{}' is {}, but this is {}", name, allowed, found));
     return false;
   };
   auto atLeast = [&](int64_t i) {
-    return i >= attribute.least ||
-           outOfRange(fmt::format("at least {}", attribute.least), std::to_string(i));
+    return i >= attribute.min || outOfRange(fmt::format("at least {}", attribute.min), std::to_string(i));
   };
   if (attribute.kind == AttributeKind::Word) {
     auto *word = expr.as<ast::Reference>();
@@ -86,9 +80,7 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
     std::string given = word ? word->name : text ? text->value : "";
     if (!llvm::is_contained(attribute.words, llvm::StringRef(given))) {
       std::vector<std::string> known(attribute.words.begin(), attribute.words.end());
-      m.diags
-          .error(Code::UnknownChoice, expr.range,
-                 fmt::format("'{}' is one of {}", name, fmt::join(known, ", ")))
+      m.diags.error(Code::UnknownChoice, expr.range, fmt::format("'{}' is one of {}", name, fmt::join(known, ", ")))
           .suggest(nearest(given, known));
       return false;
     }
@@ -106,8 +98,7 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
   if (value.failed())
     return false;
   auto wrong = [&](const char *expected) {
-    m.diags.error(Code::WrongType, expr.range,
-                  fmt::format("'{}' is {}, not {}", name, expected, value.describe()));
+    m.diags.error(Code::WrongType, expr.range, fmt::format("'{}' is {}, not {}", name, expected, value.describe()));
     return false;
   };
   switch (attribute.kind) {
@@ -189,14 +180,13 @@ bool OperationBuilder::collect() {
       }
       if (places.size() >= spec.operands.size() && !spec.variadic) {
         std::vector<std::string> usage(spec.operands.begin(), spec.operands.end());
-        std::string help =
-            fmt::format("operands of '{}': {}", spec.name.str(), fmt::join(usage, ", "));
+        std::string help = fmt::format("operands of '{}': {}", spec.name.str(), fmt::join(usage, ", "));
         if (!known.empty())
           help += fmt::format("; by name: {}", fmt::join(known, ", "));
         m.diags
             .error(Code::WrongOperandCount, argument.value->range,
-                   fmt::format("'{}' takes {} operand{} by place", spec.name.str(),
-                               spec.operands.size(), spec.operands.size() == 1 ? "" : "s"))
+                   fmt::format("'{}' takes {} operand{} by place", spec.name.str(), spec.operands.size(),
+                               spec.operands.size() == 1 ? "" : "s"))
             .help(help);
         return false;
       }
@@ -209,8 +199,7 @@ bool OperationBuilder::collect() {
     if (!a) {
       // An operand may be given by its name as well.
       auto operand = llvm::find(spec.operands, llvm::StringRef(name));
-      if (operand != spec.operands.end() &&
-          static_cast<size_t>(operand - spec.operands.begin()) == places.size()) {
+      if (operand != spec.operands.end() && static_cast<size_t>(operand - spec.operands.begin()) == places.size()) {
         places.push_back({m.eval(*argument.value), argument.value->range});
         ok &= !places.back().first.failed();
         continue;
@@ -225,9 +214,7 @@ bool OperationBuilder::collect() {
     }
     auto [it, isNew] = seen.try_emplace(name, argument.name->range);
     if (!isNew) {
-      m.diags
-          .error(Code::DuplicateArgument, argument.name->range,
-                 fmt::format("'{}' is given twice", name))
+      m.diags.error(Code::DuplicateArgument, argument.name->range, fmt::format("'{}' is given twice", name))
           .note(it->second, "the first time");
       ok = false;
       continue;
@@ -237,8 +224,7 @@ bool OperationBuilder::collect() {
   if (places.size() + spec.optionalOperands < spec.operands.size() && ok) {
     fail(Code::WrongOperandCount,
          fmt::format("'{}' needs {}: '{}' is missing", spec.name.str(),
-                     spec.operands.size() == 1 ? "an operand"
-                                               : fmt::format("{} operands", spec.operands.size()),
+                     spec.operands.size() == 1 ? "an operand" : fmt::format("{} operands", spec.operands.size()),
                      spec.operands[places.size()].str()));
     return false;
   }
@@ -250,12 +236,12 @@ bool OperationBuilder::collect() {
   return ok;
 }
 
-bool OperationBuilder::rank(int64_t least, const char *shape) {
+bool OperationBuilder::rank(int64_t min, const char *shape) {
   auto type = cast<RankedTensorType>(operands[0].getType());
-  if (type.getRank() - dnn::batchRank(type) >= least)
+  if (type.getRank() - dnn::batchRank(type) >= min)
     return true;
-  fail(Code::ShapeMismatch, fmt::format("'{}' takes a tensor of {}, but this is {}",
-                                        spec.name.str(), shape, places[0].first.describe()));
+  fail(Code::ShapeMismatch,
+       fmt::format("'{}' takes a tensor of {}, but this is {}", spec.name.str(), shape, places[0].first.describe()));
   return false;
 }
 
@@ -263,9 +249,8 @@ void OperationBuilder::keep(llvm::StringRef name) {
   OpBuilder &b = m.builder;
   std::string key = name.str();
   if (auto i = integers.find(key); i != integers.end())
-    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1
-                                                  ? Attribute(b.getI64IntegerAttr(i->second[0]))
-                                                  : Attribute(b.getDenseI64ArrayAttr(i->second))));
+    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1 ? Attribute(b.getI64IntegerAttr(i->second[0]))
+                                                                    : Attribute(b.getDenseI64ArrayAttr(i->second))));
   else if (auto n = numbers.find(key); n != numbers.end())
     attributes.push_back(b.getNamedAttr(name, b.getF64FloatAttr(n->second)));
   else if (auto t = booleans.find(key); t != booleans.end())
@@ -287,8 +272,8 @@ bool OperationBuilder::weights() {
       return found->second.first;
     ModelValue given{found->second.first};
     m.diags.error(Code::ShapeMismatch, found->second.second,
-                  fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(),
-                              name.str(), shape[0], shape[1], given.describe()));
+                  fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(), name.str(), shape[0],
+                              shape[1], given.describe()));
     return {};
   };
   auto bias = [&](int64_t size, llvm::StringRef role = "bias") {
@@ -312,8 +297,7 @@ bool OperationBuilder::weights() {
             groups = name == "depthwise_conv2d" ? channels : integer("groups", 1);
     if (channels % groups || out % groups) {
       fail(Code::BadAttribute,
-           fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups,
-                       channels, out),
+           fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups, channels, out),
            "both channel counts are multiples of 'groups'");
       return false;
     }
@@ -347,8 +331,7 @@ bool OperationBuilder::weights() {
       return false;
     }
     bool both = flag("bidirectional", false);
-    llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden},
-        b{2, gates * hidden};
+    llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden}, b{2, gates * hidden};
     if (both)
       for (auto *shape : {&ih, &hh, &b})
         shape->insert(shape->begin(), 2);
@@ -386,8 +369,7 @@ ModelValue OperationBuilder::build(std::string wanted) {
           return fail(Code::NotAnInteger, "'positions' takes two integers: positions(seq, hidden)");
         dims.push_back(*i);
       }
-    } else if (auto list =
-                   m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
+    } else if (auto list = m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
       dims = *list;
     } else {
       return {};
@@ -415,15 +397,15 @@ ModelValue OperationBuilder::build(std::string wanted) {
         if (element.tensor())
           operands.push_back(*element.tensor());
         else
-          return fail(Code::NotATensor, fmt::format("'{}' takes tensors, but one is {}", name.str(),
-                                                    element.describe()));
+          return fail(Code::NotATensor,
+                      fmt::format("'{}' takes tensors, but one is {}", name.str(), element.describe()));
       continue;
     }
     if (!value.tensor()) {
       m.diags.error(Code::NotATensor, where,
                     fmt::format("operand '{}' of '{}' is a tensor, not {}",
-                                spec.operands[std::min(i, spec.operands.size() - 1)].str(),
-                                name.str(), value.describe()));
+                                spec.operands[std::min(i, spec.operands.size() - 1)].str(), name.str(),
+                                value.describe()));
       return {};
     }
     operands.push_back(*value.tensor());
@@ -433,9 +415,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
     return {};
   if (llvm::is_contained(operands, Value()))
     return {};
-  static const std::set<std::string> shapesAParameter = {"out",   "bias",   "weight",    "table",
-                                                         "rows",  "dim",    "experts",   "inner",
-                                                         "gated", "output", "parameters"};
+  static const std::set<std::string> shapesAParameter = {"out",     "bias",  "weight", "table",  "rows",      "dim",
+                                                         "experts", "inner", "gated",  "output", "parameters"};
   if (name == "profiled") {
     if (integers.count("output"))
       attributes.push_back(b.getNamedAttr("elements", b.getI64IntegerAttr(integer("output", 1))));
@@ -444,8 +425,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
   }
   bool pool = name == "max_pool" || name == "avg_pool";
   for (const AttributeSpec &a : spec.attributes) {
-    bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) ||
-                     (a.name == "hidden") || (a.name == "groups" && name == "depthwise_conv2d");
+    bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) || (a.name == "hidden") ||
+                     (a.name == "groups" && name == "depthwise_conv2d");
     if (!ofWeights)
       keep(a.name);
   }
@@ -460,8 +441,7 @@ ModelValue OperationBuilder::build(std::string wanted) {
 
 ModelValue OperationBuilder::experts() {
   auto x = cast<RankedTensorType>(operands[0].getType());
-  ModelValue sent =
-      m.create(spec.dialect, label + ".dispatch", {operands[0], operands[1]}, attributes, range);
+  ModelValue sent = m.create(spec.dialect, label + ".dispatch", {operands[0], operands[1]}, attributes, range);
   if (sent.failed())
     return {};
   auto slot = [&](size_t i) { return *(*sent.list())[i].tensor(); };
@@ -475,8 +455,7 @@ ModelValue OperationBuilder::experts() {
                   m.builder.getNamedAttr("dims", m.builder.getDenseI64ArrayAttr(dims)), range);
 }
 
-ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call,
-                                   SourceRange range) {
+ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call, SourceRange range) {
   std::string label = std::exchange(pendingName, {});
   return OperationBuilder(*this, spec, call, range).build(std::move(label));
 }

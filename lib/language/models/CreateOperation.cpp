@@ -12,28 +12,26 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
   ++operations;
   // Shape errors come back as MLIR diagnostics at this location; they are reported here with a
   // range and a code.
-  std::string why;
+  std::string reason;
   FailureOr<Operation *> op = failure();
   {
     ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-      if (why.empty())
-        why = diagnostic.str();
+      if (reason.empty())
+        reason = diagnostic.str();
       return success();
     });
     op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
   }
   if (failed(op)) {
-    diags.error(codeOfInference(why), range,
-                why.empty() ? fmt::format("'{}' does not fit its operands", label.str())
-                            : asWritten(why));
+    diags.error(codeOfInferenceError(reason), range,
+                reason.empty() ? fmt::format("'{}' does not fit its operands", label.str()) : asWritten(reason));
     return {};
   }
   for (Type type : (*op)->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type);
-        tensor && !checkSize(tensor.getShape(), range))
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !checkSize(tensor.getShape(), range))
       return {};
   (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
-  if ((*op)->getNumResults() == 1 || dnn::hasKeptResult(*op))
+  if ((*op)->getNumResults() == 1 || dnn::hasSavedResult(*op))
     return {Value((*op)->getResult(0))};
   auto list = std::make_shared<ModelList>();
   for (Value result : (*op)->getResults())
@@ -41,12 +39,10 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
   return {list};
 }
 
-Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
-                              llvm::ArrayRef<int64_t> shape, SourceRange range) {
+Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
+                              SourceRange range) {
   if (repeatsInScan > 0) {
-    diags
-        .error(Code::ParameterInScan, range,
-               "a repeat inside a scan has no trained tensors of its own")
+    diags.error(Code::ParameterInScan, range, "a repeat inside a scan has no trained tensors of its own")
         .help("a scan shares its parameters among all steps, a repeat has one copy for each "
               "iteration: use 'for', or scan inside of the repeat");
     return {};
@@ -54,8 +50,7 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
   int64_t copies = 1;
   for (int64_t count : repeats)
     if (__builtin_mul_overflow(copies, count, &copies)) {
-      diags.error(Code::NumberTooLarge, range,
-                  "the number of copies of this parameter passes 2^63");
+      diags.error(Code::NumberTooLarge, range, "the number of copies of this parameter passes 2^63");
       return {};
     }
   int64_t elements = copies;
@@ -72,8 +67,7 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
   else
     front.setInsertionPointToStart(&model.getBlock());
   Location where = at(range);
-  auto declared =
-      dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
+  auto declared = dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
   lastParameter = declared;
   OpBuilder::InsertionGuard guard(builder);
   if (outermostScan)
@@ -82,8 +76,7 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
 }
 
 /// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]).
-ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
-                               SourceRange range) {
+ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label, SourceRange range) {
   llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
   if (dims.number()) {
     auto extent = dims.number()->dimensionless() ? dims.number()->toInt64() : std::nullopt;
@@ -104,8 +97,8 @@ ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm:
   }
   if (!checkSize(shape, range))
     return {};
-  auto zero = dnn::ConstantOp::create(builder, at(range), RankedTensorType::get(shape, element),
-                                      builder.getF64FloatAttr(0));
+  auto zero =
+      dnn::ConstantOp::create(builder, at(range), RankedTensorType::get(shape, element), builder.getF64FloatAttr(0));
   zero->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(path(label)));
   ++operations;
   return {Value(zero)};

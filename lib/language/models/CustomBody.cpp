@@ -32,8 +32,8 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
       } else if (shape.indices[*known].extent != extents[i][d]) {
         diags
             .error(Code::ShapeMismatch, at[i],
-                   fmt::format("index '{}' has {} positions in '{}', but {} before", index.text,
-                               extents[i][d], operand->name.text, shape.indices[*known].extent))
+                   fmt::format("index '{}' has {} positions in '{}', but {} before", index.text, extents[i][d],
+                               operand->name.text, shape.indices[*known].extent))
             .note(shape.indices[*known].declared, "first here");
       }
       shape.tensors[i].push_back(*known);
@@ -62,9 +62,7 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
         continue;
       }
       if (resultKnown) {
-        diags
-            .error(Code::DuplicateName, name.range,
-                   fmt::format("'{}' is computed twice", name.text))
+        diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is computed twice", name.text))
             .note(shape.forward.at, "the first time");
         continue;
       }
@@ -75,13 +73,10 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
           continue; // its range may be what was not understood
         if (!known)
           diags
-              .error(Code::UnboundIndex, index.range,
-                     fmt::format("index '{}' of the result has no extent", index.text))
-              .help(fmt::format("it is an index of an operand, or a range: let {} = 0..7",
-                                index.text));
+              .error(Code::UnboundIndex, index.range, fmt::format("index '{}' of the result has no extent", index.text))
+              .help(fmt::format("it is an index of an operand, or a range: let {} = 0..7", index.text));
         else if (llvm::is_contained(shape.tensors[shape.result()], *known))
-          diags.error(Code::DuplicateName, index.range,
-                      fmt::format("index '{}' twice in the result", index.text));
+          diags.error(Code::DuplicateName, index.range, fmt::format("index '{}' twice in the result", index.text));
         else
           shape.tensors[shape.result()].push_back(*known);
       }
@@ -100,19 +95,15 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
             .suggest(nearest(name.text, known));
         continue;
       }
-      auto same = llvm::find_if(shape.gradients,
-                                [&](const CustomBody &other) { return other.of == *tensor; });
+      auto same = llvm::find_if(shape.gradients, [&](const CustomBody &other) { return other.of == *tensor; });
       if (same != shape.gradients.end()) {
-        diags
-            .error(Code::DuplicateName, name.range,
-                   fmt::format("the gradient of '{}' is stated twice", name.text))
+        diags.error(Code::DuplicateName, name.range, fmt::format("the gradient of '{}' is stated twice", name.text))
             .note(same->at, "the first time");
         continue;
       }
       if (!resultKnown) {
         diags.error(Code::MissingResult, name.range,
-                    fmt::format("the gradient of '{}' stands before the result '{}'", name.text,
-                                resultName));
+                    fmt::format("the gradient of '{}' stands before the result '{}'", name.text, resultName));
         continue;
       }
       CustomBody stated;
@@ -124,8 +115,7 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
   }
   if (!resultKnown && diags.errors() == before)
     diags.error(Code::MissingResult, declaration.results[0].range,
-                fmt::format("operation '{}' never computes its result '{}'", declaration.name.text,
-                            resultName));
+                fmt::format("operation '{}' never computes its result '{}'", declaration.name.text, resultName));
   if (diags.errors() != before || !checkUses())
     return std::nullopt;
   return std::move(shape);
@@ -133,8 +123,7 @@ std::optional<CustomShape> CustomOperation::read(llvm::ArrayRef<llvm::SmallVecto
 
 bool CustomOperation::declare(const ast::Name &name) {
   auto error = [&](SourceRange earlier) {
-    auto made = diags.error(Code::DuplicateName, name.range,
-                            fmt::format("'{}' is already declared here", name.text));
+    auto made = diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text));
     if (earlier.valid())
       made.note(earlier, "the earlier declaration");
     return false;
@@ -172,8 +161,7 @@ void CustomOperation::let(const ast::Bind &bind) {
         .help("write 2 * i where it is used");
     return;
   }
-  auto low = integer(*range->low, "the start of an index"),
-       high = integer(*range->high, "the end of an index");
+  auto low = integer(*range->low, "the start of an index"), high = integer(*range->high, "the end of an index");
   if (!low || !high)
     return;
   if (*low != 0 || *high < 0 || *high >= ModelBuilder::kMaxScalars) {
@@ -201,18 +189,14 @@ void CustomOperation::define(const ast::Bind &bind, CustomBody &into) {
   if (into.of == shape.result() || into.body == dnn::scalarNumber(context, 0))
     return;
   llvm::SmallBitVector read = dnn::ScalarProgram(into.body).operands();
-  if (llvm::none_of(read.set_bits(), [&](unsigned access) {
-        return shape.accesses[access].tensor == shape.gradient();
-      }))
+  if (llvm::none_of(read.set_bits(),
+                    [&](unsigned access) { return shape.accesses[access].tensor == shape.gradient(); }))
     diags
         .error(Code::WrongGradient, into.at,
-               fmt::format("the gradient of '{}' does not depend on that of '{}'",
-                           tensorName(into.of), resultName))
-        .help(fmt::format("'{}' is the gradient of the result: multiply with {}[{}]", gradientName,
-                          gradientName,
-                          fmt::join(llvm::map_range(declaration.indices,
-                                                    [](const ast::Name &n) { return n.text; }),
-                                    ", ")));
+               fmt::format("the gradient of '{}' does not depend on that of '{}'", tensorName(into.of), resultName))
+        .help(fmt::format(
+            "'{}' is the gradient of the result: multiply with {}[{}]", gradientName, gradientName,
+            fmt::join(llvm::map_range(declaration.indices, [](const ast::Name &n) { return n.text; }), ", ")));
 }
 
 /// sum(…, over = d), max, min, mean of all points along some indices; or the value at each point.
@@ -229,9 +213,9 @@ void CustomOperation::reduction(const ast::Expr &value, CustomBody &into) {
     return;
   }
   if (!of || of->name || call->arguments.size() != 2) {
-    diags.error(Code::WrongType, value.range,
-                fmt::format("'{}' is used as {}(value, over = index) or over = [index, index]",
-                            callee->name, callee->name));
+    diags.error(
+        Code::WrongType, value.range,
+        fmt::format("'{}' is used as {}(value, over = index) or over = [index, index]", callee->name, callee->name));
     return;
   }
   std::vector<const ast::Expr *> names;
@@ -255,13 +239,11 @@ void CustomOperation::reduction(const ast::Expr &value, CustomBody &into) {
       continue;
     }
     if (llvm::is_contained(into.over, *index))
-      diags.error(Code::DuplicateName, name->range,
-                  fmt::format("index '{}' is named twice", reference->name));
+      diags.error(Code::DuplicateName, name->range, fmt::format("index '{}' is named twice", reference->name));
     else if (llvm::is_contained(shape.tensors[into.of], *index))
-      diags.error(
-          Code::UnboundIndex, name->range,
-          fmt::format("'{}' is an index of '{}' itself: there is nothing to combine over it",
-                      reference->name, tensorName(into.of)));
+      diags.error(Code::UnboundIndex, name->range,
+                  fmt::format("'{}' is an index of '{}' itself: there is nothing to combine over it", reference->name,
+                              tensorName(into.of)));
     else
       into.over.push_back(*index);
   }
@@ -290,22 +272,20 @@ bool CustomOperation::checkIndices(const CustomBody &body) {
           used.set(index);
   size_t before = diags.errors();
   for (unsigned index : used.set_bits())
-    if (!llvm::is_contained(shape.tensors[body.of], index) &&
-        !llvm::is_contained(body.over, index)) {
+    if (!llvm::is_contained(shape.tensors[body.of], index) && !llvm::is_contained(body.over, index)) {
       const std::string &name = shape.indices[index].name;
       diags
           .error(Code::UnboundIndex, body.at,
-                 fmt::format("index '{}' is none of '{}', and nothing combines over it", name,
-                             tensorName(body.of)))
+                 fmt::format("index '{}' is none of '{}', and nothing combines over it", name, tensorName(body.of)))
           .note(shape.indices[index].declared, "declared here")
           .help(fmt::format("write sum(…, over = {}) around the whole right side", name));
     }
   for (unsigned index : body.over)
     if (!used.test(index))
       diags
-          .error(Code::UnboundIndex, body.at,
-                 fmt::format("nothing here depends on index '{}', over which it is combined",
-                             shape.indices[index].name))
+          .error(
+              Code::UnboundIndex, body.at,
+              fmt::format("nothing here depends on index '{}', over which it is combined", shape.indices[index].name))
           .help(fmt::format("multiply with len({}) if that is meant", shape.indices[index].name));
   return diags.errors() == before;
 }
@@ -315,8 +295,7 @@ bool CustomOperation::checkUses() {
   llvm::SmallBitVector read = dnn::ScalarProgram(shape.forward.body).operands();
   size_t before = diags.errors();
   for (unsigned i = 0; i < operands.size(); ++i)
-    if (llvm::none_of(read.set_bits(),
-                      [&](unsigned access) { return shape.accesses[access].tensor == i; }))
+    if (llvm::none_of(read.set_bits(), [&](unsigned access) { return shape.accesses[access].tensor == i; }))
       diags
           .error(Code::UnusedName, operands[i]->name.range,
                  fmt::format("the result does not depend on operand '{}'", operands[i]->name.text))

@@ -14,9 +14,9 @@ using Kind = dnn::ScalarKind;
 
 namespace {
 
-const std::vector<std::string> kFunctions = {
-    "exp",   "log", "sqrt", "sin",     "cos", "tanh", "erf",  "abs",      "sign",     "floor",
-    "round", "min", "max",  "sigmoid", "len", "sum",  "mean", "ceil_div", "floor_div"};
+const std::vector<std::string> kFunctions = {"exp", "log",  "sqrt",  "sin",      "cos",      "tanh", "erf",
+                                             "abs", "sign", "floor", "round",    "min",      "max",  "sigmoid",
+                                             "len", "sum",  "mean",  "ceil_div", "floor_div"};
 
 /// Does it decide something? Names may.
 bool isCondition(const ast::Expr &expr) {
@@ -127,14 +127,12 @@ dnn::ScalarAttr CustomOperation::reference(const ast::Reference &reference, Sour
       return dnn::scalarOperand(context, place);
     }
     diags.error(Code::WrongType, range, fmt::format("'{}' is a tensor: say which element", name))
-        .help(fmt::format(
-            "for example {}[{}]", name,
-            fmt::join(llvm::map_range(indices, [](const ast::Name &n) { return n.text; }), ", ")));
+        .help(fmt::format("for example {}[{}]", name,
+                          fmt::join(llvm::map_range(indices, [](const ast::Name &n) { return n.text; }), ", ")));
     return {};
   }
   if (name == resultName || name == gradientName) {
-    diags.error(Code::UnknownName, range,
-                fmt::format("'{}' has no value before '{}' is computed", name, resultName));
+    diags.error(Code::UnknownName, range, fmt::format("'{}' has no value before '{}' is computed", name, resultName));
     return {};
   }
   if (model.declarations.find(name, declaration, range)) {
@@ -143,14 +141,12 @@ dnn::ScalarAttr CustomOperation::reference(const ast::Reference &reference, Sour
       if (auto number = model.real(*value.number(), range, "this number"))
         return dnn::scalarNumber(context, *number);
     if (!value.failed() && !value.number())
-      diags.error(Code::WrongType, range,
-                  fmt::format("'{}' is {}, not a number", name, value.describe()));
+      diags.error(Code::WrongType, range, fmt::format("'{}' is {}, not a number", name, value.describe()));
     else if (value.number() && !value.number()->dimensionless())
       diags.error(Code::WrongType, range, "elements of tensors have no unit");
     return {};
   }
-  diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", name))
-      .suggest(nearest(name, namesHere()));
+  diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", name)).suggest(nearest(name, namesHere()));
   return {};
 }
 
@@ -160,17 +156,14 @@ dnn::ScalarAttr CustomOperation::element(const ast::Index &index, SourceRange ra
   auto tensor = object ? tensorNamed(object->name) : std::nullopt;
   if (!tensor) {
     if (object && (object->name == resultName || object->name == gradientName)) {
-      diags.error(
-          Code::UnknownName, index.object->range,
-          fmt::format("'{}' has no value before '{}' is computed", object->name, resultName));
+      diags.error(Code::UnknownName, index.object->range,
+                  fmt::format("'{}' has no value before '{}' is computed", object->name, resultName));
       return {};
     }
     std::vector<std::string> known;
     for (const ast::Parameter *operand : operands)
       known.push_back(operand->name.text);
-    diags
-        .error(Code::UnknownName, index.object->range,
-               "only operands, the result and its gradient have elements")
+    diags.error(Code::UnknownName, index.object->range, "only operands, the result and its gradient have elements")
         .suggest(object ? nearest(object->name, known) : "");
     return {};
   }
@@ -178,10 +171,9 @@ dnn::ScalarAttr CustomOperation::element(const ast::Index &index, SourceRange ra
   if (index.indices.size() != rank) {
     diags
         .error(Code::ShapeMismatch, range,
-               fmt::format("'{}' has {} {}, found {}", object->name, rank,
-                           rank == 1 ? "index" : "indices", index.indices.size()))
-        .note(*tensor < operands.size() ? operands[*tensor]->name.range
-                                        : declaration.results[0].range,
+               fmt::format("'{}' has {} {}, found {}", object->name, rank, rank == 1 ? "index" : "indices",
+                           index.indices.size()))
+        .note(*tensor < operands.size() ? operands[*tensor]->name.range : declaration.results[0].range,
               "declared here");
     return {};
   }
@@ -200,8 +192,7 @@ dnn::ScalarAttr CustomOperation::element(const ast::Index &index, SourceRange ra
 }
 
 /// Whether all positions that the indices give lie in the tensor.
-bool CustomOperation::inside(unsigned tensor, AffineExpr at, unsigned dimension,
-                             SourceRange range) {
+bool CustomOperation::inside(unsigned tensor, AffineExpr at, unsigned dimension, SourceRange range) {
   llvm::SmallVector<int64_t> extents;
   for (const CustomShape::Index &index : shape.indices)
     extents.push_back(index.extent);
@@ -211,10 +202,9 @@ bool CustomOperation::inside(unsigned tensor, AffineExpr at, unsigned dimension,
     return true;
   diags
       .error(Code::IndexOutOfRange, range,
-             reached
-                 ? fmt::format("this goes from {} to {}, but '{}' has the positions 0 to {} here",
-                               reached->first, reached->second, tensorName(tensor), extent - 1)
-                 : "this position passes 2^62")
+             reached ? fmt::format("this goes from {} to {}, but '{}' has the positions 0 to {} here", reached->first,
+                                   reached->second, tensorName(tensor), extent - 1)
+                     : "this position passes 2^62")
       .help("an index of the result may have a smaller range: let o = 0..len(l) - 3");
   return false;
 }
@@ -224,14 +214,12 @@ std::optional<int64_t> CustomOperation::integer(const ast::Expr &expr, const cha
   if (!value)
     return std::nullopt;
   if (value.getKind() != Kind::Number) {
-    diags.error(Code::NotConstant, expr.range,
-                fmt::format("{} is the same at every point, but this is not", what));
+    diags.error(Code::NotConstant, expr.range, fmt::format("{} is the same at every point, but this is not", what));
     return std::nullopt;
   }
   double number = value.getNumber().getValueAsDouble();
   if (number != std::floor(number) || std::fabs(number) > 9.0e15) {
-    diags.error(Code::NotAnInteger, expr.range,
-                fmt::format("{} is an integer, but this is {}", what, number));
+    diags.error(Code::NotAnInteger, expr.range, fmt::format("{} is an integer, but this is {}", what, number));
     return std::nullopt;
   }
   return static_cast<int64_t>(number);
@@ -272,9 +260,7 @@ dnn::ScalarAttr CustomOperation::call(const ast::Call &call, SourceRange range) 
   const auto *callee = call.callee->as<ast::Reference>();
   std::string name = callee ? callee->name : "";
   if (!llvm::is_contained(kFunctions, name)) {
-    diags
-        .error(Code::UnknownFunction, call.callee->range,
-               fmt::format("'{}' is no function of elements", name))
+    diags.error(Code::UnknownFunction, call.callee->range, fmt::format("'{}' is no function of elements", name))
         .suggest(nearest(name, kFunctions))
         .help(fmt::format("functions are {}", fmt::join(kFunctions, ", ")));
     return {};
@@ -282,9 +268,7 @@ dnn::ScalarAttr CustomOperation::call(const ast::Call &call, SourceRange range) 
   for (const ast::Argument &argument : call.arguments)
     if (argument.name) {
       if (argument.name->text == "over")
-        diags
-            .error(Code::WrongType, range,
-                   fmt::format("'{}' over an index spans the whole right side", name))
+        diags.error(Code::WrongType, range, fmt::format("'{}' over an index spans the whole right side", name))
             .help("give the inner one an operation of its own");
       else
         diags.error(Code::UnknownArgument, argument.name->range,
@@ -298,8 +282,7 @@ dnn::ScalarAttr CustomOperation::call(const ast::Call &call, SourceRange range) 
   if (name == "sum" || name == "mean")
     return wrong("sum(value, over = index)");
   if (name == "len") {
-    const auto *of =
-        call.arguments.size() == 1 ? call.arguments[0].value->as<ast::Reference>() : nullptr;
+    const auto *of = call.arguments.size() == 1 ? call.arguments[0].value->as<ast::Reference>() : nullptr;
     auto index = of ? indexNamed(of->name) : std::nullopt;
     if (!index)
       return wrong("len(index)");

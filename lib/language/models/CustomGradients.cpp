@@ -1,6 +1,6 @@
 // Gradients that an `operation` states, held against central differences of what it computes.
-#include "lib/training/interpret/Array.h"
 #include "lib/language/models/CustomOperation.h"
+#include "lib/training/interpret/Array.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using interpret::Array;
 
-constexpr double kMostPoints = 1e6;
+constexpr double kMaxPoints = 1e6;
 
 double pointsOf(const CustomShape &shape) {
   double points = 1;
@@ -25,17 +25,16 @@ double pointsOf(const CustomShape &shape) {
 /// One sample of an operation: tensors by their number, each with random elements.
 class Sample {
 public:
-  Sample(const CustomShape &shape, std::mt19937_64 &random, double least, double most)
+  Sample(const CustomShape &shape, std::mt19937_64 &random, double min, double max)
       : shape(shape), batched(shape.tensors.size() + 1, false) {
     for (unsigned t = 0; t <= shape.gradient(); ++t)
-      tensors.push_back(uniform(extentsOf(t), random, least, most));
+      tensors.push_back(uniform(extentsOf(t), random, min, max));
     tensors[shape.result()] = compute(shape.forward);
   }
-  static Array uniform(const interpret::Shape &extents, std::mt19937_64 &random, double least,
-                       double most) {
+  static Array uniform(const interpret::Shape &extents, std::mt19937_64 &random, double min, double max) {
     Array array(extents);
     for (double &element : array.data)
-      element = std::uniform_real_distribution<double>(least, most)(random);
+      element = std::uniform_real_distribution<double>(min, max)(random);
     return array;
   }
   interpret::Shape extentsOf(unsigned tensor) const {
@@ -75,9 +74,7 @@ public:
 
   struct Slopes {
     double stated, found, scale;
-    bool differ() const {
-      return std::fabs(stated - found) > 1e-5 * (scale + std::fabs(found)) + 1e-9;
-    }
+    bool differ() const { return std::fabs(stated - found) > 1e-5 * (scale + std::fabs(found)) + 1e-9; }
   };
   /// Along one random direction of the operand; nothing where it is no number.
   std::optional<Slopes> slopes(const CustomBody &stated, std::mt19937_64 &random) {
@@ -126,18 +123,16 @@ std::string derivativeText(const CustomShape &shape, unsigned tensor,
   if (shape.forward.combine != dnn::Combine::Sum)
     return {};
   auto list = [&](llvm::ArrayRef<unsigned> indices) {
-    return fmt::format("{}", fmt::join(llvm::map_range(indices,
-                                                       [&](unsigned i) -> const std::string & {
-                                                         return shape.indices[i].name;
-                                                       }),
-                                       ", "));
+    return fmt::format(
+        "{}",
+        fmt::join(llvm::map_range(indices, [&](unsigned i) -> const std::string & { return shape.indices[i].name; }),
+                  ", "));
   };
   unsigned gradient = static_cast<unsigned>(shape.accesses.size());
   dnn::ScalarAttr slope = dnn::derivative(shape.forward.body, *only);
   if (slope == dnn::scalarNumber(context, 0))
     return {};
-  dnn::ScalarAttr body =
-      dnn::scalar(dnn::ScalarKind::Multiply, {dnn::scalarOperand(context, gradient), slope});
+  dnn::ScalarAttr body = dnn::scalar(dnn::ScalarKind::Multiply, {dnn::scalarOperand(context, gradient), slope});
   auto operandName = [&](unsigned access) {
     if (access == gradient)
       return nameOf(shape.gradient()) + "[" + list(shape.tensors[shape.result()]) + "]";
@@ -147,11 +142,9 @@ std::string derivativeText(const CustomShape &shape, unsigned tensor,
       auto dim = dyn_cast<AffineDimExpr>(expr);
       at.push_back(dim ? shape.indices[dim.getPosition()].name : "…");
     }
-    return at.empty() ? nameOf(read.tensor)
-                      : fmt::format("{}[{}]", nameOf(read.tensor), fmt::join(at, ", "));
+    return at.empty() ? nameOf(read.tensor) : fmt::format("{}[{}]", nameOf(read.tensor), fmt::join(at, ", "));
   };
-  std::string text =
-      dnn::scalarText(body, operandName, [&](unsigned index) { return shape.indices[index].name; });
+  std::string text = dnn::scalarText(body, operandName, [&](unsigned index) { return shape.indices[index].name; });
   std::vector<unsigned> over;
   for (unsigned index : shape.tensors[shape.result()])
     if (!llvm::is_contained(shape.tensors[tensor], index))
@@ -171,24 +164,24 @@ void CustomOperation::checkGradients() {
   CustomShape real = shape;
   std::optional<CustomShape> small;
   size_t before = diags.errors();
-  for (int64_t least : {2, 3, 4, 5, 7, 9, 12, 17, 24, 40, 80}) {
+  for (int64_t min : {2, 3, 4, 5, 7, 9, 12, 17, 24, 40, 80}) {
     std::map<std::string, int64_t> sizes; // neighbours differ
     std::vector<llvm::SmallVector<int64_t>> tried;
     for (const ast::Parameter *operand : operands) {
       tried.emplace_back();
       for (const ast::Name &index : operand->indices) {
-        int64_t next = least + static_cast<int64_t>(sizes.size() % 2);
+        int64_t next = min + static_cast<int64_t>(sizes.size() % 2);
         tried.back().push_back(sizes.try_emplace(index.text, next).first->second);
       }
     }
     std::optional<CustomShape> known = read(tried, places);
     diags.dropErrors(before);
-    if (known && pointsOf(*known) <= kMostPoints) {
+    if (known && pointsOf(*known) <= kMaxPoints) {
       small = std::move(known);
       break;
     }
   }
-  if (!small && pointsOf(real) <= kMostPoints)
+  if (!small && pointsOf(real) <= kMaxPoints)
     small = real;
 
   for (size_t g = 0; g < real.gradients.size(); ++g) {
@@ -200,9 +193,9 @@ void CustomOperation::checkGradients() {
     std::vector<Sample::Slopes> wrong;
     if (small)
       // Where functions are defined differs: above 0, around 0, between 0 and 1.
-      for (auto [least, most] : {std::pair(0.2, 1.8), {-1.5, 1.5}, {0.2, 1.8}, {0.05, 0.95}}) {
+      for (auto [min, max] : {std::pair(0.2, 1.8), {-1.5, 1.5}, {0.2, 1.8}, {0.05, 0.95}}) {
         std::mt19937_64 random(checked + 1);
-        Sample sample(*small, random, least, most);
+        Sample sample(*small, random, min, max);
         auto slopes = sample.slopes(small->gradients[g], random);
         if (!slopes)
           continue;
@@ -223,16 +216,14 @@ void CustomOperation::checkGradients() {
     // At one of the samples a difference may reach over a corner.
     if (wrong.size() < std::min(checked, 2u))
       continue;
-    std::string derived =
-        derivativeText(real, stated.of, [&](unsigned tensor) { return tensorName(tensor); });
+    std::string derived = derivativeText(real, stated.of, [&](unsigned tensor) { return tensorName(tensor); });
     diags
         .error(Code::WrongGradient, stated.at,
                fmt::format("the gradient of '{}' is not the derivative of '{}': along some "
                            "direction it says {:.6g}, and the result changes by {:.6g}",
                            name, resultName, wrong[0].stated, wrong[0].found))
         .help(fmt::format("{}{}write 'surrogate {} = …' if another gradient is meant",
-                          derived.empty() ? "" : "the derivative is " + derived,
-                          derived.empty() ? "" : "; ", name));
+                          derived.empty() ? "" : "the derivative is " + derived, derived.empty() ? "" : "; ", name));
   }
   shape = std::move(real);
 }

@@ -7,15 +7,12 @@ using namespace mlir;
 
 namespace accord {
 
-ModelValue ModelBuilder::callOperation(const ast::Declaration &declaration, const ast::Call &call,
-                                       SourceRange range) {
+ModelValue ModelBuilder::callOperation(const ast::Declaration &declaration, const ast::Call &call, SourceRange range) {
   return CustomOperation(*this, declaration, range).build(call);
 }
 
-CustomOperation::CustomOperation(ModelBuilder &model, const ast::Declaration &declaration,
-                                 SourceRange call)
-    : model(model), diags(model.diags), declaration(declaration), callAt(call),
-      context(model.module.getContext()) {
+CustomOperation::CustomOperation(ModelBuilder &model, const ast::Declaration &declaration, SourceRange call)
+    : model(model), diags(model.diags), declaration(declaration), callAt(call), context(model.module.getContext()) {
   for (const ast::Parameter &parameter : declaration.parameters)
     if (parameter.isOperand)
       operands.push_back(&parameter);
@@ -38,9 +35,8 @@ ModelValue CustomOperation::build(const ast::Call &call) {
       shape = std::move(*known);
       result = emit(shape);
       if (const Value *made = result.tensor())
-        made->getDefiningOp()->setAttr(
-            dnn::DnnDialect::kNameAttr,
-            model.builder.getStringAttr(model.path(label.empty() ? declaration.name.text : label)));
+        made->getDefiningOp()->setAttr(dnn::DnnDialect::kNameAttr, model.builder.getStringAttr(model.path(
+                                                                       label.empty() ? declaration.name.text : label)));
       if (llvm::any_of(shape.gradients, [](const CustomBody &g) { return !g.surrogate; }))
         checkGradients();
     }
@@ -75,8 +71,7 @@ bool CustomOperation::takeOperands(const ast::Call &call) {
       if (!value.number() || !value.number()->dimensionless()) {
         diags
             .error(Code::WrongType, at,
-                   fmt::format("'{}' is a number for '{}', not {}", name, declaration.name.text,
-                               value.describe()))
+                   fmt::format("'{}' is a number for '{}', not {}", name, declaration.name.text, value.describe()))
             .note(parameter.name.range, "an operand has indices, this has none")
             .help(fmt::format("write '{}[i]' for a tensor", name));
       } else if (auto number = model.real(*value.number(), at, "this number")) {
@@ -87,8 +82,7 @@ bool CustomOperation::takeOperands(const ast::Call &call) {
     if (!value.tensor()) {
       diags
           .error(Code::NotATensor, at,
-                 fmt::format("operand '{}' of '{}' is a tensor, not {}", name,
-                             declaration.name.text, value.describe()))
+                 fmt::format("operand '{}' of '{}' is a tensor, not {}", name, declaration.name.text, value.describe()))
           .note(parameter.name.range, "declared here");
       continue;
     }
@@ -103,9 +97,8 @@ bool CustomOperation::takeOperands(const ast::Call &call) {
     if (isa<FloatType>(type.getElementType())) {
       if (element && element != type.getElementType())
         diags
-            .error(
-                Code::WrongElementType, at,
-                fmt::format("'{}' and '{}' have different element types", first->name.text, name))
+            .error(Code::WrongElementType, at,
+                   fmt::format("'{}' and '{}' have different element types", first->name.text, name))
             .note(first->name.range, "declared here");
       element = type.getElementType();
       first = &parameter;
@@ -129,8 +122,7 @@ Type CustomOperation::elementOf() const {
   return {};
 }
 
-CustomWork customWork(const CustomShape &shape, const CustomBody &body,
-                      llvm::ArrayRef<bool> batched) {
+CustomWork customWork(const CustomShape &shape, const CustomBody &body, llvm::ArrayRef<bool> batched) {
   CustomWork work;
   MLIRContext *context = body.body.getContext();
   llvm::SmallBitVector read = dnn::ScalarProgram(body.body).operands();
@@ -181,9 +173,7 @@ ModelValue CustomOperation::emit(const CustomShape &shape) {
     batched.push_back(dnn::batchRank(model.typeOf(value)) != 0);
   bool any = llvm::is_contained(batched, true);
   batched.append(2, any); // the result and its gradient
-  auto mapsOf = [&](llvm::ArrayRef<AffineMap> maps) {
-    return model.builder.getAffineMapArrayAttr(maps);
-  };
+  auto mapsOf = [&](llvm::ArrayRef<AffineMap> maps) { return model.builder.getAffineMapArrayAttr(maps); };
   CustomWork work = customWork(shape, shape.forward, batched);
   llvm::SmallVector<int64_t> extents;
   if (any)
@@ -211,27 +201,22 @@ ModelValue CustomOperation::emit(const CustomShape &shape) {
         of.push_back(static_cast<int64_t>(i));
     for (unsigned access : gradient.reads) {
       unsigned tensor = shape.accesses[access].tensor;
-      reads.push_back(tensor == shape.result()     ? -1
-                      : tensor == shape.gradient() ? -2
-                                                   : operandOf(tensor));
+      reads.push_back(tensor == shape.result() ? -1 : tensor == shape.gradient() ? -2 : operandOf(tensor));
     }
     gradients.push_back(dnn::StatedGradientAttr::get(
         context, model.builder.getDenseI64ArrayAttr(of), model.builder.getDenseI64ArrayAttr(reads),
         model.builder.getDenseI64ArrayAttr(gradient.domain), mapsOf(gradient.maps), gradient.body));
   }
   ++model.operations;
-  return {
-      dnn::CustomOp::create(model.builder, model.at(callAt),
-                            RankedTensorType::get(extents, elementOf()), declaration.name.text,
-                            read, work.domain, mapsOf(work.maps), work.body, shape.forward.combine,
-                            gradients.empty() ? ArrayAttr() : model.builder.getArrayAttr(gradients))
-          .getResult()};
+  return {dnn::CustomOp::create(model.builder, model.at(callAt), RankedTensorType::get(extents, elementOf()),
+                                declaration.name.text, read, work.domain, mapsOf(work.maps), work.body,
+                                shape.forward.combine,
+                                gradients.empty() ? ArrayAttr() : model.builder.getArrayAttr(gradients))
+              .getResult()};
 }
 
 std::string CustomOperation::tensorName(unsigned tensor) const {
-  return tensor < operands.size()   ? operands[tensor]->name.text
-         : tensor == shape.result() ? resultName
-                                    : gradientName;
+  return tensor < operands.size() ? operands[tensor]->name.text : tensor == shape.result() ? resultName : gradientName;
 }
 
 } // namespace accord

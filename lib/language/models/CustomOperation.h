@@ -8,7 +8,7 @@ namespace accord {
 
 /// One place where a tensor is read: `q[i + 1, d]`.
 struct CustomAccess {
-  unsigned tensor; ///< operand by place among the operands, then the result, then its gradient
+  unsigned tensor;                        ///< operand by place among the operands, then the result, then its gradient
   llvm::SmallVector<mlir::AffineExpr> at; ///< over the indices in the order of their declaration
   friend bool operator==(const CustomAccess &, const CustomAccess &) = default;
 };
@@ -49,8 +49,7 @@ struct CustomWork {
   dnn::ScalarAttr body;
 };
 /// `batched` by tensor: operands, result, gradient of the result.
-CustomWork customWork(const CustomShape &shape, const CustomBody &body,
-                      llvm::ArrayRef<bool> batched);
+CustomWork customWork(const CustomShape &shape, const CustomBody &body, llvm::ArrayRef<bool> batched);
 
 class CustomOperation {
 public:
@@ -72,8 +71,7 @@ private:
   std::string tensorName(unsigned tensor) const;
 
   // CustomBody.cpp: the statements, for operands of these extents
-  std::optional<CustomShape> read(llvm::ArrayRef<llvm::SmallVector<int64_t>> extents,
-                                  llvm::ArrayRef<SourceRange> at);
+  std::optional<CustomShape> read(llvm::ArrayRef<llvm::SmallVector<int64_t>> extents, llvm::ArrayRef<SourceRange> at);
   bool bindIndices(const ast::Parameter &operand, llvm::ArrayRef<int64_t> extents, SourceRange at);
   bool declare(const ast::Name &name);
   void let(const ast::Bind &bind);

@@ -45,9 +45,7 @@ Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> n
   return result;
 }
 
-bool isComparison(ast::BinaryOp op) {
-  return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual;
-}
+bool isComparison(ast::BinaryOp op) { return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual; }
 
 std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
   switch (op) {
@@ -74,9 +72,9 @@ static const std::vector<std::string> kFunctions = {"min",  "max",  "ceil_div", 
 bool constantFunction(llvm::StringRef name) { return llvm::is_contained(kFunctions, name.str()); }
 
 bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags) {
-  static const std::set<std::string> kWords = {
-      "and", "or",    "not",   "torus",        "mesh",    "ring",       "fat_tree",
-      "nm",  "block", "mixed", "unstructured", "channel", "interleaved"};
+  static const std::set<std::string> kWords = {"and",          "or",       "not",        "torus", "mesh",
+                                               "ring",         "fat_tree", "nm",         "block", "mixed",
+                                               "unstructured", "channel",  "interleaved"};
   if (!llvm::isAlpha(call.name[0]) || constantFunction(call.name) || kWords.count(call.name))
     return false;
   diags.error(Code::UnknownFunction, range, fmt::format("unknown function '{}'", call.name))

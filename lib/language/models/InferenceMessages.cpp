@@ -5,13 +5,12 @@
 
 namespace accord {
 
-Code codeOfInference(llvm::StringRef message) {
+Code codeOfInferenceError(llvm::StringRef message) {
   for (const char *words : {"must be integers", "different element types"})
     if (message.contains(words))
       return Code::WrongElementType;
-  for (const char *words :
-       {"' axis ", "must permute", "' k = ", "equal parts", "leaves the extent", "groups",
-        "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
+  for (const char *words : {"' axis ", "must permute", "' k = ", "equal parts", "leaves the extent", "groups",
+                            "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
     if (message.contains(words) && !message.contains("needs a gate"))
       return Code::BadAttribute;
   return Code::ShapeMismatch;

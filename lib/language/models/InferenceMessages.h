@@ -7,7 +7,7 @@
 namespace accord {
 
 /// Which code an inference message of the dialect means: it carries none.
-Code codeOfInference(llvm::StringRef message);
+Code codeOfInferenceError(llvm::StringRef message);
 
 /// The dialect prints shapes with the batch (`?x4x8`) and MLIR's element types (`'i32'`); a user
 /// wrote neither, and reads `[4, 8]` and `int32`.

@@ -14,8 +14,7 @@ Location ModelBuilder::at(SourceRange range) {
   if (!range.valid())
     return UnknownLoc::get(module.getContext());
   Position p = diags.sources().position(range);
-  return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line,
-                             p.column);
+  return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line, p.column);
 }
 
 std::string ModelBuilder::path(llvm::StringRef label) {
@@ -57,29 +56,25 @@ void ModelBuilder::declare(const ast::Name &name, ModelValue value, bool assigna
   variable.assignable = assignable;
   auto [it, isNew] = scope->variables.try_emplace(name.text, std::move(variable));
   if (!isNew)
-    diags
-        .error(Code::DuplicateName, name.range,
-               fmt::format("'{}' is already declared here", name.text))
+    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text))
         .note(it->second.declared, "the earlier declaration")
         .help("a value that changes is declared once with 'var' and then assigned");
 }
 
 bool ModelBuilder::proceed(SourceRange range, size_t count) {
   steps += count;
-  if (givenUp)
+  if (hasGivenUp)
     return false;
   bool tooLarge = operations > kMaxOperations || steps > kMaxSteps;
-  givenUp = tooLarge || diags.errors() > errorsBefore + Diagnostics::kCap;
+  hasGivenUp = tooLarge || diags.errors() > errorsBefore + Diagnostics::kCap;
   if (tooLarge)
     diags
         .error(Code::TooManyOperations, range,
                operations > kMaxOperations
-                   ? fmt::format("model '{}' has more than {} operations", calls[0]->name.text,
-                                 kMaxOperations)
-                   : fmt::format("model '{}' takes more than {} steps to build",
-                                 calls[0]->name.text, kMaxSteps))
+                   ? fmt::format("model '{}' has more than {} operations", calls[0]->name.text, kMaxOperations)
+                   : fmt::format("model '{}' takes more than {} steps to build", calls[0]->name.text, kMaxSteps))
         .help("'repeat' keeps identical layers as one");
-  return !givenUp;
+  return !hasGivenUp;
 }
 
 void ModelBuilder::run(const std::vector<ast::Statement> &body) {
@@ -134,20 +129,15 @@ void ModelBuilder::input(const ast::Input &input) {
   llvm::StringRef word = input.type.text;
   // Floating inputs are converted to the training's own arithmetic when they are loaded, whatever
   // they are stored in.
-  Type type =
-      word == "int32"   ? Type(IntegerType::get(context, 32))
-      : word == "int64" ? Type(IntegerType::get(context, 64))
-      : word == "int8"  ? Type(IntegerType::get(context, 8))
-      : word == "bool"  ? Type(IntegerType::get(context, 8))
-      : word == "float" || word == "fp32" || word == "bf16" || word == "fp16" || word == "fp64"
-          ? element
-          : Type();
+  Type type = word == "int32"   ? Type(IntegerType::get(context, 32))
+              : word == "int64" ? Type(IntegerType::get(context, 64))
+              : word == "int8"  ? Type(IntegerType::get(context, 8))
+              : word == "bool"  ? Type(IntegerType::get(context, 8))
+              : word == "float" || word == "fp32" || word == "bf16" || word == "fp16" || word == "fp64" ? element
+                                                                                                        : Type();
   if (!type) {
-    std::vector<std::string> known{"int8", "int32", "int64", "bool", "float",
-                                   "fp16", "bf16",  "fp32",  "fp64"};
-    diags
-        .error(Code::UnknownElementType, input.type.range,
-               fmt::format("'{}' is no element type", input.type.text))
+    std::vector<std::string> known{"int8", "int32", "int64", "bool", "float", "fp16", "bf16", "fp32", "fp64"};
+    diags.error(Code::UnknownElementType, input.type.range, fmt::format("'{}' is no element type", input.type.text))
         .suggest(nearest(word, known))
         .help("element types are int8, int32, int64, bool, float (the training's own), fp16, bf16, "
               "fp32 and fp64");
@@ -163,8 +153,7 @@ void ModelBuilder::input(const ast::Input &input) {
   ok = ok && checkSize(shape, input.name.range);
   if (!ok)
     return declare(input.name, {}, false);
-  Value argument =
-      model.getBlock().addArgument(RankedTensorType::get(shape, type), at(input.name.range));
+  Value argument = model.getBlock().addArgument(RankedTensorType::get(shape, type), at(input.name.range));
   inputNames.push_back(input.name.text);
   declare(input.name, {argument}, false);
   scope->variables[input.name.text].input = true;
@@ -181,10 +170,9 @@ void ModelBuilder::bind(const ast::Bind &bind) {
     if (const ModelList *list = value.list(); list && list->size() == bind.names.size())
       parts = *list;
     else if (!value.failed())
-      diags.error(
-          Code::WrongResultCount, bind.value->range,
-          fmt::format("{} names stand for {}", bind.names.size(),
-                      list ? fmt::format("{} values", list->size()) : std::string("one value")));
+      diags.error(Code::WrongResultCount, bind.value->range,
+                  fmt::format("{} names stand for {}", bind.names.size(),
+                              list ? fmt::format("{} values", list->size()) : std::string("one value")));
   }
   for (size_t i = 0; i < bind.names.size(); ++i) {
     const ast::Name &name = bind.names[i];
@@ -199,16 +187,13 @@ void ModelBuilder::bind(const ast::Bind &bind) {
         for (auto &[n, v] : s->variables)
           if (v.assignable)
             known.push_back(n);
-      diags
-          .error(Code::UnknownName, name.range,
-                 fmt::format("'{}' is assigned but never declared", name.text))
+      diags.error(Code::UnknownName, name.range, fmt::format("'{}' is assigned but never declared", name.text))
           .suggest(nearest(name.text, known));
       continue;
     }
     if (!variable->assignable) {
       diags.error(Code::AssignToLet, name.range, fmt::format("'{}' cannot be assigned", name.text))
-          .note(variable->declared,
-                variable->input ? "it is an input" : "it is declared here without 'var'")
+          .note(variable->declared, variable->input ? "it is an input" : "it is declared here without 'var'")
           .help("declare it with 'var' to change it");
       continue;
     }
@@ -262,8 +247,7 @@ void ModelBuilder::when(const ast::When &when) {
 void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
   ModelValue value = eval(*loss.value);
   if (!repeats.empty() || outermostScan) {
-    diags
-        .error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
+    diags.error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
         .help("what training minimizes is one number of the whole model");
     return;
   }
@@ -277,8 +261,7 @@ void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
   if (value.failed())
     return;
   if (!value.tensor()) {
-    diags.error(Code::NotATensor, loss.value->range,
-                fmt::format("the loss is {}, not a tensor", value.describe()));
+    diags.error(Code::NotATensor, loss.value->range, fmt::format("the loss is {}, not a tensor", value.describe()));
     return;
   }
   auto type = typeOf(*value.tensor());
@@ -303,13 +286,12 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
     model.setPrecisionAttr(request.precision);
   if (request.optimizer)
     model.setOptimizerAttr(request.optimizer);
-  element = request.precision ? request.precision.getElement()
-                              : Type(Float32Type::get(module.getContext()));
+  element = request.precision ? request.precision.getElement() : Type(Float32Type::get(module.getContext()));
   builder.setInsertionPointToEnd(&model.getBlock());
   prefix.clear();
   used.clear();
   operations = steps = depth = 0;
-  givenUp = false;
+  hasGivenUp = false;
   constants.clear();
   lossAt = {};
   lastParameter = nullptr;
@@ -323,13 +305,11 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   calls.assign(1, &declaration);
   scope = &body;
   static const std::vector<ast::Argument> none;
-  if (bindParameters(body, declaration, request.arguments ? *request.arguments : none,
-                     declaration.name.range, &outer, request.overrides)) {
+  if (bindParameters(body, declaration, request.arguments ? *request.arguments : none, declaration.name.range, &outer,
+                     request.overrides)) {
     run(declaration.body);
     if (!lossAt.valid() && diags.errors() == errorsBefore && operations <= kMaxOperations)
-      diags
-          .error(Code::NoLoss, declaration.name.range,
-                 fmt::format("model '{}' has no loss", declaration.name.text))
+      diags.error(Code::NoLoss, declaration.name.range, fmt::format("model '{}' has no loss", declaration.name.text))
           .help("end it with 'loss cross_entropy(logits, labels)' or another loss");
   }
   scope = nullptr;

@@ -2,9 +2,9 @@
 // tensors become operations, `repeat` and `scan` stay one region.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/support/Diagnostics.h"
-#include "lib/language/syntax/Ast.h"
 #include "lib/language/models/OperationTable.h"
+#include "lib/language/syntax/Ast.h"
+#include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
@@ -19,8 +19,7 @@ struct ModelValue;
 using ModelList = std::vector<ModelValue>;
 struct ModelValue {
   /// monostate: an error that has been reported. string: a text or a bare word (`sum`, `mean`).
-  std::variant<std::monostate, Quantity, bool, std::string, mlir::Value, std::shared_ptr<ModelList>>
-      content;
+  std::variant<std::monostate, Quantity, bool, std::string, mlir::Value, std::shared_ptr<ModelList>> content;
   bool failed() const { return std::holds_alternative<std::monostate>(content); }
   const Quantity *number() const { return std::get_if<Quantity>(&content); }
   const bool *truth() const { return std::get_if<bool>(&content); }
@@ -39,8 +38,7 @@ class DeclarationScope {
 public:
   virtual ~DeclarationScope() = default;
   /// The declaration that `name`, written at `at`, means in the file of `from`, or null.
-  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from,
-                                       SourceRange at) = 0;
+  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) = 0;
   /// All names visible there, for suggestions.
   virtual std::vector<std::string> names(const ast::Declaration &from) = 0;
 };
@@ -48,10 +46,9 @@ public:
 struct ModelRequest {
   std::string symbol; ///< of the dnn.model
   const ast::Declaration *model = nullptr;
-  const std::vector<ast::Argument> *arguments =
-      nullptr;                              ///< of `gpt2(layers = 48)`; null: all defaults
-  const ast::Declaration *caller = nullptr; ///< whose file the arguments are written in
-  std::map<std::string, int64_t> overrides; ///< beat arguments and defaults (sweeps over `seq`)
+  const std::vector<ast::Argument> *arguments = nullptr; ///< of `gpt2(layers = 48)`; null: all defaults
+  const ast::Declaration *caller = nullptr;              ///< whose file the arguments are written in
+  std::map<std::string, int64_t> overrides;              ///< beat arguments and defaults (sweeps over `seq`)
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
 };
@@ -112,12 +109,10 @@ private:
   };
   void repeat(const ast::Repeat &repeat, SourceRange range);
   void scan(const ast::Scan &scan, SourceRange range);
-  void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
-                std::vector<ast::Name> &out);
+  void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local, std::vector<ast::Name> &out);
   CarriedNames carriedBy(const std::vector<ast::Statement> &body, std::set<std::string> local);
   llvm::SmallVector<mlir::Value> iterate(dnn::RepeatOp op, CarriedNames &carried,
-                                         const std::vector<ast::Statement> &body,
-                                         llvm::function_ref<void()> bind,
+                                         const std::vector<ast::Statement> &body, llvm::function_ref<void()> bind,
                                          llvm::function_ref<void()> end);
   llvm::SmallVector<mlir::Value> slicesOf(const ast::Scan &scan);
   mlir::Value collect(const ast::Name &name);
@@ -129,48 +124,39 @@ private:
   ModelValue evalRange(const ast::Range &bounds, SourceRange range);
   ModelValue evalReference(const ast::Reference &reference, SourceRange range);
   ModelValue evalChain(const ast::Chain &chain);
-  ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b,
-                   SourceRange bAt);
+  ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b, SourceRange bAt);
   ModelValue evalUnary(const ast::Unary &unary, SourceRange range);
   ModelValue evalIndex(const ast::Index &index, SourceRange range);
   ModelValue evalConditional(const ast::Conditional &conditional);
   std::optional<bool> condition(const ast::Expr &expr);
-  std::optional<int64_t> integer(const ast::Expr &expr, const char *what,
-                                 int64_t least = INT64_MIN);
+  std::optional<int64_t> integer(const ast::Expr &expr, const char *what, int64_t min = INT64_MIN);
   /// The number as operations hold it; an error where no double is near it.
   std::optional<double> real(const Quantity &number, SourceRange at, const std::string &what);
   std::optional<std::vector<int64_t>> integers(const ast::Expr &expr, const char *what);
-  std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at,
-                                                 const char *what);
+  std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at, const char *what);
 
   // Calls (ModelCalls.cpp)
   ModelValue evalCall(const ast::Call &call, SourceRange range);
-  std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call,
-                                     SourceRange range);
+  std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call, SourceRange range);
   ModelValue recompute(const ast::Call &call, SourceRange range);
   ModelValue callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range);
   ModelValue callOperation(const ast::Declaration &declaration, const ast::Call &call,
                            SourceRange range); ///< CustomOperation.cpp
-  bool bindParameters(Scope &into, const ast::Declaration &callee,
-                      const std::vector<ast::Argument> &arguments, SourceRange range,
-                      Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
+  bool bindParameters(Scope &into, const ast::Declaration &callee, const std::vector<ast::Argument> &arguments,
+                      SourceRange range, Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
 
   // Operations (BuildOperation.cpp, CreateOperation.cpp)
   ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
-  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
-                   SourceRange range);
-  mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
-                        SourceRange range);
+  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label, SourceRange range);
+  mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape, SourceRange range);
 
   /// An error if a tensor of this shape (the batch aside) is larger than `kMaxScalars`.
   bool checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range);
   mlir::Location at(SourceRange range);
   std::string path(llvm::StringRef label); ///< unique: "block.attention.linear_2"
-  mlir::RankedTensorType typeOf(mlir::Value value) {
-    return llvm::cast<mlir::RankedTensorType>(value.getType());
-  }
+  mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
 
   Diagnostics &diags;
   DeclarationScope &declarations;
@@ -193,7 +179,7 @@ private:
   std::vector<std::string> inputNames;
   std::map<const ast::Declaration *, ModelValue> constants; ///< numbers, texts and truths outside
   size_t operations = 0, steps = 0, depth = 0, errorsBefore = 0;
-  bool givenUp = false;
+  bool hasGivenUp = false;
 };
 
 } // namespace accord

@@ -1,6 +1,6 @@
 // Calls in a model body: built-in functions, modules, operations.
-#include "lib/language/program/Evaluate.h"
 #include "lib/language/models/ModelBuilder.h"
+#include "lib/language/program/Evaluate.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -9,18 +9,17 @@ namespace {
 const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_div", "pow2",
                                              "log2", "sum", "len",      "shape",     "sqrt"};
 /// What other frameworks call some operations.
-const std::map<llvm::StringRef, const char *> kElsewhere = {
-    {"dense", "linear"},
-    {"fc", "linear"},
-    {"fully_connected", "linear"},
-    {"conv", "conv2d"},
-    {"bmm", "matmul"},
-    {"dot", "matmul"},
-    {"flatten", "reshape"},
-    {"view", "reshape"},
-    {"permute", "transpose"},
-    {"cat", "concat"},
-    {"softmax_cross_entropy", "cross_entropy"}};
+const std::map<llvm::StringRef, const char *> kElsewhere = {{"dense", "linear"},
+                                                            {"fc", "linear"},
+                                                            {"fully_connected", "linear"},
+                                                            {"conv", "conv2d"},
+                                                            {"bmm", "matmul"},
+                                                            {"dot", "matmul"},
+                                                            {"flatten", "reshape"},
+                                                            {"view", "reshape"},
+                                                            {"permute", "transpose"},
+                                                            {"cat", "concat"},
+                                                            {"softmax_cross_entropy", "cross_entropy"}};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
@@ -28,8 +27,7 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   auto *callee = call.callee->as<ast::Reference>();
   if (!callee) {
     pendingName.clear();
-    diags.error(Code::WrongType, call.callee->range,
-                "only operations, modules and functions can be called");
+    diags.error(Code::WrongType, call.callee->range, "only operations, modules and functions can be called");
     return {};
   }
   std::string label = std::exchange(pendingName, {});
@@ -57,8 +55,7 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   if (found) {
     diags
         .error(Code::WrongNameKind, call.callee->range,
-               fmt::format("'{}' is {} and cannot be called here", name,
-                           ast::withArticle(found->kind)))
+               fmt::format("'{}' is {} and cannot be called here", name, ast::withArticle(found->kind)))
         .note(found->name.range, "declared here");
     return {};
   }
@@ -75,8 +72,7 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     known.push_back(spec.name.str());
   for (std::string &n : declarations.names(*scope->declaration))
     known.push_back(std::move(n));
-  auto error = diags.error(Code::UnknownOperation, call.callee->range,
-                           fmt::format("unknown operation '{}'", name));
+  auto error = diags.error(Code::UnknownOperation, call.callee->range, fmt::format("unknown operation '{}'", name));
   auto elsewhere = kElsewhere.find(name);
   if (name == "attention")
     error.help("attention is a module: import \"catalog/transformer.dnn\"");
@@ -103,8 +99,7 @@ ModelValue ModelBuilder::recompute(const ast::Call &call, SourceRange range) {
       op->setAttr(dnn::DnnDialect::kRecomputeAttr, builder.getUnitAttr());
   };
   bool any = false;
-  for (auto op = before ? std::next(before->getIterator()) : block->begin(); op != block->end();
-       ++op) {
+  for (auto op = before ? std::next(before->getIterator()) : block->begin(); op != block->end(); ++op) {
     op->walk(marks);
     any = true;
   }
@@ -118,8 +113,7 @@ ModelValue ModelBuilder::recompute(const ast::Call &call, SourceRange range) {
   return value;
 }
 
-std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call,
-                                                 SourceRange range) {
+std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call, SourceRange range) {
   if (!llvm::is_contained(kFunctions, name.str()))
     return std::nullopt;
   ModelList arguments;
@@ -176,8 +170,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   if (name == "log2")
     return unary(logTwo);
   if (name == "sqrt") {
-    if (arguments.size() != 1 || !arguments[0].number()->dimensionless() ||
-        arguments[0].number()->value.sign() < 0)
+    if (arguments.size() != 1 || !arguments[0].number()->dimensionless() || arguments[0].number()->value.sign() < 0)
       return wrong("sqrt(number), not negative");
     auto number = real(*arguments[0].number(), range, "the argument of 'sqrt'");
     return number ? ModelValue{Quantity(Rational::ofDouble(std::sqrt(*number)))} : ModelValue{};
@@ -185,8 +178,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   if (name == "ceil_div" || name == "floor_div") {
     if (arguments.size() != 2)
       return wrong("a function of two numbers");
-    auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(),
-                                                             *arguments[1].number());
+    auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(), *arguments[1].number());
     if (r)
       return ModelValue{*r};
     diags.error(r.problem().code, range, r.problem().message);
@@ -207,8 +199,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
 /// Evaluates arguments where they are written (`argumentScope`) and declares the callee's
 /// parameters in `into`.
 bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
-                                  const std::vector<ast::Argument> &arguments, SourceRange range,
-                                  Scope *argumentScope,
+                                  const std::vector<ast::Argument> &arguments, SourceRange range, Scope *argumentScope,
                                   const std::map<std::string, int64_t> &overrides) {
   size_t errorsBefore = diags.errors();
   std::vector<std::string> names;
@@ -226,9 +217,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
       named = true;
       name = argument.name->text;
       if (!llvm::is_contained(names, name)) {
-        diags
-            .error(Code::UnknownArgument, where,
-                   fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
+        diags.error(Code::UnknownArgument, where, fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
             .suggest(nearest(name, names))
             .note(callee.name.range, fmt::format("'{}' is declared here", callee.name.text));
         continue;
@@ -239,8 +228,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     } else if (place >= names.size()) {
       diags
           .error(Code::TooManyArguments, where,
-                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(),
-                             names.size() == 1 ? "" : "s"))
+                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(), names.size() == 1 ? "" : "s"))
           .note(callee.name.range, "declared here");
       break;
     } else {
@@ -275,13 +263,10 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
   return diags.errors() == errorsBefore;
 }
 
-ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::Call &call,
-                                    SourceRange range) {
+ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range) {
   std::string label = std::exchange(pendingName, {});
   if (llvm::is_contained(calls, &module) || calls.size() > kMaxCallDepth) {
-    diags
-        .error(Code::RecursiveDefinition, range,
-               fmt::format("module '{}' uses itself", module.name.text))
+    diags.error(Code::RecursiveDefinition, range, fmt::format("module '{}' uses itself", module.name.text))
         .note(module.name.range, "declared here");
     return {};
   }
@@ -299,10 +284,9 @@ ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::C
   ModelList results;
   for (const ast::Name &result : module.results) {
     auto found = body.variables.find(result.text);
-    if (found == body.variables.end() && !givenUp)
-      diags.error(
-          Code::MissingResult, result.range,
-          fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));
+    if (found == body.variables.end() && !hasGivenUp)
+      diags.error(Code::MissingResult, result.range,
+                  fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));
     results.push_back(found == body.variables.end() ? ModelValue{} : found->second.value);
   }
   scope = saved;

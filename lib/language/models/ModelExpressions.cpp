@@ -1,7 +1,7 @@
 // Expressions in a model body: numbers are computed exactly, tensors become element-wise
 // operations.
-#include "lib/language/program/Evaluate.h"
 #include "lib/language/models/ModelBuilder.h"
+#include "lib/language/program/Evaluate.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -11,10 +11,9 @@ ModelValue ModelBuilder::eval(const ast::Expr &expr) {
   if (!proceed(expr.range))
     return {};
   if (depth >= kMaxDepth) {
-    diags.error(
-        Code::NestedTooDeep, expr.range,
-        fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
-    givenUp = true;
+    diags.error(Code::NestedTooDeep, expr.range,
+                fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
+    hasGivenUp = true;
     return {};
   }
   ++depth;
@@ -24,10 +23,8 @@ ModelValue ModelBuilder::eval(const ast::Expr &expr) {
 }
 
 ModelValue ModelBuilder::evalRange(const ast::Range &bounds, SourceRange range) {
-  auto low = integer(*bounds.low, "the start of a range"),
-       high = integer(*bounds.high, "the end of a range");
-  auto step =
-      bounds.step ? integer(*bounds.step, "the step of a range", 1) : std::optional<int64_t>(1);
+  auto low = integer(*bounds.low, "the start of a range"), high = integer(*bounds.high, "the end of a range");
+  auto step = bounds.step ? integer(*bounds.step, "the step of a range", 1) : std::optional<int64_t>(1);
   if (!low || !high || !step)
     return {};
   auto list = std::make_shared<ModelList>();
@@ -92,8 +89,7 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   if (const ast::Declaration *found = declarations.find(reference.name, *from, range)) {
     if (found->kind == ast::DeclarationKind::Constant) {
       if (llvm::is_contained(calls, found)) {
-        diags.error(Code::RecursiveDefinition, range,
-                    fmt::format("'{}' is defined by itself", reference.name));
+        diags.error(Code::RecursiveDefinition, range, fmt::format("'{}' is defined by itself", reference.name));
         return {};
       }
       if (auto known = constants.find(found); known != constants.end())
@@ -111,9 +107,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
       return value;
     }
     diags
-        .error(
-            Code::WrongNameKind, range,
-            fmt::format("'{}' is {}, not a value", reference.name, ast::withArticle(found->kind)))
+        .error(Code::WrongNameKind, range,
+               fmt::format("'{}' is {}, not a value", reference.name, ast::withArticle(found->kind)))
         .note(found->name.range, "declared here");
     return {};
   }
@@ -121,8 +116,7 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   for (Scope *s = scope; s; s = s->parent)
     for (auto &[name, variable] : s->variables)
       known.push_back(name);
-  auto error =
-      diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", reference.name));
+  auto error = diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", reference.name));
   if (std::string near = nearest(reference.name, known); !near.empty())
     error.suggest(near);
   else if (findOperation(reference.name))
@@ -130,8 +124,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   return {};
 }
 
-ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a, SourceRange aAt,
-                               ModelValue b, SourceRange bAt) {
+ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a, SourceRange aAt, ModelValue b,
+                               SourceRange bAt) {
   using enum ast::BinaryOp;
   if (a.failed() || b.failed())
     return {};
@@ -148,14 +142,12 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
       const ModelValue &number = a.tensor() ? b : a;
       if (number.number() && number.number()->dimensionless()) {
         SourceRange numberAt = a.tensor() ? bAt : aAt;
-        Checked<Quantity> exact =
-            op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
+        Checked<Quantity> exact = op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
         if (!exact) {
           diags.error(exact.problem().code, numberAt, exact.problem().message);
           return {};
         }
-        auto factor =
-            real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
+        auto factor = real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
         if (!factor)
           return {};
         mlir::Value tensor = a.tensor() ? *a.tensor() : *b.tensor();
@@ -164,9 +156,9 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
       }
     }
     diags
-        .error(Code::WrongType, opAt,
-               fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
-                           a.describe(), b.describe()))
+        .error(
+            Code::WrongType, opAt,
+            fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
         .help("tensors are added, subtracted, multiplied and divided with tensors, or multiplied "
               "and divided by a number");
     return {};
@@ -191,8 +183,7 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
       return {};
     }
     return {*r};
-  } else if ((op == Equal || op == NotEqual) && a.content.index() == b.content.index() &&
-             !a.list()) {
+  } else if ((op == Equal || op == NotEqual) && a.content.index() == b.content.index() && !a.list()) {
     return {(a.content == b.content) == (op == Equal)};
   } else if (op == Add && a.list() && b.list()) {
     size_t size = a.list()->size() + b.list()->size();
@@ -209,8 +200,7 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
   }
   diags
       .error(Code::WrongType, opAt,
-             fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
-                         a.describe(), b.describe()))
+             fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
       .note(aAt, a.describe())
       .note(bAt, b.describe());
   return {};
@@ -223,18 +213,16 @@ ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
   bool comparison = false;
   for (const auto &link : chain.rest) {
     // `and`, `or` decide without looking further, so that a guard protects what follows it.
-    if (value.truth() && ((link.op == ast::BinaryOp::And && !*value.truth()) ||
-                          (link.op == ast::BinaryOp::Or && *value.truth())))
+    if (value.truth() &&
+        ((link.op == ast::BinaryOp::And && !*value.truth()) || (link.op == ast::BinaryOp::Or && *value.truth())))
       continue;
     if (comparison && isComparison(link.op)) {
-      diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained")
-          .help("write 'a < b and b < c'");
+      diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
       return {};
     }
     comparison = isComparison(link.op);
     ModelValue right = eval(*link.operand);
-    value = apply(link.op, link.opRange, std::move(value), range, std::move(right),
-                  link.operand->range);
+    value = apply(link.op, link.opRange, std::move(value), range, std::move(right), link.operand->range);
     range = range.to(link.operand->range);
   }
   return value;
@@ -250,9 +238,8 @@ ModelValue ModelBuilder::evalUnary(const ast::Unary &unary, SourceRange range) {
     return {Quantity(Rational(0) - value.number()->value, value.number()->dimension)};
   if (unary.op == ast::UnaryOp::Negate && value.tensor())
     return create("dnn.neg", path("neg"), *value.tensor(), {}, range);
-  diags.error(
-      Code::WrongType, range,
-      fmt::format("'{}' has no meaning for {}", ast::spelling(unary.op).str(), value.describe()));
+  diags.error(Code::WrongType, range,
+              fmt::format("'{}' has no meaning for {}", ast::spelling(unary.op).str(), value.describe()));
   return {};
 }
 
@@ -269,8 +256,7 @@ ModelValue ModelBuilder::evalIndex(const ast::Index &index, SourceRange range) {
     }
     int64_t size = static_cast<int64_t>(value.list()->size());
     if (*i < -size || *i >= size) {
-      diags.error(Code::IndexOutOfRange, position->range,
-                  fmt::format("index {} of a list of {}", *i, size));
+      diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *i, size));
       return {};
     }
     ModelValue element = (*value.list())[static_cast<size_t>(*i < 0 ? *i + size : *i)];
@@ -285,13 +271,11 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
     return *value.truth();
   if (value.tensor())
     diags
-        .error(
-            Code::NotConstant, expr.range,
-            fmt::format("a condition is decided before training, but this is {}", value.describe()))
+        .error(Code::NotConstant, expr.range,
+               fmt::format("a condition is decided before training, but this is {}", value.describe()))
         .help("'if' chooses the layers of a model; a tensor has no value yet");
   else if (!value.failed())
-    diags.error(Code::WrongType, expr.range,
-                fmt::format("a condition is true or false, not {}", value.describe()));
+    diags.error(Code::WrongType, expr.range, fmt::format("a condition is true or false, not {}", value.describe()));
   return std::nullopt;
 }
 
@@ -306,51 +290,42 @@ ModelValue ModelBuilder::evalConditional(const ast::Conditional &conditional) {
   return eval(*conditional.otherwise);
 }
 
-std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *what,
-                                             int64_t least) {
+std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *what, int64_t min) {
   ModelValue value = eval(expr);
   if (value.failed())
     return std::nullopt;
   if (!value.number()) {
     if (value.tensor())
       diags
-          .error(
-              Code::NotConstant, expr.range,
-              fmt::format("{} is an integer known before training, not {}", what, value.describe()))
+          .error(Code::NotConstant, expr.range,
+                 fmt::format("{} is an integer known before training, not {}", what, value.describe()))
           .help("'shape(x)' gives the extents of a tensor");
     else if (value.list() && (expr.as<ast::Range>() || expr.as<ast::Set>()))
-      diags
-          .error(Code::ChoiceNotAllowed, expr.range,
-                 fmt::format("{} is one integer, not a choice", what))
+      diags.error(Code::ChoiceNotAllowed, expr.range, fmt::format("{} is one integer, not a choice", what))
           .help("choices belong into machines and into the 'search' of a training");
     else
-      diags.error(Code::WrongType, expr.range,
-                  fmt::format("{} is an integer, not {}", what, value.describe()));
+      diags.error(Code::WrongType, expr.range, fmt::format("{} is an integer, not {}", what, value.describe()));
     return std::nullopt;
   }
   if (!value.number()->dimensionless()) {
     diags.error(Code::UnexpectedUnit, expr.range,
-                fmt::format("{} is a plain integer, but this is a {}", what,
-                            describe(value.number()->dimension)));
+                fmt::format("{} is a plain integer, but this is a {}", what, describe(value.number()->dimension)));
     return std::nullopt;
   }
   auto i = value.number()->toInt64();
   if (!i) {
-    diags.error(value.number()->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger,
-                expr.range,
+    diags.error(value.number()->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, expr.range,
                 fmt::format("{} is an integer, but this is {}", what, value.number()->print()));
     return std::nullopt;
   }
-  if (*i < least) {
-    diags.error(Code::OutOfRange, expr.range,
-                fmt::format("{} is at least {}, but this is {}", what, least, *i));
+  if (*i < min) {
+    diags.error(Code::OutOfRange, expr.range, fmt::format("{} is at least {}, but this is {}", what, min, *i));
     return std::nullopt;
   }
   return i;
 }
 
-std::optional<double> ModelBuilder::real(const Quantity &number, SourceRange at,
-                                         const std::string &what) {
+std::optional<double> ModelBuilder::real(const Quantity &number, SourceRange at, const std::string &what) {
   double value = number.toDouble();
   bool lost = value == 0 && number.value.sign() != 0;
   if (std::isfinite(value) && !lost)
@@ -361,8 +336,8 @@ std::optional<double> ModelBuilder::real(const Quantity &number, SourceRange at,
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &value,
-                                                             SourceRange at, const char *what) {
+std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &value, SourceRange at,
+                                                             const char *what) {
   if (value.failed())
     return std::nullopt;
   std::vector<int64_t> out;
@@ -373,24 +348,20 @@ std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &v
       auto i = element.number() ? element.number()->toInt64() : std::nullopt;
       if (!i) {
         if (!element.failed())
-          diags.error(
-              Code::NotAnInteger, at,
-              fmt::format("{} holds integers, but one of them is {}", what, element.describe()));
+          diags.error(Code::NotAnInteger, at,
+                      fmt::format("{} holds integers, but one of them is {}", what, element.describe()));
         return std::nullopt;
       }
       out.push_back(*i);
     }
     return out;
   }
-  diags
-      .error(Code::WrongType, at,
-             fmt::format("{} is a list of integers, not {}", what, value.describe()))
+  diags.error(Code::WrongType, at, fmt::format("{} is a list of integers, not {}", what, value.describe()))
       .help("write it as [2, 3]");
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr,
-                                                           const char *what) {
+std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr, const char *what) {
   return integersOf(eval(expr), expr.range, what);
 }
 

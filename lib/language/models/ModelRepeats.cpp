@@ -18,8 +18,7 @@ void ModelBuilder::assigned(const std::vector<ast::Statement> &body, std::set<st
       for (const ast::Name &name : bind->names) {
         if (bind->kind != ast::BindKind::Assign)
           local.insert(name.text);
-        else if (!local.count(name.text) &&
-                 llvm::none_of(out, [&](const ast::Name &n) { return n.text == name.text; }))
+        else if (!local.count(name.text) && llvm::none_of(out, [&](const ast::Name &n) { return n.text == name.text; }))
           out.push_back(name);
       }
     } else if (auto *inner = statement.as<ast::Repeat>()) {
@@ -57,8 +56,8 @@ ModelBuilder::CarriedNames ModelBuilder::carriedBy(const std::vector<ast::Statem
       else if (!variable->value.failed())
         diags
             .error(Code::NotATensor, name.range,
-                   fmt::format("'{}' changes in every iteration and must be a tensor, but is {}",
-                               name.text, variable->value.describe()))
+                   fmt::format("'{}' changes in every iteration and must be a tensor, but is {}", name.text,
+                               variable->value.describe()))
             .note(variable->declared, "declared here");
       continue;
     }
@@ -72,8 +71,7 @@ ModelBuilder::CarriedNames ModelBuilder::carriedBy(const std::vector<ast::Statem
 /// Evaluates a body in a scope of its own, in which `bind` declares what each iteration starts
 /// with; and what the next one starts with.
 llvm::SmallVector<Value> ModelBuilder::iterate(dnn::RepeatOp op, CarriedNames &carried,
-                                               const std::vector<ast::Statement> &body,
-                                               llvm::function_ref<void()> bind,
+                                               const std::vector<ast::Statement> &body, llvm::function_ref<void()> bind,
                                                llvm::function_ref<void()> end) {
   Block &block = op.getBlock();
   for (auto [variable, argument] : llvm::zip(carried.variables, op.getCarriedArguments()))
@@ -104,15 +102,14 @@ llvm::SmallVector<Value> ModelBuilder::iterate(dnn::RepeatOp op, CarriedNames &c
       ModelValue before{argument};
       diags
           .error(Code::RepeatChangesType, name.range,
-                 fmt::format("'{}' starts an iteration as {} and ends it as {}", name.text,
-                             before.describe(), variable->value.describe()))
+                 fmt::format("'{}' starts an iteration as {} and ends it as {}", name.text, before.describe(),
+                             variable->value.describe()))
           .note(variable->declared, "declared here")
           .help("the next iteration needs the shape that this one started with");
       now = nullptr;
     } else if (!now && !variable->value.failed()) {
       diags.error(Code::NotATensor, name.range,
-                  fmt::format("'{}' becomes {} where a tensor is needed", name.text,
-                              variable->value.describe()));
+                  fmt::format("'{}' becomes {} where a tensor is needed", name.text, variable->value.describe()));
     }
     yielded.push_back(now ? *now : argument);
     variable->value = {Value(op.getCarried()[i])};
@@ -147,16 +144,14 @@ llvm::SmallVector<Value> ModelBuilder::slicesOf(const ast::Scan &scan) {
     if (value.failed())
       return {};
     if (!value.tensor()) {
-      diags.error(Code::NotATensor, source->range,
-                  fmt::format("'scan' walks tensors, not {}", value.describe()));
+      diags.error(Code::NotATensor, source->range, fmt::format("'scan' walks tensors, not {}", value.describe()));
       return {};
     }
     auto type = typeOf(*value.tensor());
     if (type.getRank() == dnn::batchRank(type)) {
       diags
           .error(Code::ShapeMismatch, source->range,
-                 fmt::format("'scan' walks the first axis of a sample, and this is {}",
-                             value.describe()))
+                 fmt::format("'scan' walks the first axis of a sample, and this is {}", value.describe()))
           .help("a sequence has the shape [steps, ..]");
       return {};
     }
@@ -164,15 +159,13 @@ llvm::SmallVector<Value> ModelBuilder::slicesOf(const ast::Scan &scan) {
     if (steps >= 0 && length != steps) {
       diags
           .error(Code::ShapeMismatch, source->range,
-                 fmt::format("'scan' walks {} steps of the first tensor, but this one has {}",
-                             steps, length))
+                 fmt::format("'scan' walks {} steps of the first tensor, but this one has {}", steps, length))
           .note(scan.sources.front()->range, fmt::format("{} steps", steps));
       return {};
     }
     steps = length;
-    ModelValue cut =
-        create("dnn.unstack", path("slices"), *value.tensor(),
-               builder.getNamedAttr("axis", builder.getI64IntegerAttr(0)), source->range);
+    ModelValue cut = create("dnn.unstack", path("slices"), *value.tensor(),
+                            builder.getNamedAttr("axis", builder.getI64IntegerAttr(0)), source->range);
     if (cut.failed())
       return {};
     slices.push_back(*cut.tensor());
@@ -188,8 +181,8 @@ void ModelBuilder::scan(const ast::Scan &scan, SourceRange range) {
   if (scan.sources.size() != scan.steps.size()) {
     diags.error(Code::WrongResultCount, scan.steps.back().range,
                 fmt::format("{} name{} after 'as' stand{} for {} tensor{}", scan.steps.size(),
-                            scan.steps.size() == 1 ? "" : "s", scan.steps.size() == 1 ? "s" : "",
-                            scan.sources.size(), scan.sources.size() == 1 ? "" : "s"));
+                            scan.steps.size() == 1 ? "" : "s", scan.steps.size() == 1 ? "s" : "", scan.sources.size(),
+                            scan.sources.size() == 1 ? "" : "s"));
     return giveUp();
   }
   llvm::SmallVector<Value> slices = slicesOf(scan);
@@ -209,8 +202,8 @@ void ModelBuilder::scan(const ast::Scan &scan, SourceRange range) {
 
   int64_t steps = cast<dnn::StashType>(slices[0].getType()).getCount();
   std::string label = path("scan");
-  auto draft = dnn::RepeatOp::create(builder, at(range), steps, label, carried.inits, slices,
-                                     TypeRange(), scan.reverse);
+  auto draft =
+      dnn::RepeatOp::create(builder, at(range), steps, label, carried.inits, slices, TypeRange(), scan.reverse);
   ++operations;
   Operation *outer = outermostScan;
   if (!outer)
@@ -240,8 +233,7 @@ void ModelBuilder::scan(const ast::Scan &scan, SourceRange range) {
   llvm::SmallVector<Type> stashes;
   for (Value value : collected)
     stashes.push_back(dnn::StashType::get(value.getContext(), steps, value.getType()));
-  auto op = dnn::RepeatOp::create(builder, at(range), steps, label, carried.inits, slices, stashes,
-                                  scan.reverse);
+  auto op = dnn::RepeatOp::create(builder, at(range), steps, label, carried.inits, slices, stashes, scan.reverse);
   op.getBody().takeBody(draft.getBody());
   draft.erase();
   for (auto [variable, result] : llvm::zip(carried.variables, op.getCarried()))
@@ -268,12 +260,10 @@ Value ModelBuilder::collect(const ast::Name &name) {
   if (variable.value.tensor())
     return *variable.value.tensor();
   if (variable.unassigned)
-    diags.error(Code::MissingResult, name.range,
-                fmt::format("the scan never assigns its result '{}'", name.text));
+    diags.error(Code::MissingResult, name.range, fmt::format("the scan never assigns its result '{}'", name.text));
   else if (!variable.value.failed())
     diags.error(Code::NotATensor, name.range,
-                fmt::format("a scan collects tensors, but '{}' is {}", name.text,
-                            variable.value.describe()));
+                fmt::format("a scan collects tensors, but '{}' is {}", name.text, variable.value.describe()));
   return {};
 }
 

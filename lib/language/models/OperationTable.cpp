@@ -8,18 +8,15 @@ namespace {
 
 using enum AttributeKind;
 
-AttributeSpec positive(llvm::StringRef name, bool required = true) {
-  return {name, Integer, required, {}, 1};
-}
+AttributeSpec positive(llvm::StringRef name, bool required = true) { return {name, Integer, required, {}, 1}; }
 AttributeSpec number(llvm::StringRef name, NumberRange range, bool required = false) {
   return {name, Number, required, {}, INT64_MIN, range};
 }
 AttributeSpec axis() { return {"axis", Integer, true, {}}; }
 
 std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
-  std::vector<AttributeSpec> all{{"kernel", Pair, true, {}, 1},
-                                 {"stride", Pair, false, {}, 1},
-                                 {"padding", Pair, false, {}, 0}};
+  std::vector<AttributeSpec> all{
+      {"kernel", Pair, true, {}, 1}, {"stride", Pair, false, {}, 1}, {"padding", Pair, false, {}, 0}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -29,8 +26,7 @@ std::vector<OperationSpec> makeTable() {
   AttributeSpec epsilon = number("epsilon", NumberRange::AboveZero);
   AttributeSpec groups = positive("groups", false), out = positive("out");
   AttributeSpec sparse{"sparse", Boolean},
-      tableOptimizer{
-          "optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
+      tableOptimizer{"optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
   std::vector<OperationSpec> table = {
       {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
       {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
@@ -62,7 +58,7 @@ std::vector<OperationSpec> makeTable() {
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
       {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
       {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
-      {"dropout", "dnn.dropout", {"x"}, {number("rate", NumberRange::Share, true)}},
+      {"dropout", "dnn.dropout", {"x"}, {number("rate", NumberRange::Fraction, true)}},
       {"scale", "dnn.scale", {"x"}, {number("factor", NumberRange::Any, true)}},
       {"concat", "dnn.concat", {"x"}, {axis()}, true},
       {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
@@ -80,17 +76,14 @@ std::vector<OperationSpec> makeTable() {
        "dnn.flash_attention",
        {"q", "k", "v"},
        {number("scale", NumberRange::AboveZero), {"causal", Boolean}}},
-      {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", NumberRange::Share)}},
+      {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", NumberRange::Fraction)}},
       {"elu", "dnn.elu", {"x"}, {number("alpha", NumberRange::AboveZero)}},
       {"sinusoids", "dnn.sinusoids", {"x"}, {}},
       {"alibi", "dnn.alibi", {"x"}, {}},
       {"relative_bias",
        "dnn.relative_bias",
        {"table"},
-       {positive("queries"),
-        positive("keys"),
-        positive("max_distance", false),
-        {"bidirectional", Boolean}}},
+       {positive("queries"), positive("keys"), positive("max_distance", false), {"bidirectional", Boolean}}},
       {"gather", "dnn.gather", {"x", "ids"}, {axis()}},
       {"scatter", "dnn.scatter", {"x", "ids", "updates"}, {axis()}},
       {"segment_sum", "dnn.segment_sum", {"x", "ids"}, {positive("segments")}},
@@ -133,8 +126,7 @@ std::vector<OperationSpec> makeTable() {
                           {"sqrt", "dnn.sqrt"},
                           {"neg", "dnn.neg"}})
     table.push_back({name, op, {"x"}, {}});
-  for (auto [name, op] :
-       {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
+  for (auto [name, op] : {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
     table.push_back({name, op, {"a", "b"}, {}});
   return table;
 }
@@ -151,7 +143,7 @@ llvm::StringRef AttributeSpec::outside(double number) const {
     return number >= 0 && number <= 16 ? "" : "at least 0 and at most 16";
   case NumberRange::AboveOne:
     return number > 1 ? "" : "above 1";
-  case NumberRange::Share:
+  case NumberRange::Fraction:
     return number >= 0 && number < 1 ? "" : "at least 0 and less than 1";
   }
   return "";

@@ -26,7 +26,7 @@ enum class NumberRange : uint8_t {
   AboveZero, ///< an epsilon
   Skew,      ///< 0 <= x <= 16: an exponent of Zipf's law
   AboveOne,  ///< the base of falling frequencies
-  Share      ///< 0 <= x < 1: a rate
+  Fraction   ///< 0 <= x < 1: a rate
 };
 
 struct AttributeSpec {
@@ -34,7 +34,7 @@ struct AttributeSpec {
   AttributeKind kind;
   bool required = false;
   std::vector<llvm::StringRef> words = {};
-  int64_t least = INT64_MIN;            ///< smallest allowed integer
+  int64_t min = INT64_MIN;              ///< smallest allowed integer
   NumberRange range = NumberRange::Any; ///< of a `Number`; the dialect's verifier checks it as well
   /// Where the number would have to lie ("above 0"); empty if it does.
   llvm::StringRef outside(double number) const;

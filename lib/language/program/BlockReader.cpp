@@ -5,8 +5,8 @@
 namespace accord {
 
 namespace {
-constexpr unsigned kMostBits = 128; ///< of a share that a file states
-constexpr int64_t kMostSamples = int64_t(1) << 53;
+constexpr unsigned kMaxBits = 128; ///< of a share that a file states
+constexpr int64_t kMaxSamples = int64_t(1) << 53;
 } // namespace
 
 SourceLocation BlockReader::place(SourceRange range) const {
@@ -59,63 +59,56 @@ void BlockReader::clauses(const ast::Entry &entry, unsigned allowed) {
   check("weight", given.weight != nullptr, 0, rangeOf(given.weight));
 }
 
-std::optional<Rational> BlockReader::number(const Constant &value, llvm::StringRef name,
-                                            const Rational &least, const Rational &most,
-                                            bool open) {
+std::optional<Rational> BlockReader::number(const Constant &value, llvm::StringRef name, const Rational &min,
+                                            const Rational &max, bool open) {
   if (value.failed())
     return std::nullopt;
   auto *number = value.as<Quantity>();
   if (!number) {
-    diags.error(Code::WrongType, value.range,
-                fmt::format("'{}' is a number, not {}", name.str(), value.describe()));
+    diags.error(Code::WrongType, value.range, fmt::format("'{}' is a number, not {}", name.str(), value.describe()));
     return std::nullopt;
   }
   if (!number->dimensionless()) {
     diags.error(Code::UnexpectedUnit, value.range,
-                fmt::format("'{}' is a plain number, but this is a {}", name.str(),
-                            describe(number->dimension)));
+                fmt::format("'{}' is a plain number, but this is a {}", name.str(), describe(number->dimension)));
     return std::nullopt;
   }
   const Rational &v = number->value;
-  if (v < least || most < v || (open && (v == least || v == most))) {
-    diags.error(Code::OutOfRange, value.range,
-                open ? fmt::format("'{}' is above {} and below {}, but this is {}", name.str(),
-                                   least.print(), most.print(), number->print())
-                     : fmt::format("'{}' is {} to {}, but this is {}", name.str(), least.print(),
-                                   most.print(), number->print()));
+  if (v < min || max < v || (open && (v == min || v == max))) {
+    diags.error(
+        Code::OutOfRange, value.range,
+        open ? fmt::format("'{}' is above {} and below {}, but this is {}", name.str(), min.print(), max.print(),
+                           number->print())
+             : fmt::format("'{}' is {} to {}, but this is {}", name.str(), min.print(), max.print(), number->print()));
     return std::nullopt;
   }
-  if (v.bits() > kMostBits) {
+  if (v.bits() > kMaxBits) {
     diags.error(Code::OutOfRange, value.range,
-                fmt::format("'{}' has more digits than can be computed with: at most {} bits",
-                            name.str(), kMostBits));
+                fmt::format("'{}' has more digits than can be computed with: at most {} bits", name.str(), kMaxBits));
     return std::nullopt;
   }
   return v;
 }
 
-std::optional<int64_t> BlockReader::integer(const Constant &value, llvm::StringRef name,
-                                            int64_t least, int64_t most) {
+std::optional<int64_t> BlockReader::integer(const Constant &value, llvm::StringRef name, int64_t min, int64_t max) {
   if (value.failed())
     return std::nullopt;
   if (value.as<Choice>()) {
-    diags.error(Code::ChoiceNotAllowed, value.range,
-                fmt::format("'{}' is one number, no choice", name.str()));
+    diags.error(Code::ChoiceNotAllowed, value.range, fmt::format("'{}' is one number, no choice", name.str()));
     return std::nullopt;
   }
-  auto list = integersOf(value, diags, name, least);
+  auto list = integersOf(value, diags, name, min);
   if (!list)
     return std::nullopt;
-  if (list->front() > most) {
+  if (list->front() > max) {
     diags.error(Code::OutOfRange, value.range,
-                fmt::format("'{}' is at most {}, but this is {}", name.str(), most, list->front()));
+                fmt::format("'{}' is at most {}, but this is {}", name.str(), max, list->front()));
     return std::nullopt;
   }
   return list->front();
 }
 
-std::string BlockReader::word(const Constant &value, llvm::StringRef name,
-                              const std::vector<std::string> &known) {
+std::string BlockReader::word(const Constant &value, llvm::StringRef name, const std::vector<std::string> &known) {
   if (value.failed())
     return "";
   auto *word = value.as<Word>();
@@ -123,8 +116,7 @@ std::string BlockReader::word(const Constant &value, llvm::StringRef name,
     return word->text;
   diags
       .error(Code::UnknownChoice, value.range,
-             fmt::format("'{}' is one of {}, not {}", name.str(), fmt::join(known, ", "),
-                         value.describe()))
+             fmt::format("'{}' is one of {}, not {}", name.str(), fmt::join(known, ", "), value.describe()))
       .suggest(nearest(word ? word->text : "", known));
   return "";
 }
@@ -136,15 +128,14 @@ std::optional<std::string> BlockReader::text(const Constant &value, llvm::String
     diags
         .error(Code::WrongType, value.range,
                value.as<ast::Text>() ? fmt::format("'{}' names no file", name.str())
-                                     : fmt::format("'{}' is the name of a file, not {}", name.str(),
-                                                   value.describe()))
+                                     : fmt::format("'{}' is the name of a file, not {}", name.str(), value.describe()))
         .help("for example \"measured.csv\"");
   return std::nullopt;
 }
 
 int64_t BlockReader::samples(const ast::Entry &entry) {
   const ast::ExprPtr &stated = entry.clauses().samples;
-  return stated ? integer(value(*stated), "samples", 1, kMostSamples).value_or(0) : 0;
+  return stated ? integer(value(*stated), "samples", 1, kMaxSamples).value_or(0) : 0;
 }
 
 double BlockReader::confidence(const ast::Entry &entry) {
@@ -174,15 +165,13 @@ bool BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule) {
   return true;
 }
 
-std::optional<std::pair<std::string, Rational>>
-BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,
-                   const std::vector<LimitForm> &forms) {
+std::optional<std::pair<std::string, Rational>> BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,
+                                                                   const std::vector<RequirementSpec> &specs) {
   Constant condition = value(*rule.expr);
   if (condition.failed())
     return std::nullopt;
-  auto exampleOf = [](const LimitForm &form) {
-    return fmt::format("for example: require {} {} {}", form.name,
-                       form.atLeast ? ">=" : "<=", form.example);
+  auto exampleOf = [](const RequirementSpec &form) {
+    return fmt::format("for example: require {} {} {}", form.name, form.atLeast ? ">=" : "<=", form.example);
   };
   auto *call = condition.as<CallValue>();
   const Constant *left = nullptr, *right = nullptr;
@@ -195,10 +184,9 @@ BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,
   }
   if (!below && !above) {
     diags
-        .error(
-            Code::NotAConstraint, condition.range,
-            fmt::format("a constraint compares two values, but this is {}", condition.describe()))
-        .help(exampleOf(forms.front()));
+        .error(Code::NotAConstraint, condition.range,
+               fmt::format("a constraint compares two values, but this is {}", condition.describe()))
+        .help(exampleOf(specs.front()));
     return std::nullopt;
   }
   if (!left->as<Word>() && right->as<Word>()) {
@@ -207,46 +195,42 @@ BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,
   }
   auto *word = left->as<Word>();
   std::vector<std::string> names, quoted;
-  for (const LimitForm &form : forms) {
+  for (const RequirementSpec &form : specs) {
     names.push_back(form.name);
     quoted.push_back("'" + form.name + "'");
   }
-  auto form =
-      llvm::find_if(forms, [&](const LimitForm &one) { return word && one.name == word->text; });
-  if (form == forms.end()) {
+  auto form = llvm::find_if(specs, [&](const RequirementSpec &one) { return word && one.name == word->text; });
+  if (form == specs.end()) {
     diags
         .error(Code::UnknownName, left->range,
                fmt::format("{} requires {}{}, not {}", what, fmt::join(quoted, " or "),
-                           forms.size() == 1 ? " alone" : "", left->describe()))
+                           specs.size() == 1 ? " alone" : "", left->describe()))
         .suggest(nearest(word ? word->text : "", names))
-        .help(exampleOf(forms.front()));
+        .help(exampleOf(specs.front()));
     return std::nullopt;
   }
   if (above != form->atLeast || call->name == "<" || call->name == ">") {
     diags
         .error(Code::NotAConstraint, condition.range,
-               fmt::format("'{}' is required to be {} a value", form->name,
-                           form->atLeast ? "at least" : "at most"))
+               fmt::format("'{}' is required to be {} a value", form->name, form->atLeast ? "at least" : "at most"))
         .help(exampleOf(*form));
     return std::nullopt;
   }
   if (auto [first, isNew] = required.try_emplace(form->name, entry.range); !isNew) {
-    diags
-        .error(Code::DuplicateKey, entry.range,
-               fmt::format("{} requires '{}' once", what, form->name))
+    diags.error(Code::DuplicateKey, entry.range, fmt::format("{} requires '{}' once", what, form->name))
         .note(first->second, "the first is here");
     return std::nullopt;
   }
   std::optional<Rational> limit;
-  if (form->most == 0)
+  if (form->max == 0)
     limit = number(*right, form->name, 0, 1);
-  else if (auto whole = integer(*right, form->name, 0, form->most))
+  else if (auto whole = integer(*right, form->name, 0, form->max))
     limit = Rational(*whole);
   return limit ? std::optional(std::pair(form->name, *limit)) : std::nullopt;
 }
 
-CallArguments::CallArguments(BlockReader &reader, const CallValue &call, SourceRange at,
-                             std::vector<std::string> names, std::vector<std::string> flags)
+CallArguments::CallArguments(BlockReader &reader, const CallValue &call, SourceRange at, std::vector<std::string> names,
+                             std::vector<std::string> flags)
     : reader(reader), function(call.name), at(at) {
   size_t place = 0;
   bool named = false;
@@ -258,18 +242,16 @@ CallArguments::CallArguments(BlockReader &reader, const CallValue &call, SourceR
     auto *word = argument->as<Word>();
     if (name.empty() && word && llvm::is_contained(flags, word->text)) {
       if (!flagged.try_emplace(word->text, argument.get()).second)
-        report(Code::DuplicateArgument, argument->range,
-               fmt::format("'{}' is given twice", word->text));
+        report(Code::DuplicateArgument, argument->range, fmt::format("'{}' is given twice", word->text));
       continue;
     }
     std::string key = name;
     if (name.empty()) {
       if (named || place >= names.size()) {
-        auto error = report(
-            named ? Code::ArgumentOrder : Code::TooManyArguments, argument->range,
-            named ? fmt::format("this argument of '{}' stands by place after one by name", function)
-                  : fmt::format("'{}' has no further argument, but this is {}", function,
-                                argument->describe()));
+        auto error =
+            report(named ? Code::ArgumentOrder : Code::TooManyArguments, argument->range,
+                   named ? fmt::format("this argument of '{}' stands by place after one by name", function)
+                         : fmt::format("'{}' has no further argument, but this is {}", function, argument->describe()));
         error.suggest(nearest(word ? word->text : "", flags));
         continue;
       }
@@ -277,8 +259,7 @@ CallArguments::CallArguments(BlockReader &reader, const CallValue &call, SourceR
     } else {
       named = true;
       if (!llvm::is_contained(names, name)) {
-        report(Code::UnknownArgument, argument->range,
-               fmt::format("'{}' has no argument '{}'", function, name))
+        report(Code::UnknownArgument, argument->range, fmt::format("'{}' has no argument '{}'", function, name))
             .suggest(nearest(name, names));
         continue;
       }
@@ -293,8 +274,7 @@ const Constant *CallArguments::get(llvm::StringRef name, bool required) {
   if (found != given.end())
     return found->second;
   if (required && isGood) {
-    reader.diags.error(Code::MissingArgument, at,
-                       fmt::format("'{}' needs '{}'", function, name.str()));
+    reader.diags.error(Code::MissingArgument, at, fmt::format("'{}' needs '{}'", function, name.str()));
     isGood = false;
   }
   return nullptr;

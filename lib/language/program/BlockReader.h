@@ -1,28 +1,21 @@
 // What readers of blocks of entries share: keys that are given twice, clauses that do not belong
 // there, numbers in their ranges, words with the nearest one.
 #pragma once
-#include "lib/machine/model/WorkGraph.h"
 #include "lib/language/program/Evaluate.h"
+#include "lib/machine/model/WorkGraph.h"
 #include <map>
 
 namespace accord {
 
 /// Clauses that an entry may have.
-enum ClauseSet : unsigned {
-  kNoClause = 0,
-  kFrom = 1,
-  kSamples = 2,
-  kConfidence = 4,
-  kError = 8,
-  kTransposable = 16
-};
+enum ClauseSet : unsigned { kNoClause = 0, kFrom = 1, kSamples = 2, kConfidence = 4, kError = 8, kTransposable = 16 };
 
 /// What a block may require of a name: a share, or a whole number up to `most`.
-struct LimitForm {
+struct RequirementSpec {
   std::string name;
   bool atLeast = false;
   std::string example; ///< "0.74 confidence 0.95"
-  int64_t most = 0;    ///< 0: a share
+  int64_t max = 0;     ///< 0: a share
 };
 
 class BlockReader {
@@ -42,13 +35,11 @@ public:
 
   /// A plain number from `least` to `most`; without the ends where `open`. At most 128 bits: what a
   /// file states as a share is no longer.
-  std::optional<Rational> number(const Constant &value, llvm::StringRef name, const Rational &least,
-                                 const Rational &most, bool open = false);
-  std::optional<int64_t> integer(const Constant &value, llvm::StringRef name, int64_t least,
-                                 int64_t most);
+  std::optional<Rational> number(const Constant &value, llvm::StringRef name, const Rational &min, const Rational &max,
+                                 bool open = false);
+  std::optional<int64_t> integer(const Constant &value, llvm::StringRef name, int64_t min, int64_t max);
   /// One of `known`; empty after an error.
-  std::string word(const Constant &value, llvm::StringRef name,
-                   const std::vector<std::string> &known);
+  std::string word(const Constant &value, llvm::StringRef name, const std::vector<std::string> &known);
   std::optional<std::string> text(const Constant &value, llvm::StringRef name);
   /// `samples 10000`: 0 where it is not stated or wrong.
   int64_t samples(const ast::Entry &entry);
@@ -57,8 +48,8 @@ public:
   /// False after reporting a preference or a second objective; clauses are checked, too.
   bool rule(const ast::Entry &entry, const ast::Rule &rule);
   /// The name and the value of `require NAME >= 0.74` or `require NAME <= 0.09`, in either order.
-  std::optional<std::pair<std::string, Rational>>
-  limit(const ast::Entry &entry, const ast::Rule &rule, const std::vector<LimitForm> &forms);
+  std::optional<std::pair<std::string, Rational>> limit(const ast::Entry &entry, const ast::Rule &rule,
+                                                        const std::vector<RequirementSpec> &specs);
   /// A relative path is beside the file that names it.
   std::string beside(llvm::StringRef path, SourceRange at) const;
   SourceLocation place(SourceRange range) const;
@@ -77,8 +68,8 @@ private:
 class CallArguments {
 public:
   /// `names` in their order. Reports unknown, repeated and superfluous ones.
-  CallArguments(BlockReader &reader, const CallValue &call, SourceRange at,
-                std::vector<std::string> names, std::vector<std::string> flags);
+  CallArguments(BlockReader &reader, const CallValue &call, SourceRange at, std::vector<std::string> names,
+                std::vector<std::string> flags);
   bool good() const { return isGood; }
   /// Null if it is not given; reported if it is required.
   const Constant *get(llvm::StringRef name, bool required = true);

@@ -2,13 +2,13 @@
 // substituted.
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
-#include "lib/machine/cost/Loading.h"
 #include "lib/ensembles/problem/EnsembleRequest.h"
-#include "lib/placement/problem/Placement.h"
-#include "lib/sparsity/problem/SparsityRequest.h"
-#include "lib/planning/solve/SingleDevice.h"
-#include "lib/support/Diagnostics.h"
 #include "lib/language/syntax/Ast.h"
+#include "lib/machine/cost/DataLoader.h"
+#include "lib/placement/problem/Placement.h"
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/sparsity/problem/SparsityRequest.h"
+#include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <memory>
@@ -30,10 +30,9 @@ class ModelOp;
 /// Among how many devices a step is shared, and how; all 1 for one device.
 struct Degrees {
   int64_t tensor = 1, data = 1;
-  bool sequence =
-      false; ///< the devices of `tensor` divide what lies between the layers along the sequence
-  bool expert = false; ///< the devices of `data` divide the experts
-  std::string tables;  ///< and embedding tables: "rows" or "columns" of them; empty: each has all
+  bool sequence = false; ///< the devices of `tensor` divide what lies between the layers along the sequence
+  bool expert = false;   ///< the devices of `data` divide the experts
+  std::string tables;    ///< and embedding tables: "rows" or "columns" of them; empty: each has all
 };
 
 /// What `search` offers for one degree.
@@ -47,7 +46,7 @@ struct DegreeChoice {
 /// joules, dollars, devices).
 struct PlacementLimit {
   enum class Of : uint8_t { Memory, Step, Power, Devices, Energy, Price } of = Of::Step;
-  double most = 0;
+  double max = 0;
   std::string text; ///< as written, or its label
   SourceRange at;
 };
@@ -66,8 +65,8 @@ struct LayerPattern {
 
 /// A `require` of a training that says where layers may be: `block[0..47].device == a100_80g` (or
 /// `!=`), `embedding.stage == 0`, `block[3].stage == head.stage`.
-struct LayerPin {
-  enum class Of : uint8_t { On, NotOn, Stage, Together } of = Of::On;
+struct LayerConstraint {
+  enum class Of : uint8_t { OnDevice, NotOnDevice, Stage, SameStage } of = Of::OnDevice;
   std::vector<LayerPattern> layers; ///< two of `Together`, else one
   std::string device;               ///< an accelerator
   int64_t stage = 0;
@@ -91,7 +90,7 @@ struct TrainingJob {
   const ast::Declaration *declaration = nullptr; ///< the train block, null without one
   const ast::Declaration *model = nullptr;
   const std::vector<ast::Argument> *arguments = nullptr; ///< of the model call
-  std::string target; ///< accelerator or cluster; empty if nothing says one
+  std::string target;                                    ///< accelerator or cluster; empty if nothing says one
   SourceRange targetAt;
   int64_t batch = 1;
   dnn::PrecisionAttr precision;
@@ -100,26 +99,26 @@ struct TrainingJob {
   SourceRange microbatchAt;                               ///< where the file offers them
   bool microbatchStated = false, recomputeStated = false; ///< else they are defaults
   std::vector<std::string> recomputes{"none"};            ///< candidates, in the file's order
-  std::optional<Loader> loader;                           ///< nothing: loading is not looked at
-  SourceRange loaderAt;
+  std::optional<DataLoader> dataLoader;                   ///< nothing: loading is not looked at
+  SourceRange dataLoaderAt;
   std::vector<DegreeChoice> parallel; ///< as the file offers them
   std::vector<int64_t> zero;          ///< stages of ZeRO, ascending; empty: not stated
   SourceRange zeroAt;
   std::vector<PipelineSchedule> schedules; ///< in the file's order; empty: not stated
-  std::vector<int64_t> chunks;             ///< of `interleaved`
+  std::vector<int64_t> virtualStages;      ///< of `interleaved`
   SourceRange scheduleAt;
   /// What a placement may choose besides; empty: not stated. In the file's order.
-  std::vector<std::string> offloads;       ///< "none", "optimizer", "activations", "weights"
-  std::vector<std::string> tensorOverlaps; ///< "none", "ring"
-  std::vector<std::string> orders;         ///< "tensor_data_pipeline", "tensor_pipeline_data"
-  std::vector<std::string> transfers;      ///< one of "blocking", "overlapped"
-  std::vector<std::string> tables;         ///< "none", "rows", "columns"
-  std::vector<std::string> recomputePer;   ///< one of "layer", "model"
-  std::vector<std::string> gathers;        ///< "again", "kept"
-  std::vector<std::string> stages;         ///< one of "any", "equal"
+  std::vector<std::string> offloads;             ///< "none", "optimizer", "activations", "weights"
+  std::vector<std::string> tensorOverlaps;       ///< "none", "ring"
+  std::vector<std::string> orders;               ///< "tensor_data_pipeline", "tensor_pipeline_data"
+  std::vector<std::string> transfers;            ///< one of "blocking", "overlapped"
+  std::vector<std::string> tables;               ///< "none", "rows", "columns"
+  std::vector<std::string> recomputeGranularity; ///< one of "layer", "model"
+  std::vector<std::string> regatherSequence;     ///< "again", "kept"
+  std::vector<std::string> stages;               ///< one of "any", "equal"
   SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
-  std::vector<LayerPin> pins;
+  std::vector<LayerConstraint> placementConstraints;
   double samples = 0, tokens = 0; ///< to train on; 0: not stated
   SourceRange amountAt;
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
@@ -141,10 +140,9 @@ struct ElaborateOptions {
   /// `TrainingJob::limits`.
   bool placement = false;
   std::string batch, microbatch, recompute, precision,
-      optimizer;      ///< as written on the command line; empty: not given
-  std::string metric; ///< of mining: an expression, as written there
-  bool prunes =
-      false; ///< what `sparsity for` says of the job is looked at; else it is assumed dense
+      optimizer;        ///< as written on the command line; empty: not given
+  std::string metric;   ///< of mining: an expression, as written there
+  bool prunes = false;  ///< what `sparsity for` says of the job is looked at; else it is assumed dense
   std::string ensemble; ///< --ensemble: which one, where a file has several
   std::string member;   ///< the job is the training of this kind of its members
 };
@@ -153,8 +151,7 @@ struct ElaborateOptions {
 class Program {
 public:
   /// Reads and checks the main file. Look at `diags.hasErrors()` before asking for more.
-  Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path,
-          const ElaborateOptions &options);
+  Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path, const ElaborateOptions &options);
   ~Program();
 
   const ast::File *main() const;

@@ -29,8 +29,7 @@ std::string Constant::describe() const {
 namespace {
 
 constexpr size_t kMaxDepth = 1000; ///< of expressions, through the names that they use
-constexpr size_t kMaxCalls =
-    1000; ///< in one value: it is walked recursively, shared parts each time
+constexpr size_t kMaxCalls = 1000; ///< in one value: it is walked recursively, shared parts each time
 
 class Evaluator {
 public:
@@ -40,23 +39,19 @@ public:
     // Counted across evaluators: a name is looked up by evaluating what it stands for.
     static thread_local size_t depth = 0;
     if (depth >= kMaxDepth) {
-      diags.error(
-          Code::NestedTooDeep, expr.range,
-          fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
+      diags.error(Code::NestedTooDeep, expr.range,
+                  fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
       return {};
     }
     ++depth;
-    Constant value =
-        std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+    Constant value = std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
     --depth;
     value.range = expr.range;
     return value;
   }
 
 private:
-  static std::shared_ptr<Constant> box(Constant value) {
-    return std::make_shared<Constant>(std::move(value));
-  }
+  static std::shared_ptr<Constant> box(Constant value) { return std::make_shared<Constant>(std::move(value)); }
   static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
   /// A call that stays one, unless it is too large.
   Constant symbolic(CallValue call, SourceRange at) {
@@ -131,12 +126,9 @@ private:
       Constant value = eval(*element);
       ok &= !value.failed();
       for (const Constant &earlier : *values)
-        if ((earlier.as<Quantity>() && value.as<Quantity>() &&
-             *earlier.as<Quantity>() == *value.as<Quantity>()) ||
+        if ((earlier.as<Quantity>() && value.as<Quantity>() && *earlier.as<Quantity>() == *value.as<Quantity>()) ||
             (earlier.as<Word>() && value.as<Word>() && *earlier.as<Word>() == *value.as<Word>()))
-          diags
-              .error(Code::DuplicateChoice, element->range,
-                     fmt::format("{} is in this set already", value.describe()))
+          diags.error(Code::DuplicateChoice, element->range, fmt::format("{} is in this set already", value.describe()))
               .note(earlier.range, "here");
       values->push_back(std::move(value));
     }
@@ -150,9 +142,7 @@ private:
     for (const ast::Map::Pair &pair : m.pairs) {
       for (auto &[key, earlier] : map.pairs)
         if (key.text == pair.key.text) {
-          diags
-              .error(Code::DuplicateKey, pair.key.range,
-                     fmt::format("'{}' is given twice", key.text))
+          diags.error(Code::DuplicateKey, pair.key.range, fmt::format("'{}' is given twice", key.text))
               .note(key.range, "the first time");
           ok = false;
         }
@@ -162,15 +152,13 @@ private:
     return ok ? of(map) : Constant{};
   }
   Constant visit(const ast::Range &r, SourceRange range) {
-    Constant low = eval(*r.low), high = eval(*r.high),
-             step = r.step ? eval(*r.step) : of(Quantity::number(1));
+    Constant low = eval(*r.low), high = eval(*r.high), step = r.step ? eval(*r.step) : of(Quantity::number(1));
     if (low.failed() || high.failed() || step.failed())
       return {};
     auto *l = low.as<Quantity>(), *h = high.as<Quantity>(), *s = step.as<Quantity>();
     if (!l || !h || !s) {
       const Constant &bad = !l ? low : !h ? high : step;
-      diags.error(Code::WrongType, bad.range,
-                  fmt::format("the ends of a range are numbers, not {}", bad.describe()));
+      diags.error(Code::WrongType, bad.range, fmt::format("the ends of a range are numbers, not {}", bad.describe()));
       return {};
     }
     Choice choice;
@@ -201,22 +189,18 @@ private:
       double low2 = std::exp2(std::ceil(std::log2(choice.low.toDouble())));
       if (low2 > choice.high.toDouble()) {
         diags.error(Code::EmptyRange, range,
-                    fmt::format("no power of two lies between {} and {}", choice.low.print(),
-                                choice.high.print()));
+                    fmt::format("no power of two lies between {} and {}", choice.low.print(), choice.high.print()));
         return {};
       }
     }
     if (*order > 0) {
       diags.error(Code::EmptyRange, range,
-                  fmt::format("the range is empty: {} is above {}", choice.low.print(),
-                              choice.high.print()));
+                  fmt::format("the range is empty: {} is above {}", choice.low.print(), choice.high.print()));
       return {};
     }
     if (r.step && (s->dimension != choice.low.dimension || s->value.sign() <= 0)) {
-      diags.error(
-          Code::BadStep, r.step->range,
-          fmt::format("a step is positive and of the same dimension as the range, but this is {}",
-                      s->print()));
+      diags.error(Code::BadStep, r.step->range,
+                  fmt::format("a step is positive and of the same dimension as the range, but this is {}", s->print()));
       return {};
     }
     return of(choice);
@@ -249,11 +233,9 @@ private:
     if (auto *b = value.as<bool>(); b && u.op == ast::UnaryOp::Not)
       return of(!*b);
     if (value.as<Word>() || value.as<CallValue>())
-      return symbolic(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}},
-                      range);
-    diags.error(
-        Code::WrongType, range,
-        fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
+      return symbolic(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}}, range);
+    diags.error(Code::WrongType, range,
+                fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
     return {};
   }
   Constant visit(const ast::Chain &c, SourceRange) {
@@ -261,8 +243,7 @@ private:
     bool comparison = false;
     for (const auto &link : c.rest) {
       if (comparison && isComparison(link.op)) {
-        diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained")
-            .help("write 'a < b and b < c'");
+        diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
         return {};
       }
       comparison = isComparison(link.op);
@@ -297,16 +278,13 @@ private:
         return {};
       }
     }
-    if (auto *x = a.as<bool>(), *y = b.as<bool>();
-        x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
+    if (auto *x = a.as<bool>(), *y = b.as<bool>(); x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
       return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
     if (isSymbolic(a) || isSymbolic(b))
-      return symbolic(
-          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}},
-          at);
-    diags.error(Code::WrongType, at,
-                fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
-                            a.describe(), b.describe()));
+      return symbolic(CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}}, at);
+    diags.error(
+        Code::WrongType, at,
+        fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()));
     return {};
   }
   Constant visit(const ast::Call &c, SourceRange range) {
@@ -367,8 +345,8 @@ Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &looku
   return Evaluator(diags, lookup).eval(expr);
 }
 
-std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags,
-                                               llvm::StringRef what, int64_t least, size_t most) {
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what,
+                                               int64_t min, size_t max) {
   std::vector<int64_t> out;
   bool ok = true;
   auto one = [&](const Constant &v) {
@@ -378,21 +356,18 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
       ok = false;
     else if (!q)
       diags.error(Code::WrongType, v.range,
-                  fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(),
-                              v.describe())),
+                  fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(), v.describe())),
           ok = false;
     else if (!q->dimensionless())
       diags.error(Code::UnexpectedUnit, v.range,
-                  fmt::format("'{}' is a plain integer, but this is a {}", what.str(),
-                              describe(q->dimension))),
+                  fmt::format("'{}' is a plain integer, but this is a {}", what.str(), describe(q->dimension))),
           ok = false;
     else if (!i)
       diags.error(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, v.range,
                   fmt::format("'{}' is an integer, but this is {}", what.str(), q->print())),
           ok = false;
-    else if (*i < least)
-      diags.error(Code::OutOfRange, v.range,
-                  fmt::format("'{}' is at least {}, but this is {}", what.str(), least, *i)),
+    else if (*i < min)
+      diags.error(Code::OutOfRange, v.range, fmt::format("'{}' is at least {}, but this is {}", what.str(), min, *i)),
           ok = false;
     else
       out.push_back(*i);
@@ -403,7 +378,7 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
   } else if (choice->kind == Choice::Kind::Set) {
     for (const Constant &member : *choice->members) {
       if (member.as<Choice>()) {
-        auto inner = integersOf(member, diags, what, least, most);
+        auto inner = integersOf(member, diags, what, min, max);
         ok &= inner.has_value();
         if (inner)
           out.insert(out.end(), inner->begin(), inner->end());
@@ -424,9 +399,8 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
                     fmt::format("'pow2' starts at a power of two, but this starts at {}", low));
         return std::nullopt;
       }
-      if (!powers && (static_cast<__int128>(high) - low) / *step >= static_cast<__int128>(most)) {
-        diags.error(Code::TooManyValues, value.range,
-                    fmt::format("'{}' has more than {} values", what.str(), most));
+      if (!powers && (static_cast<__int128>(high) - low) / *step >= static_cast<__int128>(max)) {
+        diags.error(Code::TooManyValues, value.range, fmt::format("'{}' has more than {} values", what.str(), max));
         return std::nullopt;
       }
       // 128 bits: the step past the end may not fit into 64.

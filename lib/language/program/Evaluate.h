@@ -2,8 +2,8 @@
 // (`bf16`, `weight_stationary`, `hbm.capacity`): whoever asked decides whether a word is allowed
 // there.
 #pragma once
-#include "lib/support/Diagnostics.h"
 #include "lib/language/syntax/Ast.h"
+#include "lib/support/Diagnostics.h"
 #include <functional>
 #include <memory>
 
@@ -43,9 +43,7 @@ struct CallValue {
 struct Constant {
   SourceRange range;
   /// monostate: an error that has been reported.
-  std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue,
-               CallValue>
-      content;
+  std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue, CallValue> content;
   bool failed() const { return std::holds_alternative<std::monostate>(content); }
   template <class T> const T *as() const { return std::get_if<T>(&content); }
   /// "the number 3", "'bf16'", "a set of 2 values": for messages.
@@ -68,9 +66,8 @@ Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> n
 
 /// All members of a choice of integers (or the one value), ascending; nothing after an error. At
 /// most `most` of them.
-std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags,
-                                               llvm::StringRef what, int64_t least = 1,
-                                               size_t most = 100000);
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what,
+                                               int64_t min = 1, size_t max = 100000);
 
 /// min, max, ceil_div, floor_div, pow2, log2, sum or len.
 bool constantFunction(llvm::StringRef name);

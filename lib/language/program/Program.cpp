@@ -1,8 +1,8 @@
 // One program: which training job on which machine, and the dialects for it.
-#include "lib/machine/translate/FromAccel.h"
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
+#include "lib/machine/translate/FromAccel.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -15,14 +15,12 @@ Program::Program(Diagnostics &diags, mlir::MLIRContext &context, const std::stri
   std::string file = path;
   if (!llvm::sys::fs::exists(file)) // `accord compile gpt3.dnn` means the catalogue's
     if (std::string shipped = options.catalog + "/" + llvm::sys::path::filename(path).str();
-        (path == llvm::sys::path::filename(path) ||
-         path == "catalog/" + llvm::sys::path::filename(path).str()) &&
+        (path == llvm::sys::path::filename(path) || path == "catalog/" + llvm::sys::path::filename(path).str()) &&
         llvm::sys::fs::exists(shipped))
       file = shipped;
   data->main = data->sources.load(file, {});
   if (data->main && data->main->file->declarations.empty() && !diags.hasErrors())
-    diags.error(Code::EmptyFile, {data->main->file->id, 0, 0},
-                fmt::format("'{}' declares nothing", path));
+    diags.error(Code::EmptyFile, {data->main->file->id, 0, 0}, fmt::format("'{}' declares nothing", path));
 }
 Program::~Program() = default;
 
@@ -30,8 +28,7 @@ const ast::File *Program::main() const { return data->main ? data->main->file.ge
 mlir::ModuleOp Program::module() { return *data->module; }
 
 /// --target two.accel, or two.accel:first where a file declares several machines.
-const ast::Declaration *Program::Data::machineOfFile(const std::string &path,
-                                                     llvm::StringRef wanted) {
+const ast::Declaration *Program::Data::machineOfFile(const std::string &path, llvm::StringRef wanted) {
   Sources::Unit *unit = sources.load(sources.resolve(path, ""), {});
   if (!unit || diags.hasErrors())
     return nullptr;
@@ -54,15 +51,12 @@ const ast::Declaration *Program::Data::machineOfFile(const std::string &path,
   if (known.empty()) {
     diags.error(Code::NoTarget, start, fmt::format("'{}' declares no accelerator", path));
   } else if (meant.empty()) {
-    diags
-        .error(Code::UnknownName, start,
-               fmt::format("'{}' declares no accelerator '{}'", path, wanted.str()))
+    diags.error(Code::UnknownName, start, fmt::format("'{}' declares no accelerator '{}'", path, wanted.str()))
         .suggest(nearest(wanted, known))
         .help(fmt::format("it declares {}", fmt::join(known, ", ")));
   } else {
-    auto error = diags.error(
-        Code::AmbiguousTarget, start,
-        fmt::format("'{}' declares {} accelerators, and one is needed", path, known.size()));
+    auto error = diags.error(Code::AmbiguousTarget, start,
+                             fmt::format("'{}' declares {} accelerators, and one is needed", path, known.size()));
     error.help(fmt::format("choose one with --target {}:{}", path, known.front()));
     for (const ast::Declaration *one : meant)
       error.note(one->name.range, fmt::format("'{}'", one->name.text));
@@ -87,15 +81,12 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (!found) {
     using enum ast::DeclarationKind;
     std::vector<std::string> visible = d.sources.names(*d.main, {Accelerator, Cluster}),
-                             shipped = d.sources.catalogMachines(d.options.clusters),
-                             known = visible;
+                             shipped = d.sources.catalogMachines(d.options.clusters), known = visible;
     known.insert(known.end(), shipped.begin(), shipped.end());
     std::string has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
     if (!visible.empty())
       has = fmt::format("the file and its imports declare {}; {}", fmt::join(visible, ", "), has);
-    d.diags
-        .error(Code::UnknownName, at,
-               fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
+    d.diags.error(Code::UnknownName, at, fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
         .suggest(nearest(name, known))
         .help(has);
     return nullptr;
@@ -106,11 +97,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (found->kind == ast::DeclarationKind::Cluster && d.options.clusters)
     return d.clusterDevice(*found, place);
   if (found->kind == ast::DeclarationKind::Cluster) {
-    auto error =
-        d.diags.error(Code::NotSupported, place,
-                      fmt::format("{}not supported yet: planning on a cluster ('{}')", by, name));
-    error.note(found->name.range, "the cluster is declared here")
-        .help("plan for one of its devices with --target");
+    auto error = d.diags.error(Code::NotSupported, place,
+                               fmt::format("{}not supported yet: planning on a cluster ('{}')", by, name));
+    error.note(found->name.range, "the cluster is declared here").help("plan for one of its devices with --target");
     return nullptr;
   }
   if (found->kind != ast::DeclarationKind::Accelerator) {
@@ -124,10 +113,10 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (isNew) {
     Sources::Unit *unit = d.sources.unitOf(*found);
     if (unit != d.main) // else checkAll() has
-      d.refuseMicroarchitectures(*unit);
+      d.rejectMicroarchitectures(*unit);
     slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
   }
-  if (slot->second && !refuseUnsupported(slot->second, d.diags))
+  if (slot->second && !rejectUnsupported(slot->second, d.diags))
     return nullptr;
   return slot->second;
 }
@@ -141,13 +130,11 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
       if (declaration.kind == ast::DeclarationKind::Accelerator)
         own.push_back(&declaration);
     if (own.size() != 1) {
-      SourceRange at =
-          job.declaration ? job.declaration->name.range : SourceRange{d.main->file->id, 0, 0};
+      SourceRange at = job.declaration ? job.declaration->name.range : SourceRange{d.main->file->id, 0, 0};
       d.diags
           .error(own.empty() ? Code::NoTarget : Code::AmbiguousTarget, at,
-                 own.empty()
-                     ? fmt::format("nothing says on which machine '{}' is trained", job.name)
-                     : "the file has several machines")
+                 own.empty() ? fmt::format("nothing says on which machine '{}' is trained", job.name)
+                             : "the file has several machines")
           .help("add 'on a100_80g' to the training, or --target a100_80g");
       return nullptr;
     }
@@ -157,41 +144,36 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
   if (!op || !d.settleDegrees(job))
     return nullptr;
   if (d.options.placement && d.target) {
-    mlir::ScopedDiagnosticHandler quiet(&d.context,
-                                        [](mlir::Diagnostic &) { return mlir::success(); });
+    mlir::ScopedDiagnosticHandler quiet(&d.context, [](mlir::Diagnostic &) { return mlir::success(); });
     if (auto plain = machineFrom(op); mlir::succeeded(plain))
       job.limits = limitsOn(job, *plain);
     return op;
   }
   size_t before = d.diags.errors();
-  for (const LayerPin &pin : job.pins)
+  for (const LayerConstraint &constraint : job.placementConstraints)
     d.diags
-        .error(Code::PlacementAlone, pin.at,
+        .error(Code::PlacementAlone, constraint.at,
                "where layers are is chosen on a cluster alone, by 'accord compile'")
         .help("leave it out, or train on a cluster");
-  if (job.objective == Objective::Price ||
-      (job.objective == Objective::TdpTime && !d.options.mines))
+  if (job.objective == Objective::Price || (job.objective == Objective::TdpTime && !d.options.mines))
     d.diags
         .error(Code::PlacementAlone, job.objectiveAt,
                "this is an objective on a cluster alone: of one device, less time is all of it")
         .help("minimize step_time");
   if (job.samples > 0 || job.tokens > 0)
-    job.assumptions.push_back(
-        "samples and tokens to train on: looked at in plans for a cluster alone");
+    job.assumptions.push_back("samples and tokens to train on: looked at in plans for a cluster alone");
   if (d.diags.errors() > before)
     return nullptr;
   if (d.requirements.empty())
     return op;
-  mlir::ScopedDiagnosticHandler quiet(&d.context,
-                                      [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::ScopedDiagnosticHandler quiet(&d.context, [](mlir::Diagnostic &) { return mlir::success(); });
   if (auto plain = machineFrom(op); mlir::succeeded(plain))
     for (auto &[condition, entry] : d.requirements)
       checkRequirement(condition, *plain, d.diags);
   return op;
 }
 
-dnn::ModelOp Program::model(const TrainingJob &job,
-                            const std::map<std::string, int64_t> &overrides) {
+dnn::ModelOp Program::model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides) {
   ModelRequest request;
   request.symbol = job.name;
   request.model = job.model;
@@ -203,9 +185,9 @@ dnn::ModelOp Program::model(const TrainingJob &job,
   dnn::ModelOp built = ModelBuilder(data->diags, data->sources, *data->module).build(request);
   if (!built || !built.getBlock().getOps<dnn::ParameterOp>().empty())
     return built;
-  auto error = data->diags.error(
-      Code::NoParameter, job.declaration ? job.declaration->value->range : job.model->name.range,
-      fmt::format("there is nothing to train: model '{}' has no parameter", job.model->name.text));
+  auto error =
+      data->diags.error(Code::NoParameter, job.declaration ? job.declaration->value->range : job.model->name.range,
+                        fmt::format("there is nothing to train: model '{}' has no parameter", job.model->name.text));
   error.help("operations such as linear, conv2d, embedding and layer_norm bring parameters along; "
              "parameter([8, 8]) declares one");
   if (job.declaration)
@@ -258,25 +240,24 @@ void Program::Data::checkConstant(const ast::Declaration &constant) {
 }
 
 /// They stand beside machines, and no machine can ask for one yet.
-void Program::Data::refuseMicroarchitectures(const Sources::Unit &unit) {
+void Program::Data::rejectMicroarchitectures(const Sources::Unit &unit) {
   for (const ast::Declaration &declaration : unit.file->declarations)
     if (declaration.kind == ast::DeclarationKind::Microarchitecture)
-      refuseMicroarchitecture(declaration.kindRange, declaration.name.text, diags);
+      rejectMicroarchitecture(declaration.kindRange, declaration.name.text, diags);
 }
 
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
-  d.refuseMicroarchitectures(*d.main);
+  d.rejectMicroarchitectures(*d.main);
   for (const ast::Declaration &declaration : d.main->file->declarations) {
     if (declaration.kind == ast::DeclarationKind::Constant) {
       d.checkConstant(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
       auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
       if (isNew)
-        slot->second =
-            elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
+        slot->second = elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
       d.clusterOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
@@ -289,8 +270,7 @@ void Program::checkAll() {
       ModelRequest request;
       request.symbol = "check." + declaration.name.text;
       request.model = &declaration;
-      request.precision =
-          dnn::PrecisionAttr::get(&d.context, true, mlir::BFloat16Type::get(&d.context));
+      request.precision = dnn::PrecisionAttr::get(&d.context, true, mlir::BFloat16Type::get(&d.context));
       if (dnn::ModelOp built = ModelBuilder(d.diags, d.sources, *d.module).build(request))
         built->erase();
     }

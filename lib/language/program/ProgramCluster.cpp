@@ -1,30 +1,28 @@
 // Clusters as targets: which one is meant, and how a step is shared among its devices.
-#include "lib/machine/translate/FromCluster.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
+#include "lib/machine/translate/FromCluster.h"
 
 namespace accord {
 
 accel::ClusterOp Program::Data::clusterOf(const ast::Declaration &declaration) {
   auto [slot, isNew] = clusters.try_emplace(&declaration, nullptr);
   if (isNew)
-    slot->second = elaborateCluster(
-        declaration, *module, diags, lookupIn(declaration), [&](llvm::StringRef name) {
-          const ast::Declaration *found = sources.find(name, declaration, {});
-          if (!found || found->kind != ast::DeclarationKind::Accelerator)
-            return false;
-          // An imported one has to stand in the module as well.
-          auto [machine, firstTime] = machines.try_emplace(found, nullptr);
-          if (firstTime)
-            machine->second = elaborateAccelerator(*found, *module, diags, lookupIn(*found));
-          return true;
-        });
+    slot->second = elaborateCluster(declaration, *module, diags, lookupIn(declaration), [&](llvm::StringRef name) {
+      const ast::Declaration *found = sources.find(name, declaration, {});
+      if (!found || found->kind != ast::DeclarationKind::Accelerator)
+        return false;
+      // An imported one has to stand in the module as well.
+      auto [machine, firstTime] = machines.try_emplace(found, nullptr);
+      if (firstTime)
+        machine->second = elaborateAccelerator(*found, *module, diags, lookupIn(*found));
+      return true;
+    });
   return slot->second;
 }
 
 /// The accelerator of a cluster that may be the target; `place` is where it was asked for.
-accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluster,
-                                                  SourceRange place) {
+accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluster, SourceRange place) {
   accel::ClusterOp op = clusterOf(cluster);
   if (!op)
     return nullptr;
@@ -42,10 +40,9 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   if (auto *issue = std::get_if<Issue>(&device)) {
     const ErrorEntry *entry = findError(issue->code);
     auto file = diags.sources().find(issue->location.file);
-    auto error = diags.error(
-        entry ? entry->code : Code::InternalError,
-        file ? diags.sources().at(*file, {issue->location.line, issue->location.column}) : place,
-        issue->message);
+    auto error = diags.error(entry ? entry->code : Code::InternalError,
+                             file ? diags.sources().at(*file, {issue->location.line, issue->location.column}) : place,
+                             issue->message);
     for (auto &[at, message] : issue->notes)
       if (auto other = diags.sources().find(at.file))
         error.note(diags.sources().at(*other, {at.line, at.column}), message);
@@ -53,23 +50,20 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   }
   targetMachines = std::get<Accelerators>(device);
   for (accel::AcceleratorOp accelerator : targetMachines)
-    if (!refuseUnsupported(accelerator, diags))
+    if (!rejectUnsupported(accelerator, diags))
       return nullptr;
   target = &cluster;
   return targetMachines.front();
 }
 
-accel::ClusterOp Program::cluster() {
-  return data->target ? data->clusters[data->target] : accel::ClusterOp();
-}
+accel::ClusterOp Program::cluster() { return data->target ? data->clusters[data->target] : accel::ClusterOp(); }
 
 std::vector<PlacementLimit> Program::limitsOn(const TrainingJob &job, const Machine &machine) {
   std::vector<PlacementLimit> limits;
   for (auto &[condition, entry] : data->requirements)
     if (auto limit = placementLimit(condition, machine, job.batch, data->diags)) {
       auto *rule = entry->as<ast::Rule>();
-      limit->text = rule->label.empty() ? data->diags.sources().text(rule->expr->range).str()
-                                        : rule->label.text;
+      limit->text = rule->label.empty() ? data->diags.sources().text(rule->expr->range).str() : rule->label.text;
       limits.push_back(std::move(*limit));
     }
   return limits;
@@ -113,10 +107,8 @@ std::string Program::clusterText(const std::map<std::string, std::string> &chose
     all = closed + "\n" + (all.empty() ? "" : "\n") + all;
     for (llvm::StringRef rest = text.drop_until(inWord); !rest.empty();
          rest = rest.drop_while(inWord).drop_until(inWord))
-      if (const ast::Declaration *named =
-              d.sources.find(rest.take_while(inWord), *written[i], SourceRange{});
-          named && named->kind == ast::DeclarationKind::Constant &&
-          !llvm::is_contained(written, named))
+      if (const ast::Declaration *named = d.sources.find(rest.take_while(inWord), *written[i], SourceRange{});
+          named && named->kind == ast::DeclarationKind::Constant && !llvm::is_contained(written, named))
         written.push_back(named);
   }
   return all;
@@ -138,12 +130,11 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
                              {"rank_order", &job.orders},
                              {"transfers", &job.transfers},
                              {"table_parallel", &job.tables},
-                             {"recompute_per", &job.recomputePer},
-                             {"sequence_gathers", &job.gathers},
+                             {"recompute_per", &job.recomputeGranularity},
+                             {"sequence_gathers", &job.regatherSequence},
                              {"stages", &job.stages}})
     if (!stated->empty())
-      job.assumptions.push_back(
-          fmt::format("{} has no effect: accord compile chooses it on a cluster", key));
+      job.assumptions.push_back(fmt::format("{} has no effect: accord compile chooses it on a cluster", key));
   if (!job.zero.empty() && job.zero.front() > 0)
     diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
         .help(target ? "accord compile chooses it; let the choice start at 0"
@@ -156,9 +147,7 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
     int64_t first = choice.values.front();
     if (!target) {
       if (first != 1)
-        diags
-            .error(Code::NotSupported, choice.at,
-                   fmt::format("not supported yet: {} above 1", choice.key))
+        diags.error(Code::NotSupported, choice.at, fmt::format("not supported yet: {} above 1", choice.key))
             .help("one device has 1 of it; let the choice start at 1");
       else if (choice.values.size() > 1)
         job.assumptions.push_back(choice.key + " = 1: the plan is for one device");
@@ -166,9 +155,7 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
       diags.error(Code::NotSupported, choice.at, "not supported yet: pipeline_parallel above 1")
           .help("share the step with tensor_parallel and data_parallel");
     } else if (choice.values.size() > 1) {
-      diags
-          .error(Code::NotSupported, choice.at,
-                 fmt::format("not supported yet: a choice of {}", choice.key))
+      diags.error(Code::NotSupported, choice.at, fmt::format("not supported yet: a choice of {}", choice.key))
           .help(fmt::format("state one value: {} = {}", choice.key, first));
     }
   }
@@ -194,8 +181,7 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
   if (job.batch % job.degrees.data != 0)
     diags
         .error(Code::BatchNotDivisible, of["data_parallel"]->at,
-               fmt::format("the batch of {} cannot be divided among {} devices", job.batch,
-                           job.degrees.data))
+               fmt::format("the batch of {} cannot be divided among {} devices", job.batch, job.degrees.data))
         .help("data_parallel divides the batch");
   return diags.errors() == before;
 }

@@ -1,9 +1,9 @@
 // What a program holds between its questions; of Program.cpp and ProgramJob.cpp only.
 #pragma once
-#include "lib/language/program/Elaborate.h"
 #include "lib/language/machines/ElaborateAccel.h"
-#include "lib/language/syntax/Sources.h"
+#include "lib/language/program/Elaborate.h"
 #include "lib/language/requests/TrainSettings.h"
+#include "lib/language/syntax/Sources.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -20,9 +20,7 @@ struct Program::Data {
       if (!found || found->kind != ast::DeclarationKind::Constant)
         return std::nullopt;
       if (evaluating.count(found)) {
-        diags
-            .error(Code::RecursiveDefinition, at,
-                   fmt::format("'{}' is defined by itself", name.str()))
+        diags.error(Code::RecursiveDefinition, at, fmt::format("'{}' is defined by itself", name.str()))
             .note(found->name.range, "declared here");
         return Constant{at, {}};
       }
@@ -35,8 +33,7 @@ struct Program::Data {
     };
   }
   const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
-  std::optional<TrainingJob> ofTrain(const ast::Declaration &train,
-                                     const ast::Node *member = nullptr);
+  std::optional<TrainingJob> ofTrain(const ast::Declaration &train, const ast::Node *member = nullptr);
   std::optional<TrainingJob> jobOfMember();
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
@@ -45,9 +42,8 @@ struct Program::Data {
   accel::ClusterOp clusterOf(const ast::Declaration &declaration);
   bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
-  void refuseMicroarchitectures(const Sources::Unit &unit);
-  bool modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by,
-                 TrainingJob &job);
+  void rejectMicroarchitectures(const Sources::Unit &unit);
+  bool modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by, TrainingJob &job);
   const ast::Declaration *named(ast::DeclarationKind kind, llvm::StringRef name) const;
   const std::optional<SparsityRequest> &sparsityOf(const ast::Declaration &block);
   const std::optional<EnsembleRequest> &ensembleOf(const ast::Declaration &block);
@@ -67,10 +63,9 @@ struct Program::Data {
   std::map<const ast::Declaration *, accel::ClusterOp> clusters;
   std::map<const ast::Declaration *, std::optional<SparsityRequest>> sparsities; ///< as above
   std::map<const ast::Declaration *, std::optional<EnsembleRequest>> ensembles;
-  const ast::Declaration *target = nullptr;         ///< the cluster that was found, if it is one
-  std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
-  std::vector<std::pair<Constant, const ast::Entry *>>
-      requirements; ///< of the job, to be checked against its machine
+  const ast::Declaration *target = nullptr;                          ///< the cluster that was found, if it is one
+  std::vector<accel::AcceleratorOp> targetMachines;                  ///< of its kinds of devices
+  std::vector<std::pair<Constant, const ast::Entry *>> requirements; ///< of the job, to be checked against its machine
 };
 
 } // namespace accord

@@ -1,7 +1,7 @@
 // Which training job a program means, with what the command line adds to it.
-#include "lib/language/syntax/Parser.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
+#include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
@@ -19,18 +19,15 @@ const ast::Declaration *Program::Data::pick(std::vector<const ast::Declaration *
 }
 
 /// `expr` stands in `from`; a training or a member `by` asks.
-bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &from,
-                              const ast::Name &by, TrainingJob &job) {
+bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by,
+                              TrainingJob &job) {
   auto *call = expr ? expr->as<ast::Call>() : nullptr;
-  auto *reference = call   ? call->callee->as<ast::Reference>()
-                    : expr ? expr->as<ast::Reference>()
-                           : nullptr;
+  auto *reference = call ? call->callee->as<ast::Reference>() : expr ? expr->as<ast::Reference>() : nullptr;
   if (!reference) {
     bool train = from.kind == ast::DeclarationKind::Train;
     diags
         .error(Code::WrongType, expr ? expr->range : by.range,
-               fmt::format("{} '{}' does not say which model it trains",
-                           train ? "training" : "member", by.text))
+               fmt::format("{} '{}' does not say which model it trains", train ? "training" : "member", by.text))
         .help(train ? "for example: train t = gpt2(layers = 12) on a100_80g { … }"
                     : "for example: member wide = gpt2(hidden = 1024)");
     return false;
@@ -42,8 +39,7 @@ bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &fro
     if (job.model)
       diags
           .error(Code::WrongNameKind, at,
-                 fmt::format("'{}' is {}, not a model", reference->name,
-                             ast::withArticle(job.model->kind)))
+                 fmt::format("'{}' is {}, not a model", reference->name, ast::withArticle(job.model->kind)))
           .note(job.model->name.range, "declared here");
     else
       diags.error(Code::UnknownName, at, fmt::format("unknown model '{}'", reference->name))
@@ -54,8 +50,7 @@ bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &fro
   return true;
 }
 
-std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
-                                                  const ast::Node *member) {
+std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train, const ast::Node *member) {
   TrainingJob job;
   const ast::Name &name = member ? member->name : train.name;
   job.name = name.text;
@@ -69,13 +64,13 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   job.precision = settings.precision;
   job.microbatches = std::move(settings.microbatches);
   job.microbatchAt = settings.microbatchAt;
-  job.loader = settings.loader;
-  job.loaderAt = settings.loaderAt;
+  job.dataLoader = settings.dataLoader;
+  job.dataLoaderAt = settings.dataLoaderAt;
   job.parallel = std::move(settings.parallel);
   job.zero = std::move(settings.zero);
   job.zeroAt = settings.zeroAt;
   job.schedules = std::move(settings.schedules);
-  job.chunks = std::move(settings.chunks);
+  job.virtualStages = std::move(settings.virtualStages);
   job.scheduleAt = settings.scheduleAt;
   job.offloads = std::move(settings.offloads);
   job.offloadAt = settings.offloadAt;
@@ -83,8 +78,8 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   job.orders = std::move(settings.orders);
   job.transfers = std::move(settings.transfers);
   job.tables = std::move(settings.tables);
-  job.recomputePer = std::move(settings.recomputePer);
-  job.gathers = std::move(settings.gathers);
+  job.recomputeGranularity = std::move(settings.recomputeGranularity);
+  job.regatherSequence = std::move(settings.regatherSequence);
   job.stages = std::move(settings.stages);
   job.recomputeStated = !settings.recomputes.empty();
   if (job.recomputeStated)
@@ -92,9 +87,9 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.objectiveAt = settings.objectiveAt;
   if (settings.expression && !options.mines)
-    refuseObjective(*settings.expression, diags);
+    rejectObjective(*settings.expression, diags);
   job.expression = std::move(settings.expression);
-  job.pins = std::move(settings.pins);
+  job.placementConstraints = std::move(settings.placementConstraints);
   job.samples = settings.samples, job.tokens = settings.tokens;
   job.amountAt = settings.amountAt;
   job.assumptions = std::move(settings.assumptions);
@@ -103,17 +98,14 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   for (auto &[condition, entry] : settings.requirements) {
     auto *rule = entry->as<ast::Rule>();
     Position p = diags.sources().position(entry->range);
-    std::string text =
-        rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
-    job.requirements.push_back(requirement(
-        condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
+    std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+    job.requirements.push_back(
+        requirement(condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
   }
   requirements = std::move(settings.requirements);
   for (const ast::Declaration &other : main->file->declarations)
-    if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == train.name.text &&
-        !options.prunes)
-      job.assumptions.push_back(
-          fmt::format("nothing is zero: `accord prune` looks at 'sparsity for {}'", job.name));
+    if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == train.name.text && !options.prunes)
+      job.assumptions.push_back(fmt::format("nothing is zero: `accord prune` looks at 'sparsity for {}'", job.name));
   return diags.errors() == before ? std::optional(std::move(job)) : std::nullopt;
 }
 
@@ -124,8 +116,7 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
   if (options.batch.empty())
     job.assumptions.push_back("batch = 1: the file has no training; --batch changes it");
   if (options.precision.empty())
-    job.assumptions.push_back(
-        "precision = mixed(bf16): the file has no training; --precision changes it");
+    job.assumptions.push_back("precision = mixed(bf16): the file has no training; --precision changes it");
   if (options.optimizer.empty())
     job.assumptions.push_back("optimizer = adam: the file has no training; --optimizer changes it");
   return job;
@@ -133,13 +124,11 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
 
 /// An expression given on the command line; on a line of its own, which is what an error shows.
 std::optional<Constant> Program::Data::written(const std::string &text, const char *option) {
-  FileId id =
-      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value =\n{}", text));
+  FileId id = diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value =\n{}", text));
   auto tree = parse(diags, id);
   if (!tree || !tree->complete || tree->declarations.size() != 1 || !tree->declarations[0].value)
     return std::nullopt;
-  return evaluate(*tree->declarations[0].value, diags,
-                  [](llvm::StringRef, SourceRange) { return std::nullopt; });
+  return evaluate(*tree->declarations[0].value, diags, [](llvm::StringRef, SourceRange) { return std::nullopt; });
 }
 
 /// `--metric "maximize EXPR"`, or what is minimized.
@@ -151,13 +140,11 @@ std::optional<ObjectiveExpression> Program::Data::metric() {
   size_t before = diags.errors();
   auto value = written(text.str(), "--metric");
   if (!value && diags.errors() == before)
-    diags.error(Code::BadCommandLine, {},
-                fmt::format("--metric: '{}' is no expression", options.metric));
+    diags.error(Code::BadCommandLine, {}, fmt::format("--metric: '{}' is no expression", options.metric));
   if (!value || value->failed())
     return std::nullopt;
   SourceRange at = value->range;
-  return ObjectiveExpression{maximize, text.trim().str(),
-                             std::make_shared<Constant>(std::move(*value)), at};
+  return ObjectiveExpression{maximize, text.trim().str(), std::make_shared<Constant>(std::move(*value)), at};
 }
 
 bool Program::Data::overrides(TrainingJob &job) {
@@ -202,16 +189,12 @@ bool Program::Data::overrides(TrainingJob &job) {
     }
     if (!job.microbatches.empty() && job.microbatches.back() != job.batch)
       job.microbatches.push_back(job.batch);
-    job.assumptions.push_back(
-        "microbatch: powers of two that divide the batch, as nothing says which");
+    job.assumptions.push_back("microbatch: powers of two that divide the batch, as nothing says which");
   } else if (llvm::none_of(job.microbatches, [&](int64_t size) { return job.batch % size == 0; })) {
     bool one = job.microbatches.size() == 1;
-    diags.error(Code::BatchNotDivisible,
-                options.microbatch.empty() ? job.microbatchAt : SourceRange{},
-                fmt::format("{} {} {} the batch of {}",
-                            one ? "the micro-batch of" : "none of the micro-batches",
-                            fmt::join(job.microbatches, ", "), one ? "does not divide" : "divides",
-                            job.batch));
+    diags.error(Code::BatchNotDivisible, options.microbatch.empty() ? job.microbatchAt : SourceRange{},
+                fmt::format("{} {} {} the batch of {}", one ? "the micro-batch of" : "none of the micro-batches",
+                            fmt::join(job.microbatches, ", "), one ? "does not divide" : "divides", job.batch));
   }
   return diags.errors() == before;
 }
@@ -243,8 +226,7 @@ std::optional<TrainingJob> Program::job() {
       auto error = d.diags.error(
           later ? Code::JobsNotSupported : Code::WrongNameKind, declaration.name.range,
           later ? fmt::format("not supported yet: jobs '{}'", d.options.train)
-                : fmt::format("'{}' is {}, nothing to train", d.options.train,
-                              ast::withArticle(declaration.kind)));
+                : fmt::format("'{}' is {}, nothing to train", d.options.train, ast::withArticle(declaration.kind)));
       if (declaration.kind == ast::DeclarationKind::Ensemble)
         error.help("`accord vote` chooses its members");
       return std::nullopt;
@@ -267,9 +249,7 @@ std::optional<TrainingJob> Program::job() {
   if (!chosen && !trains.empty()) {
     chosen = d.pick(trains);
     if (!chosen) {
-      auto error = d.diags
-                       .error(Code::AmbiguousTraining, trains[0]->name.range,
-                              "the file has several trainings")
+      auto error = d.diags.error(Code::AmbiguousTraining, trains[0]->name.range, "the file has several trainings")
                        .help("choose one with --train");
       for (const ast::Declaration *one : trains)
         error.note(one->name.range, fmt::format("--train {}", one->name.text));
@@ -278,10 +258,9 @@ std::optional<TrainingJob> Program::job() {
   } else if (!chosen && !models.empty()) {
     chosen = d.pick(models);
     if (!chosen) {
-      auto error = d.diags
-                       .error(Code::AmbiguousModel, models[0]->name.range,
-                              "the file has several models and no training")
-                       .help("choose one with --train");
+      auto error =
+          d.diags.error(Code::AmbiguousModel, models[0]->name.range, "the file has several models and no training")
+              .help("choose one with --train");
       for (const ast::Declaration *one : models)
         error.note(one->name.range, fmt::format("--train {}", one->name.text));
       return std::nullopt;
@@ -292,9 +271,8 @@ std::optional<TrainingJob> Program::job() {
           .help("declare a model, and a 'train' block that says on what and how");
     return std::nullopt;
   }
-  std::optional<TrainingJob> job = chosen->kind == ast::DeclarationKind::Train
-                                       ? d.ofTrain(*chosen)
-                                       : std::optional(d.ofModel(*chosen));
+  std::optional<TrainingJob> job =
+      chosen->kind == ast::DeclarationKind::Train ? d.ofTrain(*chosen) : std::optional(d.ofModel(*chosen));
   if (!job || !d.overrides(*job))
     return std::nullopt;
   if (!d.options.target.empty()) {

@@ -1,13 +1,12 @@
 // Blocks beside trainings: sparsity, ensembles and their members.
-#include "lib/language/requests/Ensembles.h"
 #include "lib/language/program/ProgramData.h"
+#include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/Sparsity.h"
 
 namespace accord {
 
 /// Of the main file; null if there is none.
-const ast::Declaration *Program::Data::named(ast::DeclarationKind kind,
-                                             llvm::StringRef name) const {
+const ast::Declaration *Program::Data::named(ast::DeclarationKind kind, llvm::StringRef name) const {
   for (const ast::Declaration &declaration : main->file->declarations)
     if (declaration.kind == kind && declaration.name.text == name)
       return &declaration;
@@ -29,17 +28,13 @@ const std::optional<SparsityRequest> &Program::Data::sparsityOf(const ast::Decla
   const std::string &target = block.target.text;
   bool known = named(ast::DeclarationKind::Train, target);
   if (!known && !block.target.empty())
-    diags
-        .error(Code::UnknownName, block.target.range,
-               fmt::format("no training '{}' for this sparsity", target))
+    diags.error(Code::UnknownName, block.target.range, fmt::format("no training '{}' for this sparsity", target))
         .suggest(nearest(target, trainingsOf(*main->file)));
   for (const ast::Declaration &other : main->file->declarations) {
     if (&other == &block)
       break;
     if (known && other.kind == ast::DeclarationKind::Sparsity && other.target.text == target) {
-      diags
-          .error(Code::DuplicateName, block.target.range,
-                 fmt::format("there is a sparsity for '{}' already", target))
+      diags.error(Code::DuplicateName, block.target.range, fmt::format("there is a sparsity for '{}' already", target))
           .note(other.target.range, "the earlier one");
       known = false;
     }
@@ -52,16 +47,14 @@ std::optional<SparsityRequest> Program::sparsity(const TrainingJob &job) {
   if (!job.declaration)
     return std::nullopt;
   for (const ast::Declaration &block : data->main->file->declarations)
-    if (block.kind == ast::DeclarationKind::Sparsity &&
-        block.target.text == job.declaration->name.text)
+    if (block.kind == ast::DeclarationKind::Sparsity && block.target.text == job.declaration->name.text)
       return data->sparsityOf(block);
   return std::nullopt;
 }
 
 static const ast::Node *memberOf(const ast::Declaration &block, llvm::StringRef name) {
   for (const ast::Entry &entry : block.entries)
-    if (auto *node = entry.as<ast::Node>();
-        node && node->kind.text == "member" && node->name.text == name)
+    if (auto *node = entry.as<ast::Node>(); node && node->kind.text == "member" && node->name.text == name)
       return node;
   return nullptr;
 }
@@ -75,10 +68,9 @@ const std::optional<EnsembleRequest> &Program::Data::ensembleOf(const ast::Decla
   if (!block.target.empty() && !named(ast::DeclarationKind::Train, target)) {
     auto *other = sources.find(target, block, block.target.range);
     diags
-        .error(
-            other ? Code::WrongNameKind : Code::UnknownName, block.target.range,
-            other ? fmt::format("'{}' is {}, not a training", target, ast::withArticle(other->kind))
-                  : fmt::format("no training '{}' for this ensemble", target))
+        .error(other ? Code::WrongNameKind : Code::UnknownName, block.target.range,
+               other ? fmt::format("'{}' is {}, not a training", target, ast::withArticle(other->kind))
+                     : fmt::format("no training '{}' for this ensemble", target))
         .suggest(nearest(target, trainingsOf(*main->file)))
         .help("members are trained as a training says: ensemble NAME of TRAINING { … }");
   }
@@ -107,9 +99,7 @@ const ast::Declaration *Program::Data::chosenEnsemble() {
   if (!options.ensemble.empty()) {
     auto *found = named(ast::DeclarationKind::Ensemble, options.ensemble);
     if (!found)
-      diags
-          .error(Code::UnknownName, start,
-                 fmt::format("--ensemble: no ensemble '{}' in this file", options.ensemble))
+      diags.error(Code::UnknownName, start, fmt::format("--ensemble: no ensemble '{}' in this file", options.ensemble))
           .suggest(nearest(options.ensemble, names));
     return found;
   }
@@ -121,9 +111,8 @@ const ast::Declaration *Program::Data::chosenEnsemble() {
           .help("declare one: ensemble NAME of TRAINING { member wide = gpt(hidden = 6144) … }");
     return nullptr;
   }
-  auto error =
-      diags.error(Code::AmbiguousTraining, all[0]->name.range, "the file has several ensembles")
-          .help("choose one with --ensemble");
+  auto error = diags.error(Code::AmbiguousTraining, all[0]->name.range, "the file has several ensembles")
+                   .help("choose one with --ensemble");
   for (const ast::Declaration *one : all)
     error.note(one->name.range, fmt::format("--ensemble {}", one->name.text));
   return nullptr;
@@ -139,8 +128,7 @@ std::optional<EnsembleRequest> Program::ensemble() {
   size_t before = data->diags.errors();
   for (const EnsembleRequest::Device &device : request->devices)
     if (auto file = data->diags.sources().find(device.location.file))
-      machine(device.machine,
-              data->diags.sources().at(*file, {device.location.line, device.location.column}));
+      machine(device.machine, data->diags.sources().at(*file, {device.location.line, device.location.column}));
   return data->diags.errors() == before ? request : std::nullopt;
 }
 
@@ -162,8 +150,7 @@ std::optional<TrainingJob> Program::Data::jobOfMember() {
         .suggest(nearest(options.member, names));
     return std::nullopt;
   }
-  return ofTrain(*named(ast::DeclarationKind::Train, request->train),
-                 memberOf(*block, options.member));
+  return ofTrain(*named(ast::DeclarationKind::Train, request->train), memberOf(*block, options.member));
 }
 
 } // namespace accord

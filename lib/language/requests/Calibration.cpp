@@ -1,7 +1,7 @@
 #include "lib/language/requests/Calibration.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/translate/FromAccel.h"
-#include "lib/language/syntax/Parser.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -14,13 +14,11 @@ namespace {
 using calibrate::Parameter;
 
 /// Adds a key to a block unless the block states it, with the digits that a fit has.
-template <class Op>
-void state(Op op, llvm::StringRef key, double value, Dimension dimension, llvm::StringRef source) {
+template <class Op> void state(Op op, llvm::StringRef key, double value, Dimension dimension, llvm::StringRef source) {
   DictionaryAttr entries = op.getEntriesAttr();
   if (entries && entries.get(key))
     return;
-  Quantity quantity(
-      Rational::parse(fmt::format("{:.6g}", value)).value_or(Rational::ofDouble(value)), dimension);
+  Quantity quantity(Rational::parse(fmt::format("{:.6g}", value)).value_or(Rational::ofDouble(value)), dimension);
   NamedAttrList all(entries);
   all.set(key, accel::QuantityAttr::get(op.getContext(), quantity, quantity.print(), source));
   op.setEntriesAttr(all.getDictionary(op.getContext()));
@@ -28,8 +26,7 @@ void state(Op op, llvm::StringRef key, double value, Dimension dimension, llvm::
 
 } // namespace
 
-bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at,
-                      Diagnostics &diags) {
+bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at, Diagnostics &diags) {
   llvm::SmallString<256> path(file);
   if (at.valid() && !llvm::sys::path::is_absolute(path)) {
     path = llvm::sys::path::parent_path(diags.sources().path(at.file));
@@ -42,8 +39,7 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
     for (const Issue &issue : *issues)
       diags
-          .error(Code::BadCalibration,
-                 diags.sources().at(*read, {issue.location.line, issue.location.column}),
+          .error(Code::BadCalibration, diags.sources().at(*read, {issue.location.line, issue.location.column}),
                  issue.message)
           .note(at, "it is read here");
     return false;
@@ -52,8 +48,8 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   if (calibration.machine != machine.getSymName()) {
     diags
         .error(Code::BadCalibration, at,
-               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(),
-                           calibration.machine, machine.getSymName().str()))
+               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), calibration.machine,
+                           machine.getSymName().str()))
         .help("fit it with accord calibrate --target and this machine");
     return false;
   }
@@ -61,18 +57,16 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   const Dimension time = Dimension::of(Base::Second);
   for (auto core : machine.getBody().getOps<accel::CoreOp>()) {
     bool tensor = core.getKind() == "tensor";
-    state(core, "efficiency",
-          value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
+    state(core, "efficiency", value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
     if (tensor)
-      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5),
-            Dimension::of(Base::Flop), file);
+      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop), file);
   }
   for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
     if (memory.getKind() == "dram")
       state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {}, file);
-  state(machine, "kernel_floor", value(Parameter::KernelFloor), time, file);
-  state(machine, "microbatch_cost", value(Parameter::MicrobatchCost), time, file);
-  state(machine, "step_cost", value(Parameter::StepCost), time, file);
+  state(machine, "kernel_floor", value(Parameter::KernelLaunchOverhead), time, file);
+  state(machine, "microbatch_cost", value(Parameter::HostOverheadPerMicrobatch), time, file);
+  state(machine, "step_cost", value(Parameter::HostOverheadPerStep), time, file);
   // The whole set, for costs that know all of its terms.
   Builder builder(machine.getContext());
   NamedAttrList all;

@@ -15,7 +15,6 @@ namespace accord {
 /// - the machine: kernel_floor, microbatch_cost, step_cost;
 /// and the whole set of parameters as the attribute `fitted` (Machine::fitted).
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
-bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at,
-                      Diagnostics &diags);
+bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at, Diagnostics &diags);
 
 } // namespace accord

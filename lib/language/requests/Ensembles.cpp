@@ -5,12 +5,11 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kMostMembers = 63, kMostDevices = 1 << 20;
+constexpr int64_t kMaxMembers = 63, kMaxDevices = 1 << 20;
 
 class EnsembleReader {
 public:
-  EnsembleReader(Diagnostics &diags, const Lookup &lookup)
-      : reader(diags, lookup, "an ensemble"), diags(diags) {}
+  EnsembleReader(Diagnostics &diags, const Lookup &lookup) : reader(diags, lookup, "an ensemble"), diags(diags) {}
   EnsembleRequest out;
 
   void read(const ast::Declaration &block) {
@@ -43,9 +42,7 @@ public:
         diags.error(Code::UnknownEntryKind, entry.range, "an ensemble has no paths");
     }
     if (out.kinds.empty() && !wrongMember)
-      diags
-          .error(Code::MissingKey, block.name.range,
-                 fmt::format("ensemble '{}' has no member", out.name))
+      diags.error(Code::MissingKey, block.name.range, fmt::format("ensemble '{}' has no member", out.name))
           .help("for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000");
   }
 
@@ -53,20 +50,16 @@ private:
   void member(const ast::Node &node, const ast::Entry &entry) {
     reader.clauses(entry, kError | kSamples);
     const char *form = "for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000";
-    if (node.name.empty() || node.label || !node.value || node.hasBlock || node.hasArguments ||
-        node.count || !node.type.empty() || !node.pattern.empty()) {
+    if (node.name.empty() || node.label || !node.value || node.hasBlock || node.hasArguments || node.count ||
+        !node.type.empty() || !node.pattern.empty()) {
       wrongMember = true;
-      diags
-          .error(Code::SyntaxError, node.kind.range,
-                 "a member has a name and a model: member NAME = MODEL(…)")
+      diags.error(Code::SyntaxError, node.kind.range, "a member has a name and a model: member NAME = MODEL(…)")
           .help(form);
       return;
     }
     for (size_t i = 0; i < out.kinds.size(); ++i)
       if (out.kinds[i].name == node.name.text) {
-        diags
-            .error(Code::DuplicateName, node.name.range,
-                   fmt::format("'{}' is already a member", node.name.text))
+        diags.error(Code::DuplicateName, node.name.range, fmt::format("'{}' is already a member", node.name.text))
             .note(nameRanges[i], "the earlier one")
             .help("several members of one kind are a larger 'size'");
         return;
@@ -96,8 +89,7 @@ private:
       return;
     diags
         .error(Code::OutOfRange, at,
-               fmt::format("{} of {} samples is no whole number of them", rate.rate.print(),
-                           rate.samples))
+               fmt::format("{} of {} samples is no whole number of them", rate.rate.print(), rate.samples))
         .help("state the share with all its digits, or as a fraction such as 83 / 1024");
   }
 
@@ -123,8 +115,8 @@ private:
           names.push_back(one->name);
         names.insert(names.end(), one->more.begin(), one->more.end());
       }
-      if (names.size() < 2 || !one->value || one->hasBlock || one->hasArguments || one->count ||
-          !one->type.empty() || !one->pattern.empty()) {
+      if (names.size() < 2 || !one->value || one->hasBlock || one->hasArguments || one->count || !one->type.empty() ||
+          !one->pattern.empty()) {
         diags
             .error(Code::SyntaxError, names.empty() ? inner.range : names[0].range,
                    "a joint error is of two members or more that are wrong at once")
@@ -132,7 +124,7 @@ private:
         continue;
       }
       reader.clauses(inner, kSamples);
-      EnsembleRequest::Joint made;
+      EnsembleRequest::JointError made;
       for (const ast::Name &name : names) {
         auto found = llvm::find(known, name.text);
         if (found == known.end())
@@ -150,8 +142,8 @@ private:
       checkSeen(made.rate, one->value->range);
       if (made.kinds.size() < names.size())
         continue;
-      if (made.kinds.size() > static_cast<size_t>(kMostMembers)) {
-        diags.error(Code::OutOfRange, at, fmt::format("at most {} members vote", kMostMembers));
+      if (made.kinds.size() > static_cast<size_t>(kMaxMembers)) {
+        diags.error(Code::OutOfRange, at, fmt::format("at most {} members vote", kMaxMembers));
         continue;
       }
       auto [earlier, isNew] = seen.try_emplace(made.kinds, at);
@@ -165,8 +157,8 @@ private:
 
   void votes(const ast::Node &node, const ast::Entry &entry) {
     reader.clauses(entry, kFrom);
-    if (!entry.clauses().from || entry.clauses().from->value.empty() || node.value ||
-        node.hasBlock || node.hasArguments || node.label || !node.name.empty()) {
+    if (!entry.clauses().from || entry.clauses().from->value.empty() || node.value || node.hasBlock ||
+        node.hasArguments || node.label || !node.name.empty()) {
       diags.error(Code::MissingArgument, node.kind.range, "'votes' are read from a file")
           .help("for example: votes from \"votes.csv\"");
       return;
@@ -197,8 +189,8 @@ private:
     } else if (key == "vote") {
       reader.word(value, key, {"majority"});
     } else if (key == "lost") {
-      if (auto number = reader.integer(value, key, 0, kMostMembers - 1))
-        out.lost = *number;
+      if (auto number = reader.integer(value, key, 0, kMaxMembers - 1))
+        out.deviceFailures = *number;
     } else {
       devices(value);
     }
@@ -213,20 +205,20 @@ private:
       return;
     }
     if (!choice) {
-      if (auto number = reader.integer(value, "size", 1, kMostMembers))
-        out.fewest = out.most = *number;
+      if (auto number = reader.integer(value, "size", 1, kMaxMembers))
+        out.min = out.max = *number;
       return;
     }
-    auto fewest = reader.integer({value.range, choice->low}, "size", 1, kMostMembers),
-         most = reader.integer({value.range, choice->high}, "size", 1, kMostMembers);
-    if (!fewest || !most)
+    auto min = reader.integer({value.range, choice->low}, "size", 1, kMaxMembers),
+         max = reader.integer({value.range, choice->high}, "size", 1, kMaxMembers);
+    if (!min || !max)
       return;
     if (!(choice->step == Quantity::number(1))) {
       diags.error(Code::ChoiceNotAllowed, value.range, "'size' is a range without a step")
           .help("an even number of voters is never better than one less");
       return;
     }
-    out.fewest = *fewest, out.most = *most;
+    out.min = *min, out.max = *max;
   }
 
   void devices(const Constant &value) {
@@ -234,13 +226,12 @@ private:
     if (!map || map->pairs.empty()) {
       diags
           .error(Code::WrongType, value.range,
-                 fmt::format("'devices' says how many there are of each machine, not {}",
-                             value.describe()))
+                 fmt::format("'devices' says how many there are of each machine, not {}", value.describe()))
           .help("for example: devices = {a100_80g: 2, h100: 1}");
       return;
     }
     for (const auto &[name, count] : map->pairs)
-      if (auto number = reader.integer(*count, "devices", 1, kMostDevices))
+      if (auto number = reader.integer(*count, "devices", 1, kMaxDevices))
         out.devices.push_back({name.text, *number, reader.place(name.range)});
   }
 
@@ -250,8 +241,8 @@ private:
       return;
     if (rule.kind == K::Require) {
       double confidence = reader.confidence(entry);
-      if (auto most = reader.limit(entry, rule, {{"error", false, "0.09 confidence 0.95"}}))
-        out.error = {most->second, confidence, reader.place(entry.range)};
+      if (auto max = reader.limit(entry, rule, {{"error", false, "0.09 confidence 0.95"}}))
+        out.error = {max->second, confidence, reader.place(entry.range)};
       return;
     }
     const std::vector<std::string> known{"step_time", "energy", "memory", "price"};

@@ -8,8 +8,7 @@ namespace accord {
 
 /// The block as plain data; nothing after errors. That `TRAINING` is one and that members are calls
 /// of models is not looked at: see `Program::ensemble`.
-std::optional<EnsembleRequest> ensembleRequest(const ast::Declaration &block, Diagnostics &diags,
-                                               const Lookup &lookup);
+std::optional<EnsembleRequest> ensembleRequest(const ast::Declaration &block, Diagnostics &diags, const Lookup &lookup);
 
 /// The file that `votes from` names; nothing after A1009 (or A0001-like errors of a file that
 /// cannot be read), each at its line. A column for each member: `wide` or `wide.1` the first of its

@@ -4,8 +4,7 @@
 
 namespace accord {
 
-mlir::Attribute attributeOf(const ObjectiveExpression &expression, mlir::MLIRContext &context,
-                            Diagnostics &diags) {
+mlir::Attribute attributeOf(const ObjectiveExpression &expression, mlir::MLIRContext &context, Diagnostics &diags) {
   auto *call = expression.value->as<CallValue>();
   if (call && reportUnknownFunction(*call, expression.at, diags))
     return {};

@@ -7,8 +7,7 @@ namespace accord {
 
 /// References and applications as in requirements of an accelerator. Null after an error: a
 /// function that there is none of.
-mlir::Attribute attributeOf(const ObjectiveExpression &expression, mlir::MLIRContext &context,
-                            Diagnostics &diags);
+mlir::Attribute attributeOf(const ObjectiveExpression &expression, mlir::MLIRContext &context, Diagnostics &diags);
 /// Where the part of it is that operands lead to, from the whole expression inwards.
 SourceRange partOf(const ObjectiveExpression &expression, const std::vector<size_t> &operands);
 

@@ -1,6 +1,6 @@
 #include "lib/language/requests/PatternFiles.h"
-#include "lib/support/Rational.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/Rational.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -8,8 +8,7 @@
 namespace accord {
 
 /// A file of text: one with other control characters is refused as a whole.
-static std::optional<FileId> readText(const std::string &path, SourceRange from,
-                                      Diagnostics &diags) {
+static std::optional<FileId> readText(const std::string &path, SourceRange from, Diagnostics &diags) {
   auto read = readFile(diags, path, from);
   if (!read || llvm::none_of(diags.sources().text(*read), [](char c) {
         return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r';
@@ -23,41 +22,37 @@ SourceRange QualityTable::at(const Diagnostics &diags, const calibrate::Cell &ce
   return diags.sources().at(file, {cell.line, cell.column});
 }
 
-std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
-                                      Diagnostics &diags) {
+std::optional<QualityTable> readTable(const std::string &path, SourceRange from, Diagnostics &diags) {
   auto read = readText(path, from, diags);
   if (!read)
     return std::nullopt;
   QualityTable table;
   table.file = *read;
-  auto refuse = [&](SourceRange at, const std::string &message) {
+  auto reject = [&](SourceRange at, const std::string &message) {
     diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
   };
   auto parsed = calibrate::readCsv(diags.sources().text(*read), path);
   if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
     for (const Issue &issue : *issues)
-      refuse(diags.sources().at(*read, {issue.location.line, issue.location.column}),
-             issue.message);
+      reject(diags.sources().at(*read, {issue.location.line, issue.location.column}), issue.message);
     return std::nullopt;
   }
   auto &records = std::get<std::vector<calibrate::Record>>(parsed);
   if (records.empty()) {
-    refuse({*read, 0, 0}, fmt::format("'{}' is empty", path));
+    reject({*read, 0, 0}, fmt::format("'{}' is empty", path));
     return std::nullopt;
   }
   size_t before = diags.errors();
   for (const calibrate::Cell &cell : records.front()) {
     if (cell.text.empty() || std::ranges::count(table.columns, cell.text))
-      refuse(table.at(diags, cell), cell.text.empty()
-                                        ? "a column without a name"
-                                        : fmt::format("column '{}' is there already", cell.text));
+      reject(table.at(diags, cell),
+             cell.text.empty() ? "a column without a name" : fmt::format("column '{}' is there already", cell.text));
     table.columns.push_back(cell.text);
   }
   for (size_t i = 1; i < records.size() && diags.errors() - before < 20; ++i)
     if (records[i].size() != table.columns.size())
-      refuse(table.at(diags, records[i].front()),
-             fmt::format("this line has {} values, and there are {} columns", records[i].size(),
-                         table.columns.size()));
+      reject(table.at(diags, records[i].front()),
+             fmt::format("this line has {} values, and there are {} columns", records[i].size(), table.columns.size()));
   if (diags.errors() > before)
     return std::nullopt;
   records.erase(records.begin());
@@ -65,13 +60,13 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
   return table;
 }
 
-bool readHistogram(const std::string &path, SourceRange from, int64_t window, ZeroPattern &pattern,
+bool readHistogram(const std::string &path, SourceRange from, int64_t window, SparsityPattern &pattern,
                    Diagnostics &diags) {
   auto table = readTable(path, from, diags);
   if (!table)
     return false;
   size_t before = diags.errors();
-  auto refuse = [&](SourceRange at, const std::string &message) {
+  auto reject = [&](SourceRange at, const std::string &message) {
     return diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
   };
   std::optional<size_t> zeros, amount;
@@ -82,10 +77,10 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Ze
     else if ((table->columns[i] == "count" || table->columns[i] == "share") && !amount)
       amount = i, shares = table->columns[i] == "share";
     else
-      refuse({table->file, 0, 0}, fmt::format("a histogram has no column '{}'", table->columns[i]))
+      reject({table->file, 0, 0}, fmt::format("a histogram has no column '{}'", table->columns[i]))
           .help("its columns are zeros and count, or zeros and share");
   if ((!zeros || !amount) && diags.errors() == before)
-    refuse({table->file, 0, 0}, "a histogram has the columns zeros and count, or zeros and share");
+    reject({table->file, 0, 0}, "a histogram has the columns zeros and count, or zeros and share");
   if (diags.errors() > before)
     return false;
   std::vector<double> found(static_cast<size_t>(window) + 1);
@@ -95,7 +90,7 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Ze
     auto count = Rational::parse(row[*zeros].text);
     auto index = count ? count->toInt64() : std::nullopt;
     if (!index || *index < 0 || *index > window || seen[static_cast<size_t>(*index)]) {
-      refuse(table->at(diags, row[*zeros]),
+      reject(table->at(diags, row[*zeros]),
              index && *index >= 0 && *index <= window
                  ? fmt::format("windows with {} zeros are there already", *index)
                  : fmt::format("'{}' is no number of zeros: 0 to {}", row[*zeros].text, window));
@@ -104,9 +99,8 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Ze
     auto number = Rational::parse(row[*amount].text);
     double value = number ? number->toDouble() : -1;
     if (!number || !(value >= 0) || !std::isfinite(value) || (!shares && !number->isInteger())) {
-      refuse(
-          table->at(diags, row[*amount]),
-          fmt::format("'{}' is no {} of windows", row[*amount].text, shares ? "share" : "number"));
+      reject(table->at(diags, row[*amount]),
+             fmt::format("'{}' is no {} of windows", row[*amount].text, shares ? "share" : "number"));
       return false;
     }
     seen[static_cast<size_t>(*index)] = true;
@@ -115,20 +109,20 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Ze
     kept += value * static_cast<double>(window - *index);
   }
   if (!(sum > 0) || !std::isfinite(sum) || (shares && std::abs(sum - 1) > 1e-6)) {
-    refuse({table->file, 0, 0}, shares ? fmt::format("the shares sum to {:.6g}, not to 1", sum)
-                                       : "there is no window in this histogram");
+    reject({table->file, 0, 0},
+           shares ? fmt::format("the shares sum to {:.6g}, not to 1", sum) : "there is no window in this histogram");
     return false;
   }
   for (double &share : found)
     share /= sum;
-  pattern.kind = ZeroPattern::Kind::Histogram;
+  pattern.kind = SparsityPattern::Kind::Histogram;
   pattern.window = window;
   pattern.histogram = std::move(found);
   pattern.density = std::clamp(kept / sum / static_cast<double>(window), 0.0, 1.0);
   return true;
 }
 
-bool readMask(const std::string &path, SourceRange from, ZeroPattern &pattern, Diagnostics &diags) {
+bool readMask(const std::string &path, SourceRange from, SparsityPattern &pattern, Diagnostics &diags) {
   auto read = readText(path, from, diags);
   if (!read)
     return false;
@@ -136,14 +130,11 @@ bool readMask(const std::string &path, SourceRange from, ZeroPattern &pattern, D
   std::vector<std::vector<bool>> mask;
   std::vector<bool> row;
   size_t kept = 0, elements = 0;
-  auto refuse = [&](size_t offset, size_t length, const std::string &message) {
+  auto reject = [&](size_t offset, size_t length, const std::string &message) {
     auto begin = static_cast<uint32_t>(offset);
-    diags
-        .error(Code::WrongQualityFile, {*read, begin, begin + static_cast<uint32_t>(length)},
-               message)
+    diags.error(Code::WrongQualityFile, {*read, begin, begin + static_cast<uint32_t>(length)}, message)
         .note(from, "the file is named here")
-        .help(
-            "a mask has a line for each row, of 1 where an element is kept and 0 where it is not");
+        .help("a mask has a line for each row, of 1 where an element is kept and 0 where it is not");
     return false;
   };
   size_t start = 0;
@@ -155,20 +146,19 @@ bool readMask(const std::string &path, SourceRange from, ZeroPattern &pattern, D
       ++elements;
     } else if (c == '\n') {
       if (!row.empty() && !mask.empty() && mask.front().size() != row.size())
-        return refuse(start, i - start,
-                      fmt::format("this row has {} elements, and the first has {}", row.size(),
-                                  mask.front().size()));
+        return reject(start, i - start,
+                      fmt::format("this row has {} elements, and the first has {}", row.size(), mask.front().size()));
       if (!row.empty())
         mask.push_back(std::move(row));
       row.clear();
       start = i + 1;
     } else if (c != ',' && c != ' ' && c != '\t' && c != '\r') {
-      return refuse(i, 1, "a mask is of 0 and 1");
+      return reject(i, 1, "a mask is of 0 and 1");
     }
   }
   if (mask.empty())
-    return refuse(0, 0, fmt::format("'{}' is empty", path));
-  pattern.kind = ZeroPattern::Kind::Mask;
+    return reject(0, 0, fmt::format("'{}' is empty", path));
+  pattern.kind = SparsityPattern::Kind::Mask;
   pattern.density = static_cast<double>(kept) / static_cast<double>(elements);
   pattern.mask = std::move(mask);
   return true;

@@ -1,9 +1,9 @@
 // Files that say which elements are zero: histograms and masks; and tables beside a program in
 // general.
 #pragma once
-#include "lib/support/documents/Csv.h"
 #include "lib/sparsity/problem/Sparsity.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/documents/Csv.h"
 
 namespace accord {
 
@@ -16,17 +16,16 @@ struct QualityTable {
   std::vector<std::string> columns;
   SourceRange at(const Diagnostics &diags, const calibrate::Cell &cell) const;
 };
-std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
-                                      Diagnostics &diags);
+std::optional<QualityTable> readTable(const std::string &path, SourceRange from, Diagnostics &diags);
 
 /// Columns `zeros` (0 to `window`, each once; those left out have none) and `count` or `share`:
 /// windows of `window` elements by how many of them are zero. Shares sum to 1 within 1e-6. Sets
 /// kind, window, histogram and density; false after errors.
-bool readHistogram(const std::string &path, SourceRange from, int64_t window, ZeroPattern &pattern,
+bool readHistogram(const std::string &path, SourceRange from, int64_t window, SparsityPattern &pattern,
                    Diagnostics &diags);
 
 /// A line for each row, of 1 (kept) and 0, with commas or blanks between them or none. Sets kind,
 /// mask and density; false after errors.
-bool readMask(const std::string &path, SourceRange from, ZeroPattern &pattern, Diagnostics &diags);
+bool readMask(const std::string &path, SourceRange from, SparsityPattern &pattern, Diagnostics &diags);
 
 } // namespace accord

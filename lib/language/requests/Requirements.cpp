@@ -7,15 +7,12 @@ namespace {
 const Dimension kTime = Dimension::of(Base::Second), kBytes = Dimension::of(Base::Byte),
                 kEnergy = Dimension::of(Base::Joule);
 
-Quantity of(double value, Dimension dimension) {
-  return Quantity(Rational::ofDouble(value), dimension);
-}
+Quantity of(double value, Dimension dimension) { return Quantity(Rational::ofDouble(value), dimension); }
 
 std::optional<ast::BinaryOp> operatorOf(llvm::StringRef name) {
-  for (auto op : {ast::BinaryOp::Or, ast::BinaryOp::And, ast::BinaryOp::Equal,
-                  ast::BinaryOp::NotEqual, ast::BinaryOp::Less, ast::BinaryOp::LessEqual,
-                  ast::BinaryOp::Greater, ast::BinaryOp::GreaterEqual, ast::BinaryOp::Add,
-                  ast::BinaryOp::Subtract, ast::BinaryOp::Multiply, ast::BinaryOp::Divide,
+  for (auto op : {ast::BinaryOp::Or, ast::BinaryOp::And, ast::BinaryOp::Equal, ast::BinaryOp::NotEqual,
+                  ast::BinaryOp::Less, ast::BinaryOp::LessEqual, ast::BinaryOp::Greater, ast::BinaryOp::GreaterEqual,
+                  ast::BinaryOp::Add, ast::BinaryOp::Subtract, ast::BinaryOp::Multiply, ast::BinaryOp::Divide,
                   ast::BinaryOp::Modulo, ast::BinaryOp::Power})
     if (ast::spelling(op) == name)
       return op;
@@ -34,7 +31,7 @@ const CallValue *comparison(const Constant &value, ast::BinaryOp &op) {
 
 } // namespace
 
-std::map<std::string, Quantity> constraintNames(const Plan &plan, const Achieved &achieved) {
+std::map<std::string, Quantity> constraintNames(const Plan &plan, const CandidateMetrics &achieved) {
   std::map<std::string, Quantity> names = {
       {"step_time", of(achieved.stepTime.value, kTime)},
       {"throughput", of(achieved.throughput, Dimension{} / kTime)},
@@ -63,8 +60,7 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     std::vector<std::string> known;
     for (auto &[name, quantity] : names)
       known.push_back(name);
-    return Problem{Code::UnknownName, fmt::format("a plan has no '{}'", word->text),
-                   nearest(word->text, known)};
+    return Problem{Code::UnknownName, fmt::format("a plan has no '{}'", word->text), nearest(word->text, known)};
   }
   auto *call = value.as<CallValue>();
   if (!call)
@@ -82,18 +78,15 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     return applyArithmetic(*op, arguments[0], arguments[1]);
   if ((call->name == "min" || call->name == "max") && !arguments.empty())
     return applyFold(call->name, arguments);
-  return Problem{
-      Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
+  return Problem{Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
 }
 
 namespace {
 /// Nothing if it holds, else both sides; a problem if it cannot be evaluated.
-Checked<std::optional<std::string>> violation(const Constant &condition,
-                                              const std::map<std::string, Quantity> &names) {
+Checked<std::optional<std::string>> violation(const Constant &condition, const std::map<std::string, Quantity> &names) {
   ast::BinaryOp op;
   const CallValue *call = comparison(condition, op);
-  auto left = measure(*call->arguments[0].second, names),
-       right = measure(*call->arguments[1].second, names);
+  auto left = measure(*call->arguments[0].second, names), right = measure(*call->arguments[1].second, names);
   if (!left)
     return left.problem();
   if (!right)
@@ -105,8 +98,7 @@ Checked<std::optional<std::string>> violation(const Constant &condition,
     return std::optional<std::string>();
   auto shown = [](const Quantity &q) {
     // Six digits are enough to read; exact values would fill a line.
-    Quantity rounded(Rational::parse(fmt::format("{:.6g}", q.toDouble())).value_or(q.value),
-                     q.dimension);
+    Quantity rounded(Rational::parse(fmt::format("{:.6g}", q.toDouble())).value_or(q.value), q.dimension);
     return rounded.print();
   };
   return std::optional(fmt::format("{} is not {} {}", shown(*left), call->name, shown(*right)));
@@ -117,8 +109,8 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
   Requirement r;
   r.text = std::move(text);
   r.location = std::move(location);
-  r.check = [condition = std::move(condition)](
-                const Plan &plan, const Achieved &achieved) -> std::optional<std::string> {
+  r.check = [condition = std::move(condition)](const Plan &plan,
+                                               const CandidateMetrics &achieved) -> std::optional<std::string> {
     auto result = violation(condition, constraintNames(plan, achieved));
     return result ? *result : std::optional(result.problem().message);
   };
@@ -129,15 +121,14 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
   ast::BinaryOp op;
   if (!comparison(condition, op)) {
     diags
-        .error(
-            Code::NotAConstraint, condition.range,
-            fmt::format("a constraint compares two values, but this is {}", condition.describe()))
+        .error(Code::NotAConstraint, condition.range,
+               fmt::format("a constraint compares two values, but this is {}", condition.describe()))
         .help("for example: require step_time <= 60 s");
     return false;
   }
   Plan sample;
   sample.machine = machine;
-  Achieved some;
+  CandidateMetrics some;
   auto result = violation(condition, constraintNames(sample, some));
   if (result)
     return true;
@@ -152,43 +143,41 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
         look(*argument);
   };
   look(condition);
-  diags.error(result.problem().code, at, result.problem().message)
-      .suggest(result.problem().suggestion);
+  diags.error(result.problem().code, at, result.problem().message).suggest(result.problem().suggestion);
   return false;
 }
 
-std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine,
-                                             int64_t batch, Diagnostics &diags) {
+std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine, int64_t batch,
+                                             Diagnostics &diags) {
   using Of = PlacementLimit::Of;
-  const std::map<std::string, std::pair<Of, Dimension>> known = {
-      {"device.memory", {Of::Memory, kBytes}},
-      {"step_time", {Of::Step, kTime}},
-      {"throughput", {Of::Step, Dimension{} / kTime}},
-      {"power", {Of::Power, kEnergy / kTime}},
-      {"devices", {Of::Devices, Dimension{}}},
-      {"energy", {Of::Energy, kEnergy}},
-      {"price", {Of::Price, Dimension::of(Base::Dollar)}}};
+  const std::map<std::string, std::pair<Of, Dimension>> known = {{"device.memory", {Of::Memory, kBytes}},
+                                                                 {"step_time", {Of::Step, kTime}},
+                                                                 {"throughput", {Of::Step, Dimension{} / kTime}},
+                                                                 {"power", {Of::Power, kEnergy / kTime}},
+                                                                 {"devices", {Of::Devices, Dimension{}}},
+                                                                 {"energy", {Of::Energy, kEnergy}},
+                                                                 {"price", {Of::Price, Dimension::of(Base::Dollar)}}};
   const char *help = "on a cluster, 'require' limits device.memory, step_time, power, devices, "
                      "energy or price from above, or throughput from below: step_time <= 60 s";
   ast::BinaryOp op;
   const CallValue *call = comparison(condition, op);
-  auto refuse = [&](SourceRange at, const std::string &message) {
+  auto reject = [&](SourceRange at, const std::string &message) {
     diags.error(Code::LimitNotUnderstood, at, message).help(help);
     return std::nullopt;
   };
   if (!call)
-    return refuse(condition.range, fmt::format("a constraint compares two values, but this is {}",
-                                               condition.describe()));
+    return reject(condition.range,
+                  fmt::format("a constraint compares two values, but this is {}", condition.describe()));
   const Constant *left = call->arguments[0].second.get(), *right = call->arguments[1].second.get();
   auto measured = [&](const Constant &value) {
     auto *word = value.as<Word>();
     return word && known.count(word->text) ? word : nullptr;
   };
-  bool most = op == ast::BinaryOp::LessEqual || op == ast::BinaryOp::Less,
-       least = op == ast::BinaryOp::GreaterEqual || op == ast::BinaryOp::Greater;
+  bool max = op == ast::BinaryOp::LessEqual || op == ast::BinaryOp::Less,
+       min = op == ast::BinaryOp::GreaterEqual || op == ast::BinaryOp::Greater;
   if (!measured(*left) && measured(*right)) {
     std::swap(left, right);
-    std::swap(most, least);
+    std::swap(max, min);
   }
   auto *word = measured(*left);
   if (!word) {
@@ -205,32 +194,28 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
   }
   auto [of, dimension] = known.at(word->text);
   bool rate = word->text == "throughput";
-  if (rate ? !least : !most)
-    return refuse(condition.range,
-                  fmt::format("'{}' is limited from {}", word->text, rate ? "below" : "above"));
-  std::map<std::string, Quantity> names = {
-      {"batch", Quantity::number(batch)},
-      {"power.tdp", accord::of(machine.tdp.value, kEnergy / kTime)}};
+  if (rate ? !min : !max)
+    return reject(condition.range, fmt::format("'{}' is limited from {}", word->text, rate ? "below" : "above"));
+  std::map<std::string, Quantity> names = {{"batch", Quantity::number(batch)},
+                                           {"power.tdp", accord::of(machine.tdp.value, kEnergy / kTime)}};
   for (const Memory &memory : machine.memories)
     names[memory.name + ".capacity"] = accord::of(memory.capacity.value, kBytes);
   auto value = measure(*right, names);
   if (!value) {
-    diags.error(value.problem().code, right->range, value.problem().message)
-        .suggest(value.problem().suggestion);
+    diags.error(value.problem().code, right->range, value.problem().message).suggest(value.problem().suggestion);
     return std::nullopt;
   }
   if (value->dimension != dimension) {
-    diags.error(Code::WrongDimension, right->range,
-                fmt::format("'{}' is a {}, but this is a {}", word->text, describe(dimension),
-                            describe(value->dimension)));
+    diags.error(
+        Code::WrongDimension, right->range,
+        fmt::format("'{}' is a {}, but this is a {}", word->text, describe(dimension), describe(value->dimension)));
     return std::nullopt;
   }
   double number = value->toDouble();
   if (!(number > 0))
-    return refuse(right->range, fmt::format("'{}' cannot be {} {}", word->text,
-                                            rate ? "above" : "at most", value->print()));
-  return PlacementLimit{
-      of, rate ? static_cast<double>(batch) / number : number, {}, condition.range};
+    return reject(right->range,
+                  fmt::format("'{}' cannot be {} {}", word->text, rate ? "above" : "at most", value->print()));
+  return PlacementLimit{of, rate ? static_cast<double>(batch) / number : number, {}, condition.range};
 }
 
 } // namespace accord

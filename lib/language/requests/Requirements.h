@@ -1,15 +1,15 @@
 // `require` and `maximize` of a training, evaluated on a candidate plan.
 #pragma once
-#include "lib/planning/solve/SingleDevice.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/language/program/Evaluate.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include <map>
 
 namespace accord {
 
 /// What constraints may name, with exact dimensions: step_time, throughput, device.memory, energy,
 /// power, batch, microbatch, parameters, and capacity and bandwidth of every memory of the machine.
-std::map<std::string, Quantity> constraintNames(const Plan &plan, const Achieved &achieved);
+std::map<std::string, Quantity> constraintNames(const Plan &plan, const CandidateMetrics &achieved);
 
 /// The number an expression over those names stands for; a problem names the unknown name or the
 /// wrong dimension.
@@ -22,8 +22,8 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
 /// from above, or throughput (samples of the `batch` per second) from below; the other side is of
 /// numbers, the batch and memories of the machine. A0947 for anything else or a limit that is not
 /// above 0.
-std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine,
-                                             int64_t batch, Diagnostics &diags);
+std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine, int64_t batch,
+                                             Diagnostics &diags);
 
 /// Reports names and dimensions that no plan on this machine could satisfy. True if the constraint
 /// can be evaluated.

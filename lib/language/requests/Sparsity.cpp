@@ -1,27 +1,25 @@
 #include "lib/language/requests/Sparsity.h"
-#include "lib/support/NamePattern.h"
 #include "lib/language/program/BlockReader.h"
 #include "lib/language/requests/SparsityPatterns.h"
+#include "lib/support/NamePattern.h"
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
 /// Layers of a training, at most; a limit above says nothing.
-constexpr int64_t kMostLayers = 1'000'000;
+constexpr int64_t kMaxLayers = 1'000'000;
 
 const std::vector<std::string> kOperands{"weights", "activations", "gradients"};
 
 class SparsityReader {
 public:
-  SparsityReader(Diagnostics &diags, const Lookup &lookup)
-      : reader(diags, lookup, "a sparsity"), diags(diags) {}
+  SparsityReader(Diagnostics &diags, const Lookup &lookup) : reader(diags, lookup, "a sparsity"), diags(diags) {}
   SparsityRequest out;
 
   void read(const ast::Declaration &block) {
-    const std::vector<std::string> keys{"weights",    "activations", "gradients",
-                                        "accuracy",   "margin",      "sensitivity",
-                                        "confidence", "format",      "phases"};
+    const std::vector<std::string> keys{"weights",     "activations", "gradients", "accuracy", "margin",
+                                        "sensitivity", "confidence",  "format",    "phases"};
     out.train = block.target.text;
     out.location = reader.place(block.kindRange);
     for (const ast::Entry &entry : block.entries) {
@@ -34,28 +32,23 @@ public:
       else if (node && llvm::is_contained(kOperands, node->kind.text))
         patterns(*node, entry);
       else if (node && (node->kind.text == "accuracy" || node->kind.text == "sensitivity"))
-        evidence(*node, entry);
+        measurements(*node, entry);
       else if (node)
         reader.unknown(node->kind, keys, /*pair=*/false);
       else
         diags.error(Code::UnknownEntryKind, entry.range, "a sparsity has no paths");
     }
     if (!stated)
-      diags
-          .error(Code::MissingKey, block.kindRange,
-                 fmt::format("sparsity for '{}' says nothing of zeros", out.train))
+      diags.error(Code::MissingKey, block.kindRange, fmt::format("sparsity for '{}' says nothing of zeros", out.train))
           .help("for example: weights of * = {nm(2, 4), unstructured(density = 0.5)}");
   }
 
 private:
-  void readPair(const ast::KeyValue &pair, const ast::Entry &entry,
-                const std::vector<std::string> &keys) {
+  void readPair(const ast::KeyValue &pair, const ast::Entry &entry, const std::vector<std::string> &keys) {
     const std::string &key = pair.key.text;
     if (llvm::is_contained(kOperands, key)) {
       stated = true;
-      diags
-          .error(Code::MissingArgument, pair.key.range,
-                 fmt::format("'{}' does not say of which operations", key))
+      diags.error(Code::MissingArgument, pair.key.range, fmt::format("'{}' does not say of which operations", key))
           .help(fmt::format("'{} of * = …' means all of them", key));
       return;
     }
@@ -85,8 +78,8 @@ private:
   void patterns(const ast::Node &node, const ast::Entry &entry) {
     stated = true;
     reader.clauses(entry, kTransposable);
-    if (node.pattern.empty() || !node.value || node.hasBlock || node.hasArguments || node.count ||
-        !node.type.empty() || !node.name.empty()) {
+    if (node.pattern.empty() || !node.value || node.hasBlock || node.hasArguments || node.count || !node.type.empty() ||
+        !node.name.empty()) {
       diags
           .error(Code::SyntaxError, node.kind.range,
                  fmt::format("'{}' says of which operations, and how zeros are", node.kind.text))
@@ -105,15 +98,14 @@ private:
     out.rules.push_back(std::move(rule));
   }
 
-  void evidence(const ast::Node &node, const ast::Entry &entry) {
+  void measurements(const ast::Node &node, const ast::Entry &entry) {
     bool sensitivity = node.kind.text == "sensitivity";
     reader.clauses(entry, sensitivity ? kFrom : kFrom | kSamples);
     const char *form = sensitivity ? "for example: sensitivity from \"layers.csv\""
                                    : "for example: accuracy \"top1\" from \"measured.csv\" "
                                      "samples 50000";
-    if (!entry.clauses().from || entry.clauses().from->value.empty() ||
-        (!sensitivity && !node.label) || node.value || node.hasBlock || node.hasArguments ||
-        node.count) {
+    if (!entry.clauses().from || entry.clauses().from->value.empty() || (!sensitivity && !node.label) || node.value ||
+        node.hasBlock || node.hasArguments || node.count) {
       diags
           .error(Code::MissingArgument, node.kind.range,
                  sensitivity ? "'sensitivity' is read from a file"
@@ -121,17 +113,16 @@ private:
           .help(form);
       return;
     }
-    SparsityRequest::Evidence one;
+    SparsityRequest::AccuracyMeasurements one;
     one.metric = node.label ? node.label->value : "";
     one.file = reader.beside(entry.clauses().from->value, entry.clauses().fromRange);
     one.location = reader.place(entry.range);
     one.samples = reader.samples(entry);
     if (sensitivity)
-      one.kind = SparsityRequest::Evidence::Kind::Sensitivity;
+      one.kind = SparsityRequest::AccuracyMeasurements::Kind::Sensitivity;
     if (!node.type.empty()) {
       const std::vector<std::string> known =
-          sensitivity ? std::vector<std::string>{}
-                      : std::vector<std::string>{"measured", "published"};
+          sensitivity ? std::vector<std::string>{} : std::vector<std::string>{"measured", "published"};
       if (!llvm::is_contained(known, node.type.text))
         diags
             .error(Code::UnknownChoice, node.type.range,
@@ -139,14 +130,14 @@ private:
             .suggest(nearest(node.type.text, known))
             .help(form);
       else if (node.type.text == "published")
-        one.kind = SparsityRequest::Evidence::Kind::Elsewhere;
+        one.kind = SparsityRequest::AccuracyMeasurements::Kind::Published;
     }
-    for (const SparsityRequest::Evidence &earlier : out.evidence)
+    for (const SparsityRequest::AccuracyMeasurements &earlier : out.measurements)
       if (earlier.file == one.file && earlier.metric == one.metric) {
         diags.error(Code::DuplicateKey, entry.clauses().fromRange, "this file is given twice");
         return;
       }
-    out.evidence.push_back(std::move(one));
+    out.measurements.push_back(std::move(one));
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
@@ -156,8 +147,7 @@ private:
     if (rule.kind == K::Require) {
       double confidence = reader.confidence(entry);
       auto limit = reader.limit(
-          entry, rule,
-          {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMostLayers}});
+          entry, rule, {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMaxLayers}});
       if (limit && limit->first == "accuracy")
         out.accuracy = {limit->second, confidence, reader.place(entry.range)};
       else if (limit) {
@@ -167,11 +157,10 @@ private:
       return;
     }
     Constant value = reader.value(*rule.expr);
-    bool most = rule.kind == K::Maximize;
+    bool max = rule.kind == K::Maximize;
     std::vector<std::string> known =
-        most ? std::vector<std::string>{"throughput"}
-             : std::vector<std::string>{"step_time", "energy", "memory"};
-    std::string word = reader.word(value, most ? "maximize" : "minimize", known);
+        max ? std::vector<std::string>{"throughput"} : std::vector<std::string>{"step_time", "energy", "memory"};
+    std::string word = reader.word(value, max ? "maximize" : "minimize", known);
     if (!word.empty())
       out.objective = word;
   }
@@ -190,19 +179,17 @@ std::optional<SparsityRequest> sparsityRequest(const ast::Declaration &block, Di
   return diags.errors() == before ? std::optional(std::move(reader.out)) : std::nullopt;
 }
 
-bool checkRuleNames(const SparsityRequest &request,
-                    const std::map<GemmOperand, std::vector<std::string>> &known,
+bool checkRuleNames(const SparsityRequest &request, const std::map<GemmOperand, std::vector<std::string>> &known,
                     Diagnostics &diags) {
   size_t before = diags.errors();
   for (const SparsityRequest::Rule &rule : request.rules) {
     auto names = known.find(rule.of);
     static const std::vector<std::string> none;
     const std::vector<std::string> &all = names == known.end() ? none : names->second;
-    if (llvm::any_of(all, [&](const std::string &name) { return meansName(rule.names, name); }))
+    if (llvm::any_of(all, [&](const std::string &name) { return matchesPattern(rule.names, name); }))
       continue;
     auto file = diags.sources().find(rule.location.file);
-    SourceRange at = file ? diags.sources().at(*file, {rule.location.line, rule.location.column})
-                          : SourceRange{};
+    SourceRange at = file ? diags.sources().at(*file, {rule.location.line, rule.location.column}) : SourceRange{};
     diags
         .error(Code::UnknownName, at,
                fmt::format("'{}' means no operation whose {} may have zeros", rule.names,

@@ -1,7 +1,7 @@
 // `sparsity for TRAINING { … }` -> what is asked of zeros, each key checked.
 #pragma once
-#include "lib/sparsity/problem/SparsityRequest.h"
 #include "lib/language/program/Evaluate.h"
+#include "lib/sparsity/problem/SparsityRequest.h"
 #include <map>
 
 namespace accord {
@@ -14,13 +14,11 @@ namespace accord {
 /// alone has no choices). `given` is true for one pattern of activations or gradients, and for a
 /// mask or a histogram alone; a set is a choice. Zeros of weights are static and exact in number,
 /// those of activations and gradients dynamic and independent, unless the file says another thing.
-std::optional<SparsityRequest> sparsityRequest(const ast::Declaration &block, Diagnostics &diags,
-                                               const Lookup &lookup);
+std::optional<SparsityRequest> sparsityRequest(const ast::Declaration &block, Diagnostics &diags, const Lookup &lookup);
 
 /// A0104 at each rule that means none of the operand's names, with the nearest of them; false if
 /// there is one. Names as `meansName` (lib/support/NamePattern.h) reads them.
-bool checkRuleNames(const SparsityRequest &request,
-                    const std::map<GemmOperand, std::vector<std::string>> &known,
+bool checkRuleNames(const SparsityRequest &request, const std::map<GemmOperand, std::vector<std::string>> &known,
                     Diagnostics &diags);
 
 } // namespace accord

@@ -5,11 +5,10 @@
 namespace accord {
 namespace {
 
-using Kind = ZeroPattern::Kind;
-constexpr int64_t kMostExtent = int64_t(1) << 40, kMostOf = 1024, kMostWindow = 4096;
-constexpr size_t kMostPatterns = 1000;
-const std::vector<std::string> kPatterns{"dense",  "unstructured", "nm",  "block",
-                                         "banded", "histogram",    "mask"};
+using Kind = SparsityPattern::Kind;
+constexpr int64_t kMaxExtent = int64_t(1) << 40, kMaxGroupSize = 1024, kMaxWindow = 4096;
+constexpr size_t kMaxPatterns = 1000;
+const std::vector<std::string> kPatterns{"dense", "unstructured", "nm", "block", "banded", "histogram", "mask"};
 
 /// A set as its members, anything else as itself.
 Constants membersOf(const Constant &value) {
@@ -53,16 +52,16 @@ private:
       return; // it is one beside all others
     if (!call || !llvm::is_contained(kPatterns, name) || name == "dense") {
       bool bare = word && llvm::is_contained(kPatterns, name);
-      auto error = diags.error(bare ? Code::MissingArgument : Code::UnknownChoice, value.range,
-                               bare ? fmt::format("'{}' needs arguments", name)
-                                    : fmt::format("a pattern is one of {}, not {}",
-                                                  fmt::join(kPatterns, ", "), value.describe()));
+      auto error = diags.error(
+          bare ? Code::MissingArgument : Code::UnknownChoice, value.range,
+          bare ? fmt::format("'{}' needs arguments", name)
+               : fmt::format("a pattern is one of {}, not {}", fmt::join(kPatterns, ", "), value.describe()));
       if (!bare)
         error.suggest(nearest(name, kPatterns));
       error.help("for example: nm(2, 4), unstructured(density = 0.2), block(4, 4, density = 0.2)");
       return;
     }
-    ZeroPattern pattern;
+    SparsityPattern pattern;
     pattern.dynamic = rule.of != GemmOperand::Weights;
     pattern.independent = pattern.dynamic;
     if (name == "unstructured")
@@ -77,11 +76,10 @@ private:
       fromFile(*call, value, pattern);
   }
 
-  void add(ZeroPattern pattern, std::string text, SourceRange at) {
-    if (rule.choices.size() >= kMostPatterns) {
-      if (rule.choices.size() == kMostPatterns && !tooMany)
-        diags.error(Code::TooManyValues, at,
-                    fmt::format("more than {} patterns to choose from", kMostPatterns));
+  void add(SparsityPattern pattern, std::string text, SourceRange at) {
+    if (rule.choices.size() >= kMaxPatterns) {
+      if (rule.choices.size() == kMaxPatterns && !tooMany)
+        diags.error(Code::TooManyValues, at, fmt::format("more than {} patterns to choose from", kMaxPatterns));
       tooMany = true;
       return;
     }
@@ -94,11 +92,10 @@ private:
   }
 
   /// `static` and `dynamic`.
-  bool times(CallArguments &arguments, ZeroPattern &pattern) {
+  bool times(CallArguments &arguments, SparsityPattern &pattern) {
     const Constant *fixed = arguments.flag("static"), *changing = arguments.flag("dynamic");
     if (fixed && changing) {
-      diags.error(Code::DuplicateArgument, changing->range,
-                  "zeros are static or dynamic, not both");
+      diags.error(Code::DuplicateArgument, changing->range, "zeros are static or dynamic, not both");
       return false;
     }
     if (fixed || changing)
@@ -106,7 +103,7 @@ private:
     return arguments.good();
   }
 
-  bool distribution(CallArguments &arguments, ZeroPattern &pattern) {
+  bool distribution(CallArguments &arguments, SparsityPattern &pattern) {
     const Constant *stated = arguments.get("distribution", /*required=*/false);
     if (!stated)
       return true;
@@ -126,8 +123,7 @@ private:
         continue;
       }
       if (range->kind != Choice::Kind::Range) {
-        diags.error(Code::ChoiceNotAllowed, member.range,
-                    "densities are a number, a set, or a range with a step");
+        diags.error(Code::ChoiceNotAllowed, member.range, "densities are a number, a set, or a range with a step");
         continue;
       }
       Constant low{member.range, range->low}, high{member.range, range->high};
@@ -135,9 +131,8 @@ private:
       if (!first || !last)
         continue;
       const Rational &step = range->step.value; // positive, or evaluation has refused it
-      if ((*last - *first) / step >= Rational(static_cast<int64_t>(kMostPatterns))) {
-        diags.error(Code::TooManyValues, member.range,
-                    fmt::format("'density' has more than {} values", kMostPatterns));
+      if ((*last - *first) / step >= Rational(static_cast<int64_t>(kMaxPatterns))) {
+        diags.error(Code::TooManyValues, member.range, fmt::format("'density' has more than {} values", kMaxPatterns));
         continue;
       }
       if (*first + step > *last && *first != *last) {
@@ -152,12 +147,11 @@ private:
   }
 
   /// One choice for each density; with one of them it is named as it was written.
-  void addDensities(const Constant &densityValue, const Constant &whole, ZeroPattern pattern) {
+  void addDensities(const Constant &densityValue, const Constant &whole, SparsityPattern pattern) {
     std::vector<Quantity> all = densities(densityValue);
     std::string written = diags.sources().text(whole.range).str();
     SourceRange inner = densityValue.range;
-    bool inside = inner.file == whole.range.file && inner.begin >= whole.range.begin &&
-                  inner.end <= whole.range.end;
+    bool inside = inner.file == whole.range.file && inner.begin >= whole.range.begin && inner.end <= whole.range.end;
     for (const Quantity &density : all) {
       pattern.density = density.toDouble();
       std::string text = written;
@@ -169,54 +163,49 @@ private:
     }
   }
 
-  void unstructured(const CallValue &call, const Constant &whole, ZeroPattern pattern) {
-    CallArguments arguments(reader, call, whole.range, {"density", "distribution"},
-                            {"static", "dynamic"});
+  void unstructured(const CallValue &call, const Constant &whole, SparsityPattern pattern) {
+    CallArguments arguments(reader, call, whole.range, {"density", "distribution"}, {"static", "dynamic"});
     const Constant *density = arguments.get("density");
     pattern.kind = Kind::Unstructured;
     if (times(arguments, pattern) && distribution(arguments, pattern) && density)
       addDensities(*density, whole, pattern);
   }
 
-  void nm(const CallValue &call, const Constant &whole, ZeroPattern pattern) {
+  void nm(const CallValue &call, const Constant &whole, SparsityPattern pattern) {
     structured = true;
-    CallArguments arguments(reader, call, whole.range, {"n", "m", "along"},
-                            {"transposable", "static", "dynamic"});
+    CallArguments arguments(reader, call, whole.range, {"n", "m", "along"}, {"transposable", "static", "dynamic"});
     const Constant *n = arguments.get("n"), *m = arguments.get("m"),
                    *along = arguments.get("along", /*required=*/false);
     if (!times(arguments, pattern))
       return;
-    auto kept = reader.integer(*n, "n", 1, kMostOf), of = reader.integer(*m, "m", 1, kMostOf);
+    auto kept = reader.integer(*n, "n", 1, kMaxGroupSize), of = reader.integer(*m, "m", 1, kMaxGroupSize);
     std::string dimension = along ? reader.word(*along, "along", {"input", "output"}) : "input";
     if (!kept || !of || dimension.empty())
       return;
     if (*kept > *of) {
-      diags
-          .error(Code::OutOfRange, whole.range,
-                 fmt::format("nm({}, {}) keeps more than it has", *kept, *of))
+      diags.error(Code::OutOfRange, whole.range, fmt::format("nm({}, {}) keeps more than it has", *kept, *of))
           .help(fmt::format("nm({}, {}) keeps {} of every {} neighbours", *of, *kept, *of, *kept));
       return;
     }
     pattern.kind = Kind::Structured;
     pattern.kept = *kept, pattern.of = *of;
     pattern.density = static_cast<double>(*kept) / static_cast<double>(*of);
-    pattern.along =
-        dimension == "output" ? ZeroPattern::Along::Output : ZeroPattern::Along::Reduction;
+    pattern.along = dimension == "output" ? SparsityPattern::Along::Output : SparsityPattern::Along::Reduction;
     pattern.transposable = transposable || arguments.flag("transposable");
     pattern.independent = false;
     std::string text = diags.sources().text(whole.range).str();
     add(pattern, transposable ? text + " transposable" : text, whole.range);
   }
 
-  void block(const CallValue &call, const Constant &whole, ZeroPattern pattern) {
-    CallArguments arguments(reader, call, whole.range,
-                            {"rows", "columns", "density", "distribution"}, {"static", "dynamic"});
+  void block(const CallValue &call, const Constant &whole, SparsityPattern pattern) {
+    CallArguments arguments(reader, call, whole.range, {"rows", "columns", "density", "distribution"},
+                            {"static", "dynamic"});
     const Constant *rows = arguments.get("rows"), *columns = arguments.get("columns"),
                    *density = arguments.get("density");
     if (!times(arguments, pattern) || !distribution(arguments, pattern))
       return;
-    auto height = reader.integer(*rows, "rows", 1, kMostExtent),
-         width = reader.integer(*columns, "columns", 1, kMostExtent);
+    auto height = reader.integer(*rows, "rows", 1, kMaxExtent),
+         width = reader.integer(*columns, "columns", 1, kMaxExtent);
     if (!height || !width)
       return;
     pattern.kind = Kind::Block;
@@ -224,12 +213,12 @@ private:
     addDensities(*density, whole, pattern);
   }
 
-  void banded(const CallValue &call, const Constant &whole, ZeroPattern pattern) {
+  void banded(const CallValue &call, const Constant &whole, SparsityPattern pattern) {
     CallArguments arguments(reader, call, whole.range, {"band"}, {"static", "dynamic"});
     const Constant *stated = arguments.get("band");
     if (!times(arguments, pattern))
       return;
-    auto band = reader.integer(*stated, "band", 0, kMostExtent);
+    auto band = reader.integer(*stated, "band", 0, kMaxExtent);
     if (!band)
       return;
     pattern.kind = Kind::Banded;
@@ -238,18 +227,16 @@ private:
     add(pattern, diags.sources().text(whole.range).str(), whole.range);
   }
 
-  void fromFile(const CallValue &call, const Constant &whole, ZeroPattern pattern) {
+  void fromFile(const CallValue &call, const Constant &whole, SparsityPattern pattern) {
     bool histogram = call.name == "histogram";
     CallArguments arguments(reader, call, whole.range,
-                            histogram ? std::vector<std::string>{"file", "window"}
-                                      : std::vector<std::string>{"file"},
+                            histogram ? std::vector<std::string>{"file", "window"} : std::vector<std::string>{"file"},
                             {"static", "dynamic"});
-    const Constant *file = arguments.get("file"),
-                   *size = histogram ? arguments.get("window") : nullptr;
+    const Constant *file = arguments.get("file"), *size = histogram ? arguments.get("window") : nullptr;
     if (!times(arguments, pattern))
       return;
     auto path = reader.text(*file, "file");
-    auto window = histogram ? reader.integer(*size, "window", 1, kMostWindow) : 1;
+    auto window = histogram ? reader.integer(*size, "window", 1, kMaxWindow) : 1;
     if (!path || !window)
       return;
     std::string beside = reader.beside(*path, file->range);
@@ -283,9 +270,8 @@ std::optional<SparseFormat> formatOf(const Constant &value, BlockReader &reader)
   auto found = llvm::find(names, name);
   if (found == names.end()) {
     reader.diags
-        .error(
-            Code::UnknownChoice, value.range,
-            fmt::format("a format is one of {}, not {}", fmt::join(names, ", "), value.describe()))
+        .error(Code::UnknownChoice, value.range,
+               fmt::format("a format is one of {}, not {}", fmt::join(names, ", "), value.describe()))
         .suggest(nearest(name, names));
     return std::nullopt;
   }
@@ -304,18 +290,18 @@ std::optional<SparseFormat> formatOf(const Constant &value, BlockReader &reader)
     keys = {"block_rows", "block_columns"};
   CallArguments arguments(reader, call ? *call : none, value.range, keys, {});
   bool good = arguments.good();
-  auto take = [&](const char *key, int64_t &into, int64_t most, bool required = false) {
+  auto take = [&](const char *key, int64_t &into, int64_t max, bool required = false) {
     const Constant *stated = llvm::is_contained(keys, key) ? arguments.get(key, required) : nullptr;
-    auto number = stated ? reader.integer(*stated, key, 1, most) : std::nullopt;
+    auto number = stated ? reader.integer(*stated, key, 1, max) : std::nullopt;
     good &= arguments.good() && (!stated || number);
     into = number.value_or(into);
   };
-  take("n", format.kept, kMostOf, true);
-  take("m", format.of, kMostOf, true);
+  take("n", format.kept, kMaxGroupSize, true);
+  take("m", format.of, kMaxGroupSize, true);
   take("bits", format.coordinateBits, 64);
   take("pointer_bits", format.pointerBits, 64);
-  take("block_rows", format.blockRows, kMostExtent);
-  take("block_columns", format.blockColumns, kMostExtent);
+  take("block_rows", format.blockRows, kMaxExtent);
+  take("block_columns", format.blockColumns, kMaxExtent);
   if (good && format.kept > format.of) {
     reader.diags.error(Code::OutOfRange, value.range,
                        fmt::format("nm({}, {}) keeps more than it has", format.kept, format.of));
@@ -325,8 +311,7 @@ std::optional<SparseFormat> formatOf(const Constant &value, BlockReader &reader)
 }
 } // namespace
 
-void readPatterns(const Constant &value, bool transposable, SparsityRequest::Rule &rule,
-                  BlockReader &reader) {
+void readPatterns(const Constant &value, bool transposable, SparsityRequest::Rule &rule, BlockReader &reader) {
   PatternReader(rule, transposable, reader).read(value);
 }
 

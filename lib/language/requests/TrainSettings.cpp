@@ -1,5 +1,5 @@
 #include "lib/language/requests/TrainSettings.h"
-#include "lib/language/requests/Pins.h"
+#include "lib/language/requests/LayerConstraints.h"
 #include <fmt/format.h>
 #include <map>
 
@@ -15,8 +15,7 @@ public:
   void read(const ast::Declaration &train) {
     std::map<std::string, SourceRange> seen;
     std::string meant; // by a key that is misspelt
-    const std::vector<std::string> keys{"batch",  "precision", "optimizer", "samples",
-                                        "tokens", "data",      "search"};
+    const std::vector<std::string> keys{"batch", "precision", "optimizer", "samples", "tokens", "data", "search"};
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
         readRule(*rule, entry);
@@ -67,8 +66,7 @@ public:
 private:
   void batch(const Constant &value) {
     if (value.as<Choice>()) {
-      diags.error(Code::ChoiceNotAllowed, value.range,
-                  "the batch is one number: another batch is another training");
+      diags.error(Code::ChoiceNotAllowed, value.range, "the batch is one number: another batch is another training");
       return;
     }
     if (auto list = integersOf(value, diags, "batch"))
@@ -80,9 +78,7 @@ private:
     if (value.failed())
       return;
     if (out.amountAt.valid()) {
-      diags
-          .error(Code::DuplicateKey, key.range,
-                 "how long to train is stated twice: in samples or in tokens")
+      diags.error(Code::DuplicateKey, key.range, "how long to train is stated twice: in samples or in tokens")
           .note(out.amountAt, "the first time");
       return;
     }
@@ -90,9 +86,7 @@ private:
     auto *number = value.as<Quantity>();
     double count = number && number->dimensionless() ? number->toDouble() : 0;
     if (!number || !number->dimensionless())
-      diags
-          .error(Code::WrongType, value.range,
-                 fmt::format("'{}' is a number, not {}", key.text, value.describe()))
+      diags.error(Code::WrongType, value.range, fmt::format("'{}' is a number, not {}", key.text, value.describe()))
           .help(fmt::format("for example: {} = 300e9", key.text));
     else if (!(count >= 1 && count <= 0x1p63))
       diags.error(Code::OutOfRange, value.range,
@@ -102,12 +96,11 @@ private:
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
-    if (rule.kind == ast::RuleKind::Require && isPin(*rule.expr)) {
-      if (auto pin = pinOf(*rule.expr, diags, lookup)) {
-        pin->text =
-            rule.label.empty() ? diags.sources().text(rule.expr->range).str() : rule.label.text;
-        pin->at = entry.range;
-        out.pins.push_back(std::move(*pin));
+    if (rule.kind == ast::RuleKind::Require && isLayerConstraint(*rule.expr)) {
+      if (auto constraint = layerConstraintOf(*rule.expr, diags, lookup)) {
+        constraint->text = rule.label.empty() ? diags.sources().text(rule.expr->range).str() : rule.label.text;
+        constraint->at = entry.range;
+        out.placementConstraints.push_back(std::move(*constraint));
       }
       return;
     }
@@ -148,17 +141,15 @@ private:
     else if (maximize && perTdp(value))
       out.objective = Objective::TdpTime;
     else
-      out.expression =
-          ObjectiveExpression{maximize, diags.sources().text(rule.expr->range).str(),
-                              std::make_shared<Constant>(std::move(value)), rule.expr->range};
+      out.expression = ObjectiveExpression{maximize, diags.sources().text(rule.expr->range).str(),
+                                           std::make_shared<Constant>(std::move(value)), rule.expr->range};
   }
   /// throughput / power.tdp
   static bool perTdp(const Constant &value) {
     auto *call = value.as<CallValue>();
     if (!call || call->name != "/" || call->arguments.size() != 2)
       return false;
-    auto *over = call->arguments[0].second->as<Word>(),
-         *under = call->arguments[1].second->as<Word>();
+    auto *over = call->arguments[0].second->as<Word>(), *under = call->arguments[1].second->as<Word>();
     return over && under && over->text == "throughput" && under->text == "power.tdp";
   }
 
@@ -174,9 +165,7 @@ private:
       return;
     out.zeroAt = value.range;
     if (stages->back() > 3)
-      diags
-          .error(Code::OutOfRange, value.range,
-                 fmt::format("'zero' is at most 3, but this is {}", stages->back()))
+      diags.error(Code::OutOfRange, value.range, fmt::format("'zero' is at most 3, but this is {}", stages->back()))
           .help("ZeRO 1 divides states of the optimizer among replicas, 2 gradients, too, 3 "
                 "weights, too");
     else
@@ -186,8 +175,7 @@ private:
   /// Orders of passes of a pipeline; `interleaved` says how many chunks a device may have.
   void schedule(const Constant &value) {
     const std::vector<PipelineSchedule> known{PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
-                                              PipelineSchedule::Interleaved,
-                                              PipelineSchedule::ZeroBubble};
+                                              PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubble};
     std::vector<std::string> names;
     for (PipelineSchedule one : known)
       names.push_back(name(one));
@@ -205,8 +193,7 @@ private:
       if (found == names.end()) {
         diags
             .error(Code::UnknownChoice, member.range,
-                   fmt::format("'schedule' is one of {}, not {}", fmt::join(names, ", "),
-                               member.describe()))
+                   fmt::format("'schedule' is one of {}, not {}", fmt::join(names, ", "), member.describe()))
             .suggest(nearest(text, names));
         continue;
       }
@@ -224,12 +211,12 @@ private:
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
       }
-      if (auto chunks = integersOf(*call->arguments[0].second, diags, "interleaved", /*least=*/2,
-                                   /*most=*/64))
-        out.chunks.insert(out.chunks.end(), chunks->begin(), chunks->end());
+      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, "interleaved", /*least=*/2,
+                                          /*most=*/64))
+        out.virtualStages.insert(out.virtualStages.end(), virtualStages->begin(), virtualStages->end());
     }
-    llvm::sort(out.chunks);
-    out.chunks.erase(std::unique(out.chunks.begin(), out.chunks.end()), out.chunks.end());
+    llvm::sort(out.virtualStages);
+    out.virtualStages.erase(std::unique(out.virtualStages.begin(), out.virtualStages.end()), out.virtualStages.end());
   }
 
   /// Choices by name; whether the key is one of them.
@@ -239,15 +226,14 @@ private:
       std::vector<std::string> known;
       bool one = false; ///< nothing searches for it
     };
-    std::map<std::string, Choices> by{
-        {"offload", {out.offloads, {"none", "optimizer", "activations", "weights"}}},
-        {"tensor_overlap", {out.tensorOverlaps, {"none", "ring"}}},
-        {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
-        {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
-        {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
-        {"recompute_per", {out.recomputePer, {"layer", "model"}, true}},
-        {"sequence_gathers", {out.gathers, {"again", "kept"}}},
-        {"stages", {out.stages, {"any", "equal"}, true}}};
+    std::map<std::string, Choices> by{{"offload", {out.offloads, {"none", "optimizer", "activations", "weights"}}},
+                                      {"tensor_overlap", {out.tensorOverlaps, {"none", "ring"}}},
+                                      {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
+                                      {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
+                                      {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
+                                      {"recompute_per", {out.recomputeGranularity, {"layer", "model"}, true}},
+                                      {"sequence_gathers", {out.regatherSequence, {"again", "kept"}}},
+                                      {"stages", {out.stages, {"any", "equal"}, true}}};
     auto found = by.find(pair.key.text);
     if (found == by.end())
       return false;
@@ -258,8 +244,7 @@ private:
       out.offloadAt = value.range;
     if (choices.one && choices.into.size() > 1)
       diags.error(Code::ChoiceNotAllowed, value.range,
-                  fmt::format("'{}' is one of {}: nothing searches for it", key,
-                              fmt::join(choices.known, " and ")));
+                  fmt::format("'{}' is one of {}: nothing searches for it", key, fmt::join(choices.known, " and ")));
     return true;
   }
 
@@ -285,26 +270,21 @@ private:
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
-        diags
-            .error(Code::UnknownEntryKind, entry.range, "'search' holds settings and their choices")
+        diags.error(Code::UnknownEntryKind, entry.range, "'search' holds settings and their choices")
             .help("for example: search { microbatch = pow2 1..8 }");
         continue;
       }
       auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
       if (!isNew) {
-        diags
-            .error(Code::DuplicateKey, pair->key.range,
-                   fmt::format("'{}' is given twice", pair->key.text))
+        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text))
             .note(it->second, "the first time");
         continue;
       }
       Constant value = evaluate(*pair->value, diags, lookup);
       if (value.failed())
         continue;
-      if (auto *choice = value.as<Choice>();
-          choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
-        diags.error(Code::EmptyRange, value.range,
-                    fmt::format("'{}' has no value to choose from", pair->key.text));
+      if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
+        diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", pair->key.text));
         continue;
       }
       if (pair->key.text == "microbatch") {
@@ -322,9 +302,7 @@ private:
       } else if (llvm::is_contained(keys, pair->key.text)) {
         degree(pair->key, value);
       } else {
-        diags
-            .error(Code::UnknownKey, pair->key.range,
-                   fmt::format("'search' has no '{}'", pair->key.text))
+        diags.error(Code::UnknownKey, pair->key.range, fmt::format("'search' has no '{}'", pair->key.text))
             .suggest(nearest(pair->key.text, keys))
             .help(fmt::format("'search' knows {}", fmt::join(keys, ", ")));
       }
@@ -334,7 +312,7 @@ private:
   void data(const ast::Node &node) {
     const std::vector<std::string> keys{"loader", "prefetch"};
     std::map<std::string, SourceRange> seen;
-    Loader loader;
+    DataLoader dataLoader;
     size_t before = diags.errors();
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
@@ -348,20 +326,17 @@ private:
       }
       auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
       if (!isNew) {
-        diags
-            .error(Code::DuplicateKey, pair->key.range,
-                   fmt::format("'{}' is given twice", pair->key.text))
+        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text))
             .note(it->second, "the first time");
         continue;
       }
       Constant value = evaluate(*pair->value, diags, lookup);
       if (pair->key.text == "loader")
-        loader.rate = loaderRate(value);
+        dataLoader.rate = loaderRate(value);
       else if (value.as<Choice>())
-        diags.error(Code::ChoiceNotAllowed, value.range,
-                    "'prefetch' is one number: nothing searches for it");
+        diags.error(Code::ChoiceNotAllowed, value.range, "'prefetch' is one number: nothing searches for it");
       else if (auto depth = integersOf(value, diags, "prefetch", 0))
-        loader.prefetch = depth->front();
+        dataLoader.prefetch = depth->front();
     }
     if (!seen.count("loader") && diags.errors() == before)
       diags.error(Code::MissingKey, node.kind.range, "'data' does not say how fast its loader is")
@@ -370,9 +345,9 @@ private:
       return;
     if (!seen.count("prefetch"))
       out.assumptions.push_back(
-          fmt::format("data states no prefetch: {} batches are loaded ahead", loader.prefetch));
-    out.loader = loader;
-    out.loaderAt = seen["loader"];
+          fmt::format("data states no prefetch: {} batches are loaded ahead", dataLoader.prefetch));
+    out.dataLoader = dataLoader;
+    out.dataLoaderAt = seen["loader"];
   }
 
   BytesPerSecond loaderRate(const Constant &value) {
@@ -382,13 +357,11 @@ private:
       return {};
     if (!rate || rate->dimension != bandwidth)
       diags
-          .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
-                 value.range,
+          .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
                  fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe()))
           .help("for example: loader = 2 GB/s");
     else if (rate->value.sign() <= 0)
-      diags.error(Code::OutOfRange, value.range,
-                  fmt::format("'loader' is positive, but this is {}", rate->print()));
+      diags.error(Code::OutOfRange, value.range, fmt::format("'loader' is positive, but this is {}", rate->print()));
     else
       return BytesPerSecond(rate->toDouble());
     return {};
@@ -402,20 +375,19 @@ private:
 
 } // namespace
 
-void refuseObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
+void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
   auto *word = expression.value->as<Word>();
   diags
       .error(Code::UnknownChoice, expression.at,
              fmt::format("{} is no objective of a training", expression.value->describe()))
-      .suggest(nearest(
-          word ? llvm::StringRef(word->text) : "",
-          std::vector<std::string>{"throughput", "step_time", "energy", "price", "device.memory"}))
+      .suggest(nearest(word ? llvm::StringRef(word->text) : "",
+                       std::vector<std::string>{"throughput", "step_time", "energy", "price", "device.memory"}))
       .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
             "price or device.memory");
 }
 
-TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
-                            Diagnostics &diags, const Lookup &lookup) {
+TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags,
+                            const Lookup &lookup) {
   Reader reader(context, diags, lookup);
   reader.read(train);
   return std::move(reader.out);

@@ -13,36 +13,35 @@ struct TrainSettings {
   std::vector<int64_t> microbatches;
   SourceRange microbatchAt; ///< of the value in `search`
   std::vector<std::string> recomputes;
-  std::optional<Loader> loader; ///< of `data`
-  SourceRange loaderAt;
+  std::optional<DataLoader> dataLoader; ///< of `data`
+  SourceRange dataLoaderAt;
   std::vector<DegreeChoice> parallel;
   std::vector<int64_t> zero;
   SourceRange zeroAt;
   std::vector<PipelineSchedule> schedules;
-  std::vector<int64_t> chunks;
+  std::vector<int64_t> virtualStages;
   SourceRange scheduleAt;
-  std::vector<std::string> offloads, tensorOverlaps, orders, transfers, tables, recomputePer,
-      gathers, stages; ///< see `TrainingJob`
+  std::vector<std::string> offloads, tensorOverlaps, orders, transfers, tables, recomputeGranularity, regatherSequence,
+      stages; ///< see `TrainingJob`
   SourceRange offloadAt;
   std::optional<Objective> objective;
   SourceRange objectiveAt;
   std::optional<ObjectiveExpression> expression; ///< instead of `objective`
-  std::vector<LayerPin> pins;
+  std::vector<LayerConstraint> placementConstraints;
   double samples = 0, tokens = 0; ///< to train on; 0: not stated
   SourceRange amountAt;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;
 };
 
-TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
-                            Diagnostics &diags, const Lookup &lookup);
+TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags,
+                            const Lookup &lookup);
 
 /// That an expression is none of the objectives of a training.
-void refuseObjective(const ObjectiveExpression &expression, Diagnostics &diags);
+void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags);
 
 /// "mixed(bf16)", "fp32", … as an attribute; null after an error.
-dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
-                               Diagnostics &diags);
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags);
 std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
 /// Those of `known` that a word or a set of words names, in their order, each once; empty after an
 /// error.

@@ -3,8 +3,7 @@
 namespace accord::ast {
 
 llvm::StringRef spelling(BinaryOp op) {
-  static constexpr const char *words[] = {"or", "and", "==", "!=", "<", "<=", ">",
-                                          ">=", "+",   "-",  "*",  "/", "%",  "^"};
+  static constexpr const char *words[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^"};
   return words[static_cast<size_t>(op)];
 }
 
@@ -14,9 +13,9 @@ llvm::StringRef spelling(UnaryOp op) {
 }
 
 llvm::StringRef spelling(DeclarationKind kind) {
-  static constexpr const char *words[] = {
-      "let",   "accelerator", "cluster",  "microarchitecture", "operation", "module",
-      "model", "train",       "sparsity", "ensemble",          "jobs"};
+  static constexpr const char *words[] = {"let",       "accelerator", "cluster", "microarchitecture",
+                                          "operation", "module",      "model",   "train",
+                                          "sparsity",  "ensemble",    "jobs"};
   return words[static_cast<size_t>(kind)];
 }
 

@@ -121,8 +121,8 @@ struct Shape { ///< 128 x 128 (only `.accel`)
 
 struct Expr {
   SourceRange range;
-  std::variant<Number, Text, Boolean, Reference, Member, Index, Call, Unary, Chain, Conditional,
-               List, Set, Map, Range, Shape>
+  std::variant<Number, Text, Boolean, Reference, Member, Index, Call, Unary, Chain, Conditional, List, Set, Map, Range,
+               Shape>
       node;
   template <class T> const T *as() const { return std::get_if<T>(&node); }
 };
@@ -314,13 +314,7 @@ struct Comment {
 /// What the formatter needs beyond the tree: where entries, statements and declarations start, and
 /// which braces open a block (all others open a set or a map). Byte offsets, ascending.
 struct Layout {
-  enum class Kind : uint8_t {
-    Word,
-    Name,
-    Number,
-    Text,
-    Symbol
-  }; ///< Word: it means something at this place (`step`)
+  enum class Kind : uint8_t { Word, Name, Number, Text, Symbol }; ///< Word: it means something at this place (`step`)
   struct Token {
     SourceRange range;
     Kind kind;
@@ -336,8 +330,7 @@ struct File {
   std::vector<Declaration> declarations;
   std::vector<Comment> comments;
   Layout layout;
-  bool complete =
-      true; ///< false if there were syntax errors: what could be understood is still here
+  bool complete = true; ///< false if there were syntax errors: what could be understood is still here
 };
 
 } // namespace accord::ast

@@ -54,13 +54,12 @@ std::vector<Rule> ruleTable(const std::vector<std::string> &names) {
   return result;
 }
 
-Builder::Kids Builder::kids(antlr4::ParserRuleContext *context) const {
-  Kids result;
+Builder::ParseChildren Builder::parseChildren(antlr4::ParserRuleContext *context) const {
+  ParseChildren result;
   for (antlr4::tree::ParseTree *child : context->children) {
-    Kid kid;
+    ParseChild parseChild;
     // Asking for the type is dear, and seldom needed: tokens have no children.
-    bool token =
-        clean ? child->children.empty() : typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
+    bool token = clean ? child->children.empty() : typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
     auto *rule = token   ? nullptr
                  : clean ? static_cast<antlr4::ParserRuleContext *>(child)
                          : dynamic_cast<antlr4::ParserRuleContext *>(child);
@@ -68,26 +67,26 @@ Builder::Kids Builder::kids(antlr4::ParserRuleContext *context) const {
       // A rule that failed before its first token has nothing to say.
       if (rule->children.empty())
         continue;
-      kid.context = rule;
-      kid.rule = rules[rule->getRuleIndex()];
+      parseChild.context = rule;
+      parseChild.rule = rules[rule->getRuleIndex()];
     } else if (!token) {
       continue; // an error node
     } else {
       antlr4::Token *symbol = static_cast<antlr4::tree::TerminalNode *>(child)->getSymbol();
-      kid.token = symbol->getTokenIndex();
-      kid.type = symbol->getType();
-      if (kid.token >= list.tokens.size())
+      parseChild.token = symbol->getTokenIndex();
+      parseChild.type = symbol->getType();
+      if (parseChild.token >= list.tokens.size())
         continue;
     }
-    result.push_back(kid);
+    result.push_back(parseChild);
   }
   return result;
 }
 
-SourceRange Builder::range(const Kid &kid) const {
-  if (kid.context)
-    return range(kid.context);
-  return {file.id, list.tokens[kid.token].begin, list.tokens[kid.token].end};
+SourceRange Builder::range(const ParseChild &parseChild) const {
+  if (parseChild.context)
+    return range(parseChild.context);
+  return {file.id, list.tokens[parseChild.token].begin, list.tokens[parseChild.token].end};
 }
 
 SourceRange Builder::range(antlr4::ParserRuleContext *context) const {
@@ -97,18 +96,17 @@ SourceRange Builder::range(antlr4::ParserRuleContext *context) const {
   return {file.id, list.tokens[from].begin, list.tokens[std::max(from, to)].end};
 }
 
-ast::Name Builder::name(const Kid &kid) const {
-  SourceRange place = range(kid);
+ast::Name Builder::name(const ParseChild &parseChild) const {
+  SourceRange place = range(parseChild);
   return {diags.sources().text(place).str(), place};
 }
 
 std::string Builder::docOf(antlr4::ParserRuleContext *context) {
-  return context->start ? list.docs.lookup(static_cast<uint32_t>(context->start->getTokenIndex()))
-                        : std::string();
+  return context->start ? list.docs.lookup(static_cast<uint32_t>(context->start->getTokenIndex())) : std::string();
 }
 
-ast::Text Builder::text(const Kid &kid) {
-  llvm::StringRef raw = diags.sources().text(range(kid));
+ast::Text Builder::text(const ParseChild &parseChild) {
+  llvm::StringRef raw = diags.sources().text(range(parseChild));
   raw.consume_front("\"");
   ast::Text result;
   for (size_t i = 0; i < raw.size(); ++i) {
@@ -125,11 +123,11 @@ ast::Text Builder::text(const Kid &kid) {
 }
 
 void Builder::build(antlr4::ParserRuleContext *tree) {
-  for (const Kid &kid : kids(tree)) {
-    if (kid.rule == Rule::ImportLine)
-      importLine(kid.context);
-    else if (kid.rule == Rule::Declaration)
-      declaration(kid.context);
+  for (const ParseChild &parseChild : parseChildren(tree)) {
+    if (parseChild.rule == Rule::ImportLine)
+      importLine(parseChild.context);
+    else if (parseChild.rule == Rule::Declaration)
+      declaration(parseChild.context);
   }
 }
 

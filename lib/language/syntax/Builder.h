@@ -55,8 +55,7 @@ std::vector<Rule> ruleTable(const std::vector<std::string> &names);
 class Builder {
 public:
   /// `clean`: of trees without errors, in which every rule has a token.
-  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules,
-          bool clean)
+  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules, bool clean)
       : diags(diags), file(file), list(list), rules(std::move(rules)), clean(clean) {}
   /// A whole file, or its parts one by one.
   void build(antlr4::ParserRuleContext *tree);
@@ -65,22 +64,22 @@ public:
 
 private:
   /// A child: a rule with its context, or a token with its index.
-  struct Kid {
+  struct ParseChild {
     Rule rule = Rule::None;
     antlr4::ParserRuleContext *context = nullptr;
     size_t token = ~size_t{0};
     size_t type = ~size_t{0};
   };
-  using Kids = llvm::SmallVector<Kid, 8>;
+  using ParseChildren = llvm::SmallVector<ParseChild, 8>;
   /// The children; those that stand for errors are left out.
-  Kids kids(antlr4::ParserRuleContext *context) const;
-  SourceRange range(const Kid &kid) const;
+  ParseChildren parseChildren(antlr4::ParserRuleContext *context) const;
+  SourceRange range(const ParseChild &parseChild) const;
   SourceRange range(antlr4::ParserRuleContext *context) const;
-  ast::Name name(const Kid &kid) const;
+  ast::Name name(const ParseChild &parseChild) const;
   std::string docOf(antlr4::ParserRuleContext *context);
   /// Notes the start of something that stands on its own line, for the formatter.
   void start(SourceRange range) { file.layout.starts.push_back(range.begin); }
-  ast::Text text(const Kid &kid);
+  ast::Text text(const ParseChild &parseChild);
   void addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments);
 
   // Declarations.cpp
@@ -90,8 +89,7 @@ private:
   void reportOperands(const ast::Declaration &declaration);
   void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
   // Entries.cpp
-  void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result,
-             llvm::StringRef of = {});
+  void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result, llvm::StringRef of = {});
   void entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
   bool item(antlr4::ParserRuleContext *context, ast::Entry &result);
   void clause(antlr4::ParserRuleContext *context, ast::Entry &entry);
@@ -104,8 +102,8 @@ private:
   ast::ExprPtr chain(antlr4::ParserRuleContext *context);
   ast::ExprPtr operand(antlr4::ParserRuleContext *context, size_t skipSigns);
   ast::ExprPtr primary(antlr4::ParserRuleContext *context);
-  ast::ExprPtr braces(const Kids &kids, SourceRange range);
-  ast::ExprPtr number(const Kid &kid);
+  ast::ExprPtr braces(const ParseChildren &parseChildren, SourceRange range);
+  ast::ExprPtr number(const ParseChild &parseChild);
   ast::ExprPtr invalid(SourceRange range);
   template <class T> ast::ExprPtr make(SourceRange range, T node) {
     auto result = std::make_unique<ast::Expr>();

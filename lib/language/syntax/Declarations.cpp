@@ -8,31 +8,31 @@ using P = grammar::DnnParser;
 
 void Builder::importLine(antlr4::ParserRuleContext *context) {
   start(range(context));
-  for (const Kid &kid : kids(context))
-    if (kid.type == P::STRING)
-      file.imports.push_back({range(context), range(kid), text(kid).value});
+  for (const ParseChild &parseChild : parseChildren(context))
+    if (parseChild.type == P::STRING)
+      file.imports.push_back({range(context), range(parseChild), text(parseChild).value});
 }
 
 void Builder::declaration(antlr4::ParserRuleContext *context) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   if (parts.empty() || !parts[0].context)
     return;
   ast::Declaration result;
   result.range = range(context);
   result.doc = docOf(context);
   start(result.range);
-  Kids inner = kids(parts[0].context);
+  ParseChildren inner = parseChildren(parts[0].context);
   if (inner.empty())
     return;
   result.kindRange = range(inner[0]);
   switch (parts[0].rule) {
   case Rule::Constant:
     result.kind = ast::DeclarationKind::Constant;
-    for (const Kid &kid : inner)
-      if (kid.type == P::IDENT)
-        result.name = name(kid);
-      else if (kid.rule == Rule::Expr)
-        result.value = expr(kid.context);
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::IDENT)
+        result.name = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        result.value = expr(parseChild.context);
     if (!result.value)
       return;
     break;
@@ -47,8 +47,7 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
   default: {
     llvm::StringRef kind = diags.sources().text(result.kindRange);
     using K = ast::DeclarationKind;
-    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture",
-                                                   "let"};
+    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "let"};
     static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
                                                  "sparsity",  "ensemble", "jobs",  "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
@@ -92,34 +91,34 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
   bool first = true, hasBlock = false;
   const char *relation = nullptr;
   SourceRange relationRange, valueRange, parameterRange;
-  for (const Kid &kid : kids(context)) {
+  for (const ParseChild &parseChild : parseChildren(context)) {
     if (first) {
       first = false;
       continue;
     }
-    switch (kid.type) {
+    switch (parseChild.type) {
     case P::OF:
     case P::FOR:
     case P::ON:
-      before = kid.type;
-      relation = kid.type == P::OF ? "of" : kid.type == P::FOR ? "for" : "on";
-      relationRange = range(kid);
+      before = parseChild.type;
+      relation = parseChild.type == P::OF ? "of" : parseChild.type == P::FOR ? "for" : "on";
+      relationRange = range(parseChild);
       continue;
     case P::IDENT:
-      (before == P::IDENT ? result.name : result.target) = name(kid);
+      (before == P::IDENT ? result.name : result.target) = name(parseChild);
       continue;
     default:
       break;
     }
-    if (kid.rule == Rule::Parameters) {
+    if (parseChild.rule == Rule::Parameters) {
       result.hasParameters = true;
-      parameterRange = range(kid);
-      parameters(kid.context, result.parameters);
-    } else if (kid.rule == Rule::Expr) {
-      result.value = expr(kid.context);
-      valueRange = range(kid);
-    } else if (kid.rule == Rule::Block) {
-      block(kid.context, result.entries);
+      parameterRange = range(parseChild);
+      parameters(parseChild.context, result.parameters);
+    } else if (parseChild.rule == Rule::Expr) {
+      result.value = expr(parseChild.context);
+      valueRange = range(parseChild);
+    } else if (parseChild.rule == Rule::Block) {
+      block(parseChild.context, result.entries);
       hasBlock = true;
     }
   }
@@ -130,19 +129,16 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
                        : result.kind == K::Ensemble ? "of"
                                                     : nullptr;
   if (relation && (!wanted || std::string_view(wanted) != relation))
-    diags.error(Code::UnexpectedClause, relationRange,
-                "'" + kind + "' takes no '" + relation + "'");
+    diags.error(Code::UnexpectedClause, relationRange, "'" + kind + "' takes no '" + relation + "'");
   if (!relation && (result.kind == K::Sparsity || result.kind == K::Ensemble))
     diags.error(Code::SyntaxError, result.kindRange, "'" + kind + "' needs '" + wanted + " NAME'")
-        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }"
-                                         : "ensemble NAME of MODEL { … }");
+        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }" : "ensemble NAME of MODEL { … }");
   if (result.name.empty() && result.kind != K::Sparsity)
     diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
   if (result.value && result.kind != K::Train && hasBlock)
     diags.error(Code::UnexpectedClause, valueRange, "'" + kind + "' takes no value");
   if (!result.value && result.kind == K::Train && !result.name.empty())
-    diags.error(Code::SyntaxError, result.name.range,
-                "expected '= MODEL(…)' after 'train " + result.name.text + "'");
+    diags.error(Code::SyntaxError, result.name.range, "expected '= MODEL(…)' after 'train " + result.name.text + "'");
   if (result.hasParameters && result.kind != K::Accelerator && result.kind != K::Cluster &&
       result.kind != K::Microarchitecture)
     diags.error(Code::UnexpectedClause, parameterRange, "'" + kind + "' takes no parameters");
@@ -151,21 +147,21 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
 
 void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &result) {
   bool results = false, hasIndices = false;
-  for (const Kid &kid : kids(context)) {
-    if (kid.type == P::ARROW)
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::ARROW)
       results = true;
-    else if (kid.type == P::IDENT && results)
-      result.results.push_back(name(kid));
-    else if (kid.type == P::IDENT)
-      result.name = name(kid);
-    else if (kid.rule == Rule::Indices) {
+    else if (parseChild.type == P::IDENT && results)
+      result.results.push_back(name(parseChild));
+    else if (parseChild.type == P::IDENT)
+      result.name = name(parseChild);
+    else if (parseChild.rule == Rule::Indices) {
       hasIndices = true;
-      indices(kid.context, result.indices);
-    } else if (kid.rule == Rule::Parameters) {
+      indices(parseChild.context, result.indices);
+    } else if (parseChild.rule == Rule::Parameters) {
       result.hasParameters = true;
-      parameters(kid.context, result.parameters);
-    } else if (kid.rule == Rule::Body)
-      body(kid.context, result.body);
+      parameters(parseChild.context, result.parameters);
+    } else if (parseChild.rule == Rule::Body)
+      body(parseChild.context, result.body);
   }
   if (result.kind != ast::DeclarationKind::Operation)
     reportOperands(result);
@@ -178,9 +174,9 @@ void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &resul
 }
 
 void Builder::indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result) {
-  for (const Kid &kid : kids(context))
-    if (kid.type == P::IDENT)
-      result.push_back(name(kid));
+  for (const ParseChild &parseChild : parseChildren(context))
+    if (parseChild.type == P::IDENT)
+      result.push_back(name(parseChild));
 }
 
 /// Only the operands of an operation have indices.
@@ -189,17 +185,17 @@ void Builder::reportOperands(const ast::Declaration &declaration) {
     if (parameter.isOperand)
       diags
           .error(Code::UnexpectedClause, parameter.name.range,
-                 "'" + parameter.name.text + "' has indices, but '" +
-                     ast::spelling(declaration.kind).str() + "' takes whole values")
+                 "'" + parameter.name.text + "' has indices, but '" + ast::spelling(declaration.kind).str() +
+                     "' takes whole values")
           .help("indices belong to the operands of an 'operation'");
 }
 
 void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result) {
-  for (const Kid &kid : kids(context)) {
-    if (kid.rule != Rule::Parameter)
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.rule != Rule::Parameter)
       continue;
     ast::Parameter parameter;
-    for (const Kid &part : kids(kid.context))
+    for (const ParseChild &part : parseChildren(parseChild.context))
       if (part.type == P::IDENT)
         (parameter.name.empty() ? parameter.name : parameter.type) = name(part);
       else if (part.rule == Rule::Indices) {
@@ -209,9 +205,7 @@ void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Pa
         parameter.defaultValue = expr(part.context);
     for (const ast::Parameter &earlier : result)
       if (earlier.name.text == parameter.name.text)
-        diags
-            .error(Code::DuplicateName, parameter.name.range,
-                   "parameter '" + parameter.name.text + "' declared twice")
+        diags.error(Code::DuplicateName, parameter.name.range, "parameter '" + parameter.name.text + "' declared twice")
             .note(earlier.name.range, "first declared here");
     result.push_back(std::move(parameter));
   }

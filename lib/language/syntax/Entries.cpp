@@ -5,31 +5,28 @@
 namespace accord::syntax {
 using P = grammar::DnnParser;
 
-void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result,
-                    llvm::StringRef of) {
+void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result, llvm::StringRef of) {
   size_t first = result.size();
-  for (const Kid &kid : kids(context)) {
-    if (kid.type == P::LBRACE)
-      file.layout.blocks.push_back(range(kid).begin);
-    else if (kid.rule == Rule::Entry)
-      entry(kid.context, result);
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LBRACE)
+      file.layout.blocks.push_back(range(parseChild).begin);
+    else if (parseChild.rule == Rule::Entry)
+      entry(parseChild.context, result);
   }
   if (of == "joint_error")
     return;
   for (size_t i = first; i < result.size(); ++i)
     if (auto *node = result[i].as<ast::Node>(); node && !node->more.empty())
       diags.error(Code::SyntaxError, node->more.front().range,
-                  "unexpected name '" + node->more.front().text + "' after '" + node->name.text +
-                      "'");
+                  "unexpected name '" + node->more.front().text + "' after '" + node->name.text + "'");
 }
 
-void Builder::addArguments(antlr4::ParserRuleContext *context,
-                           std::vector<ast::Argument> &arguments) {
-  for (const Kid &kid : kids(context)) {
-    if (kid.rule != Rule::Argument)
+void Builder::addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments) {
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.rule != Rule::Argument)
       continue;
     ast::Argument argument;
-    for (const Kid &part : kids(kid.context)) {
+    for (const ParseChild &part : parseChildren(parseChild.context)) {
       if (part.rule != Rule::Expr)
         continue;
       if (argument.value) { // `name = value`: the first expression is the name
@@ -37,8 +34,7 @@ void Builder::addArguments(antlr4::ParserRuleContext *context,
         if (reference)
           argument.name = ast::Name{reference->name, argument.value->range};
         else
-          diags.error(Code::SyntaxError, argument.value->range, "expected a name before '='")
-              .help("'==' compares");
+          diags.error(Code::SyntaxError, argument.value->range, "expected a name before '='").help("'==' compares");
       }
       argument.value = expr(part.context);
     }
@@ -48,7 +44,7 @@ void Builder::addArguments(antlr4::ParserRuleContext *context,
 }
 
 void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   if (parts.empty())
     return;
   if (!entry.given)
@@ -60,7 +56,7 @@ void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
       diags.error(Code::DuplicateKey, range(parts[0]),
                   "'" + diags.sources().text(range(parts[0])).str() + "' given twice");
   };
-  const Kid &last = parts.back();
+  const ParseChild &last = parts.back();
   switch (parts[0].type) {
   case P::SOURCE:
   case P::FROM:
@@ -107,48 +103,48 @@ void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
 bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
   ast::Node node;
   bool onlyValue = true;
-  for (const Kid &kid : kids(context)) {
-    if (kid.type == P::ASSIGN)
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::ASSIGN)
       continue;
-    if (kid.rule == Rule::Clause) {
-      clause(kid.context, result);
-      continue;
-    }
-    if (kid.rule == Rule::Expr) {
-      node.value = expr(kid.context);
+    if (parseChild.rule == Rule::Clause) {
+      clause(parseChild.context, result);
       continue;
     }
-    if (kid.type == P::IDENT && node.kind.empty()) {
-      node.kind = name(kid);
+    if (parseChild.rule == Rule::Expr) {
+      node.value = expr(parseChild.context);
+      continue;
+    }
+    if (parseChild.type == P::IDENT && node.kind.empty()) {
+      node.kind = name(parseChild);
       continue;
     }
     onlyValue = false;
-    if (kid.type == P::IDENT) {
+    if (parseChild.type == P::IDENT) {
       if (node.name.empty())
-        node.name = name(kid);
+        node.name = name(parseChild);
       else
-        node.more.push_back(name(kid));
-    } else if (kid.type == P::STRING) {
-      node.label = text(kid);
-      node.name.range = range(kid);
-    } else if (kid.rule == Rule::Arguments) {
+        node.more.push_back(name(parseChild));
+    } else if (parseChild.type == P::STRING) {
+      node.label = text(parseChild);
+      node.name.range = range(parseChild);
+    } else if (parseChild.rule == Rule::Arguments) {
       node.hasArguments = true;
-      addArguments(kid.context, node.arguments);
-    } else if (kid.rule == Rule::Count) {
-      for (const Kid &part : kids(kid.context))
+      addArguments(parseChild.context, node.arguments);
+    } else if (parseChild.rule == Rule::Count) {
+      for (const ParseChild &part : parseChildren(parseChild.context))
         if (part.rule == Rule::Expr)
           node.count = expr(part.context);
-    } else if (kid.rule == Rule::Type) {
-      for (const Kid &part : kids(kid.context))
+    } else if (parseChild.rule == Rule::Type) {
+      for (const ParseChild &part : parseChildren(parseChild.context))
         if (part.type == P::IDENT)
           node.type = name(part);
         else if (part.rule == Rule::Arguments)
           addArguments(part.context, node.typeArguments);
-    } else if (kid.rule == Rule::Pattern) {
-      node.pattern = name(kid);
-    } else if (kid.rule == Rule::Block) {
+    } else if (parseChild.rule == Rule::Pattern) {
+      node.pattern = name(parseChild);
+    } else if (parseChild.rule == Rule::Block) {
       node.hasBlock = true;
-      block(kid.context, node.entries, node.kind.text);
+      block(parseChild.context, node.entries, node.kind.text);
     }
   }
   if (node.kind.empty())
@@ -162,7 +158,7 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
 }
 
 void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   if (parts.empty() || !parts[0].context)
     return;
   ast::Entry made;
@@ -174,33 +170,31 @@ void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
       return;
   } else if (parts[0].rule == Rule::Path) {
     ast::Path path;
-    for (const Kid &kid : kids(parts[0].context)) {
-      if (kid.rule != Rule::Stop)
+    for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
+      if (parseChild.rule != Rule::Stop)
         continue;
       auto &stop = path.stops.emplace_back();
-      for (const Kid &part : kids(kid.context))
+      for (const ParseChild &part : parseChildren(parseChild.context))
         if (part.type == P::IDENT)
           stop.push_back(name(part));
     }
     made.node = std::move(path);
   } else if (parts[0].rule == Rule::Constraint) {
     ast::Rule rule;
-    for (const Kid &kid : kids(parts[0].context)) {
-      if (kid.type >= P::REQUIRE && kid.type <= P::MINIMIZE)
-        rule.kind = static_cast<ast::RuleKind>(kid.type - P::REQUIRE);
-      else if (kid.type == P::LABEL)
-        rule.label = name(kid);
-      else if (kid.rule == Rule::Expr)
-        rule.expr = expr(kid.context);
-      else if (kid.rule == Rule::Clause)
-        clause(kid.context, made);
+    for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
+      if (parseChild.type >= P::REQUIRE && parseChild.type <= P::MINIMIZE)
+        rule.kind = static_cast<ast::RuleKind>(parseChild.type - P::REQUIRE);
+      else if (parseChild.type == P::LABEL)
+        rule.label = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        rule.expr = expr(parseChild.context);
+      else if (parseChild.rule == Rule::Clause)
+        clause(parseChild.context, made);
     }
     if (!rule.expr)
       return;
     if (made.clauses().weight && rule.kind != ast::RuleKind::Prefer)
-      diags
-          .error(Code::UnexpectedClause, made.clauses().weight->range,
-                 "only 'prefer' takes a 'weight'")
+      diags.error(Code::UnexpectedClause, made.clauses().weight->range, "only 'prefer' takes a 'weight'")
           .help("what is required must hold, whatever it weighs");
     made.node = std::move(rule);
   }

@@ -76,15 +76,15 @@ BinaryOp opOf(size_t type) {
 class ChainBuilder {
 public:
   ChainBuilder(Builder &builder, antlr4::ParserRuleContext *context) : b(builder) {
-    for (const auto &kid : b.kids(context)) {
-      if (kid.rule == Rule::Operand) {
-        Item item{kid.context, {}, 0};
-        for (const auto &part : b.kids(kid.context))
+    for (const auto &parseChild : b.parseChildren(context)) {
+      if (parseChild.rule == Rule::Operand) {
+        Item item{parseChild.context, {}, 0};
+        for (const auto &part : b.parseChildren(parseChild.context))
           if (part.rule == Rule::Sign)
-            item.signs.push_back(b.kids(part.context)[0]);
+            item.signs.push_back(b.parseChildren(part.context)[0]);
         items.push_back(std::move(item));
-      } else if (kid.rule == Rule::Infix && ops.size() + 1 == items.size()) {
-        ops.push_back(b.kids(kid.context)[0]);
+      } else if (parseChild.rule == Rule::Infix && ops.size() + 1 == items.size()) {
+        ops.push_back(b.parseChildren(parseChild.context)[0]);
       }
     }
     for (Item &item : items)
@@ -104,12 +104,10 @@ public:
 private:
   struct Item {
     antlr4::ParserRuleContext *context;
-    std::vector<Builder::Kid> signs;
+    std::vector<Builder::ParseChild> signs;
     size_t used;
   };
-  size_t opType() const {
-    return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0};
-  }
+  size_t opType() const { return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0}; }
 
   ast::ExprPtr prefix(ast::UnaryOp op, Level operandLevel) {
     SourceRange sign = b.range(items[at].signs[items[at].used++]);
@@ -165,14 +163,12 @@ private:
     Item &item = items[at];
     if (item.used < item.signs.size()) {
       if (item.signs[item.used].type == P::NOT) {
-        b.diags
-            .error(Code::SyntaxError, b.range(item.signs[item.used]), "'not' needs brackets here")
+        b.diags.error(Code::SyntaxError, b.range(item.signs[item.used]), "'not' needs brackets here")
             .help("write '(not …)'");
         ++item.used;
         return signedOperand(withPower);
       }
-      ast::UnaryOp op =
-          item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
+      ast::UnaryOp op = item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
       SourceRange sign = b.range(item.signs[item.used++]);
       ast::ExprPtr operand = signedOperand(withPower);
       SourceRange range = sign.to(operand->range);
@@ -199,7 +195,7 @@ private:
 
   Builder &b;
   std::vector<Item> items;
-  std::vector<Builder::Kid> ops;
+  std::vector<Builder::ParseChild> ops;
   size_t at = 0;
 };
 
@@ -214,7 +210,7 @@ ast::ExprPtr Builder::chain(antlr4::ParserRuleContext *context) {
 }
 
 ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   SourceRange place = range(context);
   if (parts.empty())
     return invalid(place);
@@ -222,10 +218,10 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
     ast::Conditional conditional;
     std::vector<ast::ExprPtr> values;
     size_t elses = 0;
-    for (const Kid &kid : parts) {
-      elses += kid.type == P::ELSE;
-      if (kid.rule == Rule::Expr)
-        values.push_back(expr(kid.context));
+    for (const ParseChild &parseChild : parts) {
+      elses += parseChild.type == P::ELSE;
+      if (parseChild.rule == Rule::Expr)
+        values.push_back(expr(parseChild.context));
     }
     if (values.size() < 3 || values.size() % 2 == 0 || elses != 1)
       return invalid(place);
@@ -236,11 +232,11 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
   }
   llvm::SmallVector<ast::ExprPtr, 3> chains;
   bool powers = false, isRange = false;
-  for (const Kid &kid : parts) {
-    powers |= kid.type == P::POW2;
-    isRange |= kid.type == P::RANGE;
-    if (kid.rule == Rule::Chain)
-      chains.push_back(chain(kid.context));
+  for (const ParseChild &parseChild : parts) {
+    powers |= parseChild.type == P::POW2;
+    isRange |= parseChild.type == P::RANGE;
+    if (parseChild.rule == Rule::Chain)
+      chains.push_back(chain(parseChild.context));
   }
   if (chains.empty() || (powers && chains.size() < 2) || (isRange && chains.size() < 2))
     return invalid(place);
@@ -258,18 +254,17 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
 ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
   ast::ExprPtr result;
   size_t suffixes = 0;
-  for (const Kid &kid : kids(context)) {
-    if (kid.rule == Rule::Primary) {
-      result = primary(kid.context);
-    } else if (kid.rule == Rule::Suffix && result) {
-      Kids parts = kids(kid.context);
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.rule == Rule::Primary) {
+      result = primary(parseChild.context);
+    } else if (parseChild.rule == Rule::Suffix && result) {
+      ParseChildren parts = parseChildren(parseChild.context);
       if (parts.empty())
         continue;
-      SourceRange place = result->range.to(range(kid));
+      SourceRange place = result->range.to(range(parseChild));
       if (++suffixes > kMaxDepth) {
-        diags.error(Code::NestedTooDeep, range(kid),
-                    "more than " + std::to_string(kMaxDepth) +
-                        " members, indices or calls after one value");
+        diags.error(Code::NestedTooDeep, range(parseChild),
+                    "more than " + std::to_string(kMaxDepth) + " members, indices or calls after one value");
         return result;
       }
       if (parts[0].type == P::DOT) {
@@ -281,7 +276,7 @@ ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
         result = make(place, std::move(call));
       } else {
         ast::Index index{std::move(result), {}};
-        for (const Kid &part : parts)
+        for (const ParseChild &part : parts)
           if (part.rule == Rule::Expr)
             index.indices.push_back(expr(part.context));
         result = make(place, std::move(index));
@@ -291,14 +286,14 @@ ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
   return result ? std::move(result) : invalid(range(context));
 }
 
-ast::ExprPtr Builder::number(const Kid &kid) {
-  SourceRange place = range(kid);
+ast::ExprPtr Builder::number(const ParseChild &parseChild) {
+  SourceRange place = range(parseChild);
   llvm::StringRef written = diags.sources().text(place);
   if (written.empty())
     return invalid(place); // the missing value is already reported
   ast::Number result;
   result.text = written.take_front(80).str();
-  result.hasUnit = kid.type == P::QUANTITY;
+  result.hasUnit = parseChild.type == P::QUANTITY;
   if (auto value = parseQuantity(written)) {
     result.value = *value;
   } else {
@@ -322,14 +317,14 @@ ast::ExprPtr Builder::number(const Kid &kid) {
   return make(place, std::move(result));
 }
 
-ast::ExprPtr Builder::braces(const Kids &parts, SourceRange place) {
+ast::ExprPtr Builder::braces(const ParseChildren &parts, SourceRange place) {
   ast::Set set;
   ast::Map map;
-  for (const Kid &kid : parts) {
-    if (kid.rule != Rule::BraceItem)
+  for (const ParseChild &parseChild : parts) {
+    if (parseChild.rule != Rule::BraceItem)
       continue;
     llvm::SmallVector<ast::ExprPtr, 2> sides;
-    for (const Kid &part : kids(kid.context))
+    for (const ParseChild &part : parseChildren(parseChild.context))
       if (part.rule == Rule::Expr)
         sides.push_back(expr(part.context));
     if (sides.size() == 2) {
@@ -354,7 +349,7 @@ ast::ExprPtr Builder::braces(const Kids &parts, SourceRange place) {
 }
 
 ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   SourceRange place = range(context);
   if (parts.empty())
     return invalid(place);
@@ -371,9 +366,9 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
   case P::IDENT:
     return make(place, ast::Reference{name(parts[0]).text});
   case P::LPAREN: {
-    for (const Kid &kid : parts)
-      if (kid.rule == Rule::Expr) {
-        ast::ExprPtr inner = expr(kid.context);
+    for (const ParseChild &parseChild : parts)
+      if (parseChild.rule == Rule::Expr) {
+        ast::ExprPtr inner = expr(parseChild.context);
         inner->range = place;
         return inner;
       }
@@ -381,9 +376,9 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
   }
   case P::LBRACKET: {
     ast::List list;
-    for (const Kid &kid : parts)
-      if (kid.rule == Rule::Expr)
-        list.elements.push_back(expr(kid.context));
+    for (const ParseChild &parseChild : parts)
+      if (parseChild.rule == Rule::Expr)
+        list.elements.push_back(expr(parseChild.context));
     return make(place, std::move(list));
   }
   case P::LBRACE:

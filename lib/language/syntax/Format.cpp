@@ -29,8 +29,8 @@ public:
     if (last == "," && !brackets.empty())
       return true;
     bool binary = !unaryPlace && (piece.text == "+" || piece.text == "-" || piece.text == "/");
-    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" ||
-           piece.text == "else" || piece.text == "else if";
+    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" || piece.text == "else" ||
+           piece.text == "else if";
   }
 
 private:
@@ -67,8 +67,7 @@ private:
     else if (text == "=")
       pattern = false;
     bool closes = text == ")" || text == "]" || text == "}";
-    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number ||
-                   piece.token == Kind::Text || closes);
+    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number || piece.token == Kind::Text || closes);
     last = piece.text;
     lastKind = piece.token;
     ++count;
@@ -142,9 +141,7 @@ private:
     }
     return text + " }";
   }
-  static Piece closer() {
-    return {Piece::Kind::Token, ")", Kind::Symbol, {}};
-  } // a block ends like a bracket
+  static Piece closer() { return {Piece::Kind::Token, ")", Kind::Symbol, {}}; } // a block ends like a bracket
 
   /// The width of the key of `name = value` on one line; 0 for anything else.
   static size_t keyWidth(const FormatItem &item) {
@@ -152,8 +149,7 @@ private:
         item.pieces[0].token != Kind::Name || item.pieces[1].text != "=")
       return 0;
     for (size_t i = 0; i < item.pieces.size(); ++i)
-      if (item.pieces[i].kind == Piece::Kind::OwnComment ||
-          item.pieces[i].kind == Piece::Kind::Block ||
+      if (item.pieces[i].kind == Piece::Kind::OwnComment || item.pieces[i].kind == Piece::Kind::Block ||
           (item.pieces[i].kind == Piece::Kind::TrailingComment && i + 1 < item.pieces.size()))
         return 0;
     return width(item.pieces[0].text);
@@ -192,8 +188,7 @@ private:
   /// meaning that it has between values.
   bool needsComma(const std::vector<FormatItem> &items, size_t i) const {
     auto entry = [](const FormatItem &item) { return !item.comment; };
-    auto next =
-        std::find_if(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), entry);
+    auto next = std::find_if(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), entry);
     if (items[i].comment || next == items.end())
       return false;
     std::vector<const Piece *> tokens;
@@ -203,12 +198,11 @@ private:
       else if (piece.kind == Piece::Kind::Token)
         tokens.push_back(&piece);
     auto named = [&](const Piece &piece) {
-      return piece.kind == Piece::Kind::Token && piece.token == Kind::Name &&
-             isContextualWord(piece.text, language);
+      return piece.kind == Piece::Kind::Token && piece.token == Kind::Name && isContextualWord(piece.text, language);
     };
     const std::vector<Piece> &after = next->pieces;
-    bool isKey = after.size() > 1 && (after[1].kind == Piece::Kind::Block || after[1].text == "=" ||
-                                      after[1].text == ":");
+    bool isKey =
+        after.size() > 1 && (after[1].kind == Piece::Kind::Block || after[1].text == "=" || after[1].text == ":");
     return tokens.size() == 1 || (!tokens.empty() && named(*tokens.back())) ||
            (!after.empty() && named(after[0]) && !isKey);
   }
@@ -257,8 +251,7 @@ private:
           newLine(4);
         break;
       case Piece::Kind::Token: {
-        if (!fresh && spacing.breakable(piece) &&
-            column() + chunk(item.pieces, i, spacing) > kColumns)
+        if (!fresh && spacing.breakable(piece) && column() + chunk(item.pieces, i, spacing) > kColumns)
           newLine(4);
         bool blank = spacing.before(piece);
         out += (blank && !fresh ? " " : "") + piece.text;
@@ -276,8 +269,7 @@ private:
         if (line && column() + width(*line) + tail(item.pieces, i + 1, spacing) <= kColumns) {
           out += *line;
         } else {
-          out +=
-              '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
+          out += '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
           sequence(piece.block.items, level + 1);
           out.append(level * 2, ' ');
           out += '}';

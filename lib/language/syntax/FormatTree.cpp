@@ -33,8 +33,7 @@ public:
   std::vector<FormatItem> sequence() {
     std::vector<FormatItem> items;
     while (true) {
-      while (comment < file.comments.size() &&
-             (at >= count() || begin(at) > file.comments[comment].range.begin)) {
+      while (comment < file.comments.size() && (at >= count() || begin(at) > file.comments[comment].range.begin)) {
         FormatItem item;
         item.comment = true;
         item.blankBefore = blankBefore(file.comments[comment].range.begin);
@@ -51,9 +50,7 @@ private:
   size_t count() const { return file.layout.tokens.size(); }
   uint32_t begin(size_t i) const { return file.layout.tokens[i].range.begin; }
   llvm::StringRef text(size_t i) const { return sources.text(file.layout.tokens[i].range); }
-  llvm::StringRef between(uint32_t from, uint32_t to) const {
-    return sources.text(file.id).slice(from, to);
-  }
+  llvm::StringRef between(uint32_t from, uint32_t to) const { return sources.text(file.id).slice(from, to); }
   /// Lines of '\r' alone, '\n' or "\r\n".
   static size_t lineEnds(llvm::StringRef gap) {
     size_t lines = 0;
@@ -93,15 +90,14 @@ private:
       }
       if (ends) {
         // One comment per line: a second one, after the comma, stands on its own.
-        bool taken =
-            !result.pieces.empty() && result.pieces.back().kind == Piece::Kind::TrailingComment;
+        bool taken = !result.pieces.empty() && result.pieces.back().kind == Piece::Kind::TrailingComment;
         if (!taken && commentOnThisLine())
           result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
         return result;
       }
       while (!first && commentBefore(begin(at)))
-        result.pieces.push_back(takeComment(commentOnThisLine() ? Piece::Kind::TrailingComment
-                                                                : Piece::Kind::OwnComment));
+        result.pieces.push_back(
+            takeComment(commentOnThisLine() ? Piece::Kind::TrailingComment : Piece::Kind::OwnComment));
       llvm::StringRef word = text(at);
       if (word == "{" && blocks.contains(begin(at))) {
         result.pieces.push_back(block());
@@ -112,10 +108,9 @@ private:
       else if (word == ")" || word == "]" || word == "}")
         --depth;
       Kind kind = file.layout.tokens[at].kind;
-      std::string shown = kind == Kind::Number ? spaced(word)
-                          : word.starts_with("else") && kind == Kind::Word && word.size() > 4
-                              ? "else if"
-                              : word.str();
+      std::string shown = kind == Kind::Number                                                ? spaced(word)
+                          : word.starts_with("else") && kind == Kind::Word && word.size() > 4 ? "else if"
+                                                                                              : word.str();
       result.pieces.push_back({Piece::Kind::Token, std::move(shown), kind, {}});
       lastEnd = file.layout.tokens[at++].range.end;
     }

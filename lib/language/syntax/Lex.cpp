@@ -10,8 +10,7 @@ namespace accord::syntax {
 using grammar::AccelParser;
 using P = grammar::DnnParser;
 // One set of token types serves both languages.
-static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) &&
-              size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
+static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) && size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
               size_t(AccelParser::IDENT) == size_t(P::IDENT));
 
 std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments) {
@@ -53,8 +52,8 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
       // größe: one name and one error, not four of them.
       if (!foreign || !adjacent)
         diags.error(Code::BadCharacter, range,
-                    "names are made of ASCII letters, digits and '_', and '" +
-                        diags.sources().text(range).str() + "' is none");
+                    "names are made of ASCII letters, digits and '_', and '" + diags.sources().text(range).str() +
+                        "' is none");
       foreign = true;
       if (adjacent && tokens.back().type == P::IDENT) {
         tokens.back().end = token.end;
@@ -66,8 +65,7 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
     }
     if (token.type == P::OTHER) {
       llvm::StringRef character = text.slice(token.begin, token.end);
-      auto error = diags.error(Code::BadCharacter, range,
-                               "the language has no character '" + character.str() + "'");
+      auto error = diags.error(Code::BadCharacter, range, "the language has no character '" + character.str() + "'");
       if (character == ";")
         error.help("entries are separated by new lines or ','");
       else if (character == "'")
@@ -111,17 +109,15 @@ static const char *spell(size_t type) {
 }
 
 static bool endsValue(size_t type) {
-  return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE ||
-         type == P::FALSE || type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
+  return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE || type == P::FALSE ||
+         type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
 }
 
 /// Words that can follow a value within brackets.
 static bool goesOn(llvm::StringRef text, const Token &token) {
   llvm::StringRef word = text.slice(token.begin, token.end);
   return llvm::StringSwitch<bool>(word)
-      .Cases(
-          {"x", "step", "per", "weight", "confidence", "samples", "transposable", "source", "from"},
-          true)
+      .Cases({"x", "step", "per", "weight", "confidence", "samples", "transposable", "source", "from"}, true)
       .Default(false);
 }
 
@@ -143,13 +139,10 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     const char *what = opener.type == P::LBRACE ? "block" : "bracket";
     diags
         .error(Code::UnclosedBracket, here,
-               std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what +
-                   " opened here" +
-                   (atEnd
-                        ? std::string(", found the end of the file")
-                        : ", found '" + diags.sources().text({file, at.begin, at.end}).str() + "'"))
-        .note({file, opener.begin, opener.end},
-              std::string("'") + spell(opener.type) + "' opened here");
+               std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what + " opened here" +
+                   (atEnd ? std::string(", found the end of the file")
+                          : ", found '" + diags.sources().text({file, at.begin, at.end}).str() + "'"))
+        .note({file, opener.begin, opener.end}, std::string("'") + spell(opener.type) + "' opened here");
     Token added = at;
     added.type = closerOf(opener.type);
     added.end = added.begin;
@@ -162,16 +155,14 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     const Token &token = tokens[i];
     // Inside round and square brackets no block and no new entry can start: the bracket was
     // forgotten.
-    while (!open.empty() && open.back().type != P::LBRACE && i > 0 &&
-           endsValue(tokens[i - 1].type) &&
+    while (!open.empty() && open.back().type != P::LBRACE && i > 0 && endsValue(tokens[i - 1].type) &&
            (token.type == P::LBRACE ||
             (token.first && token.type == P::IDENT && !goesOn(diags.sources().text(file), token))))
       close(token, false);
     if (lacksValue(tokens, i, open)) {
-      diags.error(
-          Code::SyntaxError, {file, tokens[i - 1].begin, tokens[i - 1].end},
-          "expected a value after '" +
-              diags.sources().text(file).slice(tokens[i - 1].begin, tokens[i - 1].end).str() + "'");
+      diags.error(Code::SyntaxError, {file, tokens[i - 1].begin, tokens[i - 1].end},
+                  "expected a value after '" +
+                      diags.sources().text(file).slice(tokens[i - 1].begin, tokens[i - 1].end).str() + "'");
       Token missing = token;
       missing.type = P::NUMBER;
       missing.end = missing.begin;
@@ -195,8 +186,7 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     case P::RBRACE:
     case P::RPAREN:
     case P::RBRACKET: {
-      bool hasPartner =
-          llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
+      bool hasPartner = llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
       if (!hasPartner) {
         balanced = false;
         if (!open.empty() && open.back().type != P::LBRACE && token.type != P::RBRACE) {
@@ -235,8 +225,7 @@ static void attachDocs(llvm::StringRef text, TokenList &list) {
   size_t next = 0;
   for (uint32_t i = 0; i < list.tokens.size() && next < list.comments.size(); ++i) {
     std::string doc;
-    for (; next < list.comments.size() && list.comments[next].range.begin < list.tokens[i].begin;
-         ++next) {
+    for (; next < list.comments.size() && list.comments[next].range.begin < list.tokens[i].begin; ++next) {
       const ast::Comment &comment = list.comments[next];
       if (!comment.documentation)
         continue;
@@ -296,11 +285,8 @@ static void findMistakenDivision(Diagnostics &diags, FileId file, const TokenLis
         if (token.type == P::IDENT)
           names.insert(text.slice(token.begin, token.end));
     if (readsAsDivisor(body, brackets > 0, names))
-      diags
-          .error(Code::CommentNotDivision, comment.range,
-                 "'//' starts a comment, so nothing is divided here")
-          .help("write floor_div(a, " + leadingAtom(body).str() +
-                "), or put the comment on a line of its own");
+      diags.error(Code::CommentNotDivision, comment.range, "'//' starts a comment, so nothing is divided here")
+          .help("write floor_div(a, " + leadingAtom(body).str() + "), or put the comment on a line of its own");
   }
 }
 

@@ -54,8 +54,7 @@ class NoErrors : public antlr4::BailErrorStrategy {
 /// the tree is put together without ANTLR's casts and its growth of lists from nothing.
 template <class Grammar> class Quick : public GrammarOf<Grammar> {
 public:
-  explicit Quick(syntax::TokenStream &stream)
-      : GrammarOf<Grammar>(stream, std::make_shared<NoErrors>()) {
+  explicit Quick(syntax::TokenStream &stream) : GrammarOf<Grammar>(stream, std::make_shared<NoErrors>()) {
     this->setBuildParseTree(false); // done here
   }
 
@@ -128,12 +127,10 @@ void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list) {
       run<grammar::DnnParser>(diags, file, list);
   } catch (const TooDeep &deep) {
     const Token &token = list.tokens[std::min(deep.token, list.tokens.size() - 1)];
-    diags.error(Code::NestedTooDeep, {file.id, token.begin, token.end},
-                "conditions or expressions nested too deep");
+    diags.error(Code::NestedTooDeep, {file.id, token.begin, token.end}, "conditions or expressions nested too deep");
     file.complete = false;
   } catch (const std::exception &e) {
-    diags.error(Code::InternalError, {file.id, 0, 0},
-                std::string("the parser failed: ") + e.what());
+    diags.error(Code::InternalError, {file.id, 0, 0}, std::string("the parser failed: ") + e.what());
     file.complete = false;
   }
 }

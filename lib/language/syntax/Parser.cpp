@@ -32,8 +32,7 @@ bool isText(Diagnostics &diags, FileId file) {
       }
     }
     SourceRange at{file, static_cast<uint32_t>(i), static_cast<uint32_t>(i + 1)};
-    diags.error(Code::NotText, at,
-                "the byte 0x" + llvm::utohexstr(byte, false, 2) + " is no UTF-8 text");
+    diags.error(Code::NotText, at, "the byte 0x" + llvm::utohexstr(byte, false, 2) + " is no UTF-8 text");
     return false;
   }
   return true;
@@ -49,16 +48,15 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
   if (path.ends_with(".dnn")) {
     file->language = ast::Language::Dnn;
   } else if (!path.ends_with(".accel")) {
-    diags.error(Code::UnknownFileKind, start,
-                "'" + path.str() + "' ends neither in .accel nor in .dnn");
+    diags.error(Code::UnknownFileKind, start, "'" + path.str() + "' ends neither in .accel nor in .dnn");
     file->complete = false;
     return file;
   }
   size_t errors = diags.errors();
   if (text.size() > kMaxBytes) {
     diags.error(Code::FileTooLarge, start,
-                "the file has " + std::to_string(text.size()) + " bytes, and at most " +
-                    std::to_string(kMaxBytes) + " are read");
+                "the file has " + std::to_string(text.size()) + " bytes, and at most " + std::to_string(kMaxBytes) +
+                    " are read");
   } else if (isText(diags, id)) {
     syntax::TokenList list;
     if (syntax::tokenize(diags, id, file->language, list)) {
@@ -82,14 +80,13 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
   return file;
 }
 
-std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from,
-                               llvm::StringRef shown) {
+std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from, llvm::StringRef shown) {
   if (shown.empty())
     shown = path;
   if (auto known = diags.sources().find(shown))
     return known;
-  auto fail = [&](const std::string &why, Code code = Code::CannotRead) {
-    diags.error(code, from, "cannot read '" + shown.str() + "': " + why);
+  auto fail = [&](const std::string &reason, Code code = Code::CannotRead) {
+    diags.error(code, from, "cannot read '" + shown.str() + "': " + reason);
     return std::nullopt;
   };
   llvm::sys::fs::file_status status;
@@ -98,19 +95,17 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
   if (status.type() == llvm::sys::fs::file_type::directory_file)
     return fail("it is a directory");
   if (status.type() == llvm::sys::fs::file_type::regular_file && status.getSize() > kMaxBytes)
-    return fail("it has " + std::to_string(status.getSize()) + " bytes, and at most " +
-                    std::to_string(kMaxBytes) + " are read",
+    return fail("it has " + std::to_string(status.getSize()) + " bytes, and at most " + std::to_string(kMaxBytes) +
+                    " are read",
                 Code::FileTooLarge);
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(llvm::StringRef(buffer.getError().message()).lower());
   return diags.sources().add(shown.str(), (*buffer)->getBuffer().str());
 }
 
 llvm::ArrayRef<llvm::StringRef> reservedWords() {
-  static const llvm::StringRef words[] = {"if", "then", "else", "and",
-                                          "or", "not",  "true", "false"};
+  static const llvm::StringRef words[] = {"if", "then", "else", "and", "or", "not", "true", "false"};
   return words;
 }
 

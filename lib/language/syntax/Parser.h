@@ -1,7 +1,7 @@
 // Text -> syntax tree. ANTLR and its exceptions end here.
 #pragma once
-#include "lib/support/Diagnostics.h"
 #include "lib/language/syntax/Ast.h"
+#include "lib/support/Diagnostics.h"
 
 namespace accord {
 

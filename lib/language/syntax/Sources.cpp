@@ -1,6 +1,6 @@
 #include "lib/language/syntax/Sources.h"
-#include "lib/language/syntax/Parser.h"
 #include "lib/language/program/References.h"
+#include "lib/language/syntax/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -62,18 +62,14 @@ void Sources::reportUnused() {
     if (!unit->file->complete)
       continue; // what was not understood may be what uses them
     for (const ast::Declaration &declaration : unit->file->declarations)
-      if (declaration.kind == ast::DeclarationKind::Operation ||
-          declaration.kind == ast::DeclarationKind::Module ||
+      if (declaration.kind == ast::DeclarationKind::Operation || declaration.kind == ast::DeclarationKind::Module ||
           declaration.kind == ast::DeclarationKind::Model)
         reportUnusedNames(declaration, diags);
     std::set<std::string> used = referencedNames(*unit->file);
     for (auto &[import, imported] : unit->imports)
-      if (imported->file->complete && llvm::none_of(imported->names, [&](const auto &entry) {
-            return used.count(entry.first);
-          }))
-        diags
-            .error(Code::UnusedImport, import->pathRange,
-                   fmt::format("nothing of '{}' is used", import->path))
+      if (imported->file->complete &&
+          llvm::none_of(imported->names, [&](const auto &entry) { return used.count(entry.first); }))
+        diags.error(Code::UnusedImport, import->pathRange, fmt::format("nothing of '{}' is used", import->path))
             .help("remove the import");
   }
 }
@@ -82,33 +78,26 @@ void Sources::imports(Unit &unit) {
   std::map<std::string, const ast::Import *> seen;
   for (const ast::Import &import : unit.file->imports) {
     llvm::StringRef shown = diags.sources().path(unit.file->id);
-    std::string path =
-        resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
+    std::string path = resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
     llvm::SmallString<256> real;
     std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
     auto [it, isNew] = seen.try_emplace(key, &import);
     if (!isNew) {
-      diags
-          .error(Code::DuplicateImport, import.pathRange,
-                 fmt::format("'{}' is imported twice", import.path))
+      diags.error(Code::DuplicateImport, import.pathRange, fmt::format("'{}' is imported twice", import.path))
           .note(it->second->pathRange, "the first time");
       continue;
     }
     if (unit.file->language == ast::Language::Accel && llvm::StringRef(path).ends_with(".dnn")) {
-      diags
-          .error(Code::WrongImportKind, import.pathRange,
-                 "a machine description cannot import a training description")
+      diags.error(Code::WrongImportKind, import.pathRange, "a machine description cannot import a training description")
           .help("import it the other way round: the .dnn file imports the .accel file");
       continue;
     }
     auto cycle = llvm::find_if(loading, [&](const auto &step) { return step.first->path == key; });
     if (cycle != loading.end() || unit.path == key) {
-      auto error = diags.error(
-          Code::ImportCycle, import.pathRange,
-          fmt::format("'{}' is imported by a file that it imports itself", import.path));
+      auto error = diags.error(Code::ImportCycle, import.pathRange,
+                               fmt::format("'{}' is imported by a file that it imports itself", import.path));
       for (; cycle != loading.end(); ++cycle)
-        error.note(cycle->second->pathRange,
-                   fmt::format("'{}' is imported here", cycle->second->path));
+        error.note(cycle->second->pathRange, fmt::format("'{}' is imported here", cycle->second->path));
       continue;
     }
     loading.push_back({&unit, &import});
@@ -133,9 +122,7 @@ const ast::Declaration *Sources::find(const Unit &unit, llvm::StringRef name, So
     if (theirs == imported->names.end())
       continue;
     if (found) {
-      diags
-          .error(Code::AmbiguousName, at,
-                 fmt::format("'{}' is declared by several imports", name.str()))
+      diags.error(Code::AmbiguousName, at, fmt::format("'{}' is declared by several imports", name.str()))
           .note(found->name.range, "one of them")
           .note(theirs->second->name.range, "the other");
       return found;
@@ -145,20 +132,16 @@ const ast::Declaration *Sources::find(const Unit &unit, llvm::StringRef name, So
   return found;
 }
 
-const ast::Declaration *Sources::find(llvm::StringRef name, const ast::Declaration &from,
-                                      SourceRange at) {
+const ast::Declaration *Sources::find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) {
   Unit *unit = unitOf(from);
   const ast::Declaration *found = unit ? find(*unit, name, at) : nullptr;
   if (found && at.valid() && found->range.file == at.file && found->range.begin > at.begin)
-    diags
-        .error(Code::UsedBeforeDeclaration, at,
-               fmt::format("'{}' is used before it is declared", name.str()))
+    diags.error(Code::UsedBeforeDeclaration, at, fmt::format("'{}' is used before it is declared", name.str()))
         .note(found->name.range, "declared here");
   return found;
 }
 
-std::vector<std::string> Sources::names(const Unit &unit,
-                                        llvm::ArrayRef<ast::DeclarationKind> kinds) const {
+std::vector<std::string> Sources::names(const Unit &unit, llvm::ArrayRef<ast::DeclarationKind> kinds) const {
   std::vector<std::string> all;
   auto add = [&](const Unit &from) {
     for (auto &[name, declaration] : from.names)
@@ -182,8 +165,7 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
     return *index;
   index.emplace();
   std::error_code problem;
-  for (llvm::sys::fs::directory_iterator it(catalog, problem), end; it != end && !problem;
-       it.increment(problem)) {
+  for (llvm::sys::fs::directory_iterator it(catalog, problem), end; it != end && !problem; it.increment(problem)) {
     if (!llvm::StringRef(it->path()).ends_with(".accel"))
       continue;
     auto buffer = llvm::MemoryBuffer::getFile(it->path());
@@ -194,12 +176,11 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
     for (llvm::StringRef line : lines) {
       bool cluster = line.consume_front("cluster ");
       if (cluster || line.consume_front("accelerator "))
-        (cluster ? clusterIndex
-                 : *index)[line.ltrim()
-                               .take_while([](char c) {
-                                 return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-                               })
-                               .str()] = it->path();
+        (cluster
+             ? clusterIndex
+             : *index)[line.ltrim()
+                           .take_while([](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; })
+                           .str()] = it->path();
     }
   }
   return *index;

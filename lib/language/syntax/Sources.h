@@ -1,8 +1,8 @@
 // The files of one program: reading, imports, and what a name means in which file.
 #pragma once
-#include "lib/support/Diagnostics.h"
-#include "lib/language/syntax/Ast.h"
 #include "lib/language/models/ModelBuilder.h"
+#include "lib/language/syntax/Ast.h"
+#include "lib/support/Diagnostics.h"
 #include <map>
 #include <memory>
 #include <set>
@@ -29,15 +29,13 @@ public:
   /// "catalog/a100.accel" or a path relative to the importing file -> the file to read.
   std::string resolve(llvm::StringRef written, llvm::StringRef importer) const;
 
-  const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from,
-                               SourceRange at) override;
+  const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) override;
   std::vector<std::string> names(const ast::Declaration &from) override;
   /// The declaration that `name` means in a file: its own, else of a direct import (two of them:
   /// A0110 at `at`).
   const ast::Declaration *find(const Unit &unit, llvm::StringRef name, SourceRange at);
   /// Of the file and its imports, of all kinds or of these alone; the file's own come first.
-  std::vector<std::string> names(const Unit &unit,
-                                 llvm::ArrayRef<ast::DeclarationKind> kinds = {}) const;
+  std::vector<std::string> names(const Unit &unit, llvm::ArrayRef<ast::DeclarationKind> kinds = {}) const;
   Unit *unitOf(const ast::Declaration &declaration) const;
 
   /// The catalogue file that declares an accelerator or cluster of this name; all accelerators'
@@ -55,9 +53,8 @@ private:
   std::string catalog;
   std::map<std::string, std::unique_ptr<Unit>> units; ///< by real path
   std::map<uint32_t, Unit *> byFile;
-  std::vector<std::pair<Unit *, const ast::Import *>> loading; ///< the chain of imports being read
-  mutable std::optional<std::map<std::string, std::string>>
-      index; ///< accelerators, once it is read
+  std::vector<std::pair<Unit *, const ast::Import *>> loading;     ///< the chain of imports being read
+  mutable std::optional<std::map<std::string, std::string>> index; ///< accelerators, once it is read
   mutable std::map<std::string, std::string> clusterIndex;
 };
 

@@ -6,30 +6,30 @@ namespace accord::syntax {
 using P = grammar::DnnParser;
 
 void Builder::body(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result) {
-  for (const Kid &kid : kids(context)) {
-    if (kid.type == P::LBRACE)
-      file.layout.blocks.push_back(range(kid).begin);
-    else if (kid.rule == Rule::Statement)
-      statement(kid.context, result);
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LBRACE)
+      file.layout.blocks.push_back(range(parseChild).begin);
+    else if (parseChild.rule == Rule::Statement)
+      statement(parseChild.context, result);
   }
 }
 
 bool Builder::bind(antlr4::ParserRuleContext *context, ast::Statement &result) {
   ast::Bind bind;
   bind.kind = ast::BindKind::Assign;
-  for (const Kid &kid : kids(context)) {
-    if (kid.type == P::LET)
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LET)
       bind.kind = ast::BindKind::Let;
-    else if (kid.type == P::VAR)
+    else if (parseChild.type == P::VAR)
       bind.kind = ast::BindKind::Var;
-    else if (kid.type == P::GRADIENT)
+    else if (parseChild.type == P::GRADIENT)
       bind.kind = ast::BindKind::Gradient;
-    else if (kid.type == P::SURROGATE)
+    else if (parseChild.type == P::SURROGATE)
       bind.kind = ast::BindKind::Surrogate;
-    else if (kid.type == P::IDENT)
-      bind.names.push_back(name(kid));
-    else if (kid.rule == Rule::Expr)
-      bind.value = expr(kid.context);
+    else if (parseChild.type == P::IDENT)
+      bind.names.push_back(name(parseChild));
+    else if (parseChild.rule == Rule::Expr)
+      bind.value = expr(parseChild.context);
   }
   if (bind.names.empty() || !bind.value)
     return false;
@@ -38,22 +38,22 @@ bool Builder::bind(antlr4::ParserRuleContext *context, ast::Statement &result) {
 }
 
 void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result) {
-  Kids parts = kids(context);
+  ParseChildren parts = parseChildren(context);
   if (parts.empty() || !parts[0].context)
     return;
   ast::Statement made;
   made.range = range(context);
   made.doc = docOf(context);
   start(made.range);
-  Kids inner = kids(parts[0].context);
+  ParseChildren inner = parseChildren(parts[0].context);
   switch (parts[0].rule) {
   case Rule::Input: {
     ast::Input input;
-    for (const Kid &kid : inner)
-      if (kid.type == P::IDENT)
-        (input.name.empty() ? input.name : input.type) = name(kid);
-      else if (kid.rule == Rule::Expr)
-        input.dims.push_back(expr(kid.context));
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::IDENT)
+        (input.name.empty() ? input.name : input.type) = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        input.dims.push_back(expr(parseChild.context));
     if (input.type.empty())
       return;
     made.node = std::move(input);
@@ -65,13 +65,13 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
     break;
   case Rule::Repeat: {
     ast::Repeat repeat;
-    for (const Kid &kid : inner)
-      if (kid.type == P::IDENT)
-        repeat.name = name(kid);
-      else if (kid.rule == Rule::Expr)
-        repeat.count = expr(kid.context);
-      else if (kid.rule == Rule::Body)
-        body(kid.context, repeat.body);
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::IDENT)
+        repeat.name = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        repeat.count = expr(parseChild.context);
+      else if (parseChild.rule == Rule::Body)
+        body(parseChild.context, repeat.body);
     if (!repeat.count)
       return;
     made.node = std::move(repeat);
@@ -80,17 +80,17 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
   case Rule::Scan: {
     ast::Scan scan;
     bool results = false;
-    for (const Kid &kid : inner)
-      if (kid.type == P::REVERSE)
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::REVERSE)
         scan.reverse = true;
-      else if (kid.type == P::ARROW)
+      else if (parseChild.type == P::ARROW)
         results = true;
-      else if (kid.type == P::IDENT)
-        (results ? scan.results : scan.steps).push_back(name(kid));
-      else if (kid.rule == Rule::Expr)
-        scan.sources.push_back(expr(kid.context));
-      else if (kid.rule == Rule::Body)
-        body(kid.context, scan.body);
+      else if (parseChild.type == P::IDENT)
+        (results ? scan.results : scan.steps).push_back(name(parseChild));
+      else if (parseChild.rule == Rule::Expr)
+        scan.sources.push_back(expr(parseChild.context));
+      else if (parseChild.rule == Rule::Body)
+        body(parseChild.context, scan.body);
     if (scan.sources.empty() || scan.steps.empty())
       return;
     made.node = std::move(scan);
@@ -98,13 +98,13 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
   }
   case Rule::ForLoop: {
     ast::For loop;
-    for (const Kid &kid : inner)
-      if (kid.type == P::IDENT)
-        loop.variable = name(kid);
-      else if (kid.rule == Rule::Expr)
-        loop.range = expr(kid.context);
-      else if (kid.rule == Rule::Body)
-        body(kid.context, loop.body);
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::IDENT)
+        loop.variable = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        loop.range = expr(parseChild.context);
+      else if (parseChild.rule == Rule::Body)
+        body(parseChild.context, loop.body);
     if (!loop.range)
       return;
     made.node = std::move(loop);
@@ -113,12 +113,12 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
   case Rule::When: {
     ast::When when;
     ast::ExprPtr condition;
-    for (const Kid &kid : inner)
-      if (kid.rule == Rule::Expr) {
-        condition = expr(kid.context);
-      } else if (kid.rule == Rule::Body) {
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.rule == Rule::Expr) {
+        condition = expr(parseChild.context);
+      } else if (parseChild.rule == Rule::Body) {
         when.branches.push_back({std::move(condition), {}});
-        body(kid.context, when.branches.back().body);
+        body(parseChild.context, when.branches.back().body);
       }
     if (when.branches.empty())
       return;
@@ -127,9 +127,9 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
   }
   case Rule::Loss: {
     ast::Loss loss;
-    for (const Kid &kid : inner)
-      if (kid.rule == Rule::Expr)
-        loss.value = expr(kid.context);
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.rule == Rule::Expr)
+        loss.value = expr(parseChild.context);
     if (!loss.value)
       return;
     made.node = std::move(loss);

@@ -33,9 +33,7 @@ std::string expectation(const antlr4::misc::IntervalSet &expected, const std::st
   // Inside an expression nearly everything may follow; what matters is what ends it.
   if (has(P::PLUS) && has(P::STAR)) {
     if (has(P::RPAREN) || has(P::RBRACKET))
-      return has(P::COMMA)    ? std::string("',' or '") + (has(P::RPAREN) ? ")'" : "]'")
-             : has(P::RPAREN) ? "')'"
-                              : "']'";
+      return has(P::COMMA) ? std::string("',' or '") + (has(P::RPAREN) ? ")'" : "]'") : has(P::RPAREN) ? "')'" : "']'";
     if (has(P::RBRACE))
       return entry || statement ? "the end of this entry" : "',' or '}'";
   }
@@ -83,8 +81,7 @@ ErrorStrategy::ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &l
     }
 }
 
-void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
-                           const antlr4::misc::IntervalSet &expected) {
+void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at, const antlr4::misc::IntervalSet &expected) {
   bool again = std::exchange(errors, true);
   size_t index = at->getTokenIndex();
   bool atEnd = index >= list.tokens.size();
@@ -115,8 +112,7 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
   if (atEnd)
     message += "the end of the file";
   else
-    message +=
-        "'" + diags.sources().text({file, token.begin, token.end}).take_front(60).str() + "'";
+    message += "'" + diags.sources().text({file, token.begin, token.end}).take_front(60).str() + "'";
   auto error = diags.error(Code::SyntaxError, range, message);
   // The block this happened in, if it is not on the same line.
   if (!atEnd && token.type == P::IDENT) {
@@ -128,16 +124,13 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
     error.help("'==' compares, '=' binds");
 }
 
-void ErrorStrategy::reportNoViableAlternative(antlr4::Parser *parser,
-                                              const antlr4::NoViableAltException &e) {
+void ErrorStrategy::reportNoViableAlternative(antlr4::Parser *parser, const antlr4::NoViableAltException &e) {
   report(parser, e.getOffendingToken(), parser->getExpectedTokens());
 }
-void ErrorStrategy::reportInputMismatch(antlr4::Parser *parser,
-                                        const antlr4::InputMismatchException &e) {
+void ErrorStrategy::reportInputMismatch(antlr4::Parser *parser, const antlr4::InputMismatchException &e) {
   report(parser, e.getOffendingToken(), e.getExpectedTokens());
 }
-void ErrorStrategy::reportFailedPredicate(antlr4::Parser *parser,
-                                          const antlr4::FailedPredicateException &e) {
+void ErrorStrategy::reportFailedPredicate(antlr4::Parser *parser, const antlr4::FailedPredicateException &e) {
   report(parser, e.getOffendingToken(), parser->getExpectedTokens());
 }
 void ErrorStrategy::reportUnwantedToken(antlr4::Parser *parser) {
@@ -168,8 +161,7 @@ void ErrorStrategy::consumeUntil(antlr4::Parser *parser, const antlr4::misc::Int
     if (index >= list.tokens.size())
       return;
     const Token &token = list.tokens[index];
-    if (set.contains(size_t{token.type}) &&
-        (token.first || closes(token.type) || token.type == P::COMMA))
+    if (set.contains(size_t{token.type}) && (token.first || closes(token.type) || token.type == P::COMMA))
       return;
     // A whole bracket is skipped: what is in it belongs to the part that was not understood.
     size_t last = opens(token.type) && partner[index] > index ? partner[index] : index;

@@ -18,12 +18,9 @@ public:
   ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &list);
   bool reported() const { return errors; }
 
-  void reportNoViableAlternative(antlr4::Parser *parser,
-                                 const antlr4::NoViableAltException &e) override;
-  void reportInputMismatch(antlr4::Parser *parser,
-                           const antlr4::InputMismatchException &e) override;
-  void reportFailedPredicate(antlr4::Parser *parser,
-                             const antlr4::FailedPredicateException &e) override;
+  void reportNoViableAlternative(antlr4::Parser *parser, const antlr4::NoViableAltException &e) override;
+  void reportInputMismatch(antlr4::Parser *parser, const antlr4::InputMismatchException &e) override;
+  void reportFailedPredicate(antlr4::Parser *parser, const antlr4::FailedPredicateException &e) override;
   void reportUnwantedToken(antlr4::Parser *parser) override;
   void reportMissingToken(antlr4::Parser *parser) override;
   void sync(antlr4::Parser *parser) override;
@@ -31,8 +28,7 @@ public:
   void consumeUntil(antlr4::Parser *parser, const antlr4::misc::IntervalSet &set) override;
 
 private:
-  void report(antlr4::Parser *parser, antlr4::Token *token,
-              const antlr4::misc::IntervalSet &expected);
+  void report(antlr4::Parser *parser, antlr4::Token *token, const antlr4::misc::IntervalSet &expected);
 
   Diagnostics &diags;
   FileId file;

@@ -1,8 +1,8 @@
 // The tokens of a file as the parser gets them: brackets balanced, units joined to their numbers,
 // contextual words marked. Internal to lib/syntax.
 #pragma once
-#include "lib/support/Diagnostics.h"
 #include "lib/language/syntax/Ast.h"
+#include "lib/support/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 
@@ -18,9 +18,8 @@ struct Token {
 struct TokenList {
   std::vector<Token> tokens; ///< without comments and without the end of the file
   std::vector<ast::Comment> comments;
-  llvm::DenseMap<uint32_t, std::string>
-      docs;             ///< documentation comment before the token of this index
-  bool brackets = true; ///< false if some had to be added or dropped
+  llvm::DenseMap<uint32_t, std::string> docs; ///< documentation comment before the token of this index
+  bool brackets = true;                       ///< false if some had to be added or dropped
 };
 
 /// The words only the language knows: `import`, `step`, … get their token types in `mark`.

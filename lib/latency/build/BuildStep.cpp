@@ -1,11 +1,10 @@
 // What a step is made of: the recurrence of the plan's order, live sets, FLOPs.
-#include "lib/latency/build/Builder.h"
+#include "lib/latency/build/LatencyBuilder.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
-                                const std::vector<NodeId> &durations) const {
+NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations) const {
   Expressions &e = model.nodes;
   std::map<OperationId, NodeId> end;
   std::vector<NodeId> ends = {e.integer(0)};
@@ -22,11 +21,9 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
     const Operation &op = plan.graph.operations[id];
     NodeId duration = durations[id];
     if (op.body != kNone) { // closed: the body's length times its count
-      duration = e.multiply(lengthOf(op.body, model, durations),
-                            e.integer(plan.graph.regions[op.body].count));
-      model.labels.push_back(
-          {duration, fmt::format("{}: {} times {}{}", op.name, plan.graph.regions[op.body].count,
-                                 plan.graph.regions[op.body].name, suffix)});
+      duration = e.multiply(lengthOf(op.body, model, durations), e.integer(plan.graph.regions[op.body].count));
+      model.labels.push_back({duration, fmt::format("{}: {} times {}{}", op.name, plan.graph.regions[op.body].count,
+                                                    plan.graph.regions[op.body].name, suffix)});
     }
     end[id] = e.add(e.maximum(before), duration);
     if (!waited[id]) // whoever waits ends later
@@ -42,21 +39,19 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
   return length;
 }
 
-std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
-                                                    const MachineNodes &machine,
-                                                    const PricedSteps &priced,
-                                                    NodeId microbatches) const {
+std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine,
+                                                    const PricedSteps &priced, NodeId microbatches) const {
   Expressions &e = model.nodes;
   StepNodes nodes;
   auto length = [&](RegionId region) {
-    NodeId once = lengthOf(region, model, priced.once.durations),
-           again = priced.again.durations == priced.once.durations
-                       ? once
-                       : lengthOf(region, model, priced.again.durations);
-    return e.select(microbatches, {{1, once}, {2, again}});
+    NodeId single = lengthOf(region, model, priced.single.durations),
+           accumulated = priced.accumulated.durations == priced.single.durations
+                             ? single
+                             : lengthOf(region, model, priced.accumulated.durations);
+    return e.select(microbatches, {{1, single}, {2, accumulated}});
   };
   nodes.micro = length(kMicrobatchRegion), nodes.update = length(kUpdateRegion);
-  const Machine::HostCost &host = plan.machine.host;
+  const Machine::HostOverhead &host = plan.machine.host;
   if (host.microbatch.value > 0 || host.step.value > 0) {
     // Where the plan's step counts them, so does the model.
     NodeId withHost = e.add(nodes.micro, e.integer(Picoseconds::ceil(host.microbatch).value));
@@ -66,12 +61,11 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
     if (auto data = model.argument("data_parallel"))
       own[kBatch] = static_cast<double>(plan.batch) * own[*data];
     Evaluation at(e, std::move(own));
-    if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) ==
-        plan.schedule.step.value)
+    if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) == plan.schedule.step.value)
       nodes.micro = withHost, nodes.update = updateHost;
   }
   std::vector<NodeId> all = {e.integer(0)};
-  for (const PricedStep *step : {&priced.once, &priced.again})
+  for (const PricedStep *step : {&priced.single, &priced.accumulated})
     for (NodeId duration : step->durations)
       if (std::find(all.begin(), all.end(), duration) == all.end())
         all.push_back(duration);
@@ -83,9 +77,9 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
   }
   nodes.bytes = e.maximum(sets);
   Polynomial one = Polynomial::constant(0), update = one;
-  for (OperationId id = 0; id < priced.once.flops.size(); ++id) {
+  for (OperationId id = 0; id < priced.single.flops.size(); ++id) {
     Polynomial &sum = inUpdate(id) ? update : one;
-    auto more = add(sum, priced.once.flops[id], executions[id]);
+    auto more = add(sum, priced.single.flops[id], executions[id]);
     if (!more)
       return Issue{"A0707", "the FLOPs of a micro-batch leave 64 bits", {}, {}};
     sum = *more;

@@ -16,8 +16,7 @@ std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &sam
 
 bool sameOrder(const LatencyBuilder &a, const LatencyBuilder &b) {
   for (size_t r = 0; r < a.order().size(); ++r)
-    if (a.order()[r].operations != b.order()[r].operations ||
-        a.order()[r].after != b.order()[r].after)
+    if (a.order()[r].operations != b.order()[r].operations || a.order()[r].after != b.order()[r].after)
       return false;
   return a.exact() == b.exact();
 }
@@ -32,7 +31,7 @@ bool sameMemory(const MemoryUse &a, const MemoryUse &b) {
 
 ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &all,
                                std::vector<SampledSizes> samples, const LatencyFitOptions &options,
-                               ExchangeTerms &terms)
+                               CollectiveTermsCache &terms)
     : job(job), samples(std::move(samples)), options(options), terms(terms) {
   for (const PricingGroup &group : all)
     groups.push_back({&group, {}});
@@ -44,28 +43,26 @@ ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingG
     add(tensorDegrees, one.tensor), add(dataDegrees, one.data);
 }
 
-const DegreePlan &ClusterBuilder::own() const {
-  return *std::find_if(job.plans.begin(), job.plans.end(), [&](const DegreePlan &one) {
-    return one.tensor == job.tensor && one.data == job.data;
-  });
+const DegreePlan &ClusterBuilder::initialPlan() const {
+  return *std::find_if(job.plans.begin(), job.plans.end(),
+                       [&](const DegreePlan &one) { return one.tensor == job.tensor && one.data == job.data; });
 }
 
 std::optional<Issue> ClusterBuilder::prepare() {
   for (size_t g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
-    const auto &[once, again] = samples[g];
-    for (const auto *all : {&once, &again})
+    const auto &[single, accumulated] = samples[g];
+    for (const auto *all : {&single, &accumulated})
       if (!all->empty())
-        if (auto issue = unusableSamples(group.of->plans.front()->plan, *all))
+        if (auto issue = checkSamples(group.of->plans.front()->plan, *all))
           return issue;
-    PolynomialFit points(pointsOf(once));
+    PolynomialFit points(pointsOf(single));
     for (const DegreePlan *one : group.of->plans) {
-      auto builder = std::make_unique<LatencyBuilder>(one->plan, once, points, options, again);
+      auto builder = std::make_unique<LatencyBuilder>(one->plan, single, points, options, accumulated);
       if (auto issue = builder->prepareOrder())
         return issue;
       auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
-        return sameOrder(*step.builder, *builder) &&
-               sameMemory(step.plans.front()->plan.memory, one->plan.memory);
+        return sameOrder(*step.builder, *builder) && sameMemory(step.plans.front()->plan.memory, one->plan.memory);
       });
       if (same != group.steps.end()) {
         same->plans.push_back(one);
@@ -73,7 +70,7 @@ std::optional<Issue> ClusterBuilder::prepare() {
       }
       if (auto issue = builder->prepareMemory())
         return issue;
-      longest = longest ? std::min(longest, builder->mostDuration()) : builder->mostDuration();
+      longest = longest ? std::min(longest, builder->maxDuration()) : builder->maxDuration();
       group.steps.push_back({{one}, std::move(builder)});
     }
   }
@@ -83,26 +80,24 @@ std::optional<Issue> ClusterBuilder::prepare() {
   return std::nullopt;
 }
 
-std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t mostMicrobatch) const {
-  std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(mostMicrobatch);
+std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const {
+  std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(maxMicrobatch);
   all[kBatch].text = "samples per step, of all replicas together";
   all[kBatch].initial = static_cast<double>(job.batch);
-  all[kBatch].most = std::max(0x1p40, all[kBatch].initial);
-  all[kMicrobatch].text =
-      "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
-  auto degree = [&](const char *name, const char *text, int64_t initial,
-                    const std::vector<int64_t> &allowed) {
+  all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
+  all[kMicrobatch].text = "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
+  auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
     a.initial = static_cast<double>(initial);
-    a.least = static_cast<double>(allowed.front()), a.most = static_cast<double>(allowed.back());
+    a.min = static_cast<double>(allowed.front()), a.max = static_cast<double>(allowed.back());
   };
   degree("tensor_parallel", "devices that share each layer", job.tensor, tensorDegrees);
   degree("data_parallel", "replicas that share the batch", job.data, dataDegrees);
   return all;
 }
 
-NodeId ClusterBuilder::joined(Expressions &e, NodeId StepNodes::*field) const {
+NodeId ClusterBuilder::selectByDegrees(Expressions &e, NodeId StepNodes::*field) const {
   std::vector<std::pair<int64_t, NodeId>> byTensor;
   for (int64_t tensor : tensorDegrees) {
     std::vector<std::pair<int64_t, NodeId>> byData;
@@ -123,8 +118,7 @@ NodeId ClusterBuilder::hasPlan(Expressions &e) const {
   for (int64_t tensor : tensorDegrees) {
     std::vector<std::pair<int64_t, NodeId>> byData;
     for (int64_t data : dataDegrees)
-      byData.push_back({data, e.integer(planned.count({tensor, data}) ||
-                                        tensor * data > job.fabric->devices())});
+      byData.push_back({data, e.integer(planned.count({tensor, data}) || tensor * data > job.fabric->devices())});
     byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
   }
   return e.select(e.argument("tensor_parallel"), byTensor);
@@ -133,26 +127,24 @@ NodeId ClusterBuilder::hasPlan(Expressions &e) const {
 void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const {
   Expressions &e = model.nodes;
   NodeId tensor = e.argument("tensor_parallel"), data = e.argument("data_parallel");
-  model.guards.push_back({e.argument(kMicrobatch), samplesOfReplica,
-                          "the micro-batch is larger than the samples of a replica"});
   model.guards.push_back(
-      {e.multiply(tensor, data), e.integer(job.fabric->devices()),
-       fmt::format("tensor_parallel x data_parallel is more than the {} devices of '{}'",
-                   job.fabric->devices(), job.cluster)});
-  model.guards.push_back({e.multiply(samplesOfReplica, data), e.argument(kBatch),
-                          "data_parallel does not divide the batch"});
-  if (NodeId has = hasPlan(e); e[has].range.least < 1)
-    model.guards.push_back(
-        {e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
+      {e.argument(kMicrobatch), samplesOfReplica, "the micro-batch is larger than the samples of a replica"});
+  model.guards.push_back({e.multiply(tensor, data), e.integer(job.fabric->devices()),
+                          fmt::format("tensor_parallel x data_parallel is more than the {} devices of '{}'",
+                                      job.fabric->devices(), job.cluster)});
+  model.guards.push_back(
+      {e.multiply(samplesOfReplica, data), e.argument(kBatch), "data_parallel does not divide the batch"});
+  if (NodeId has = hasPlan(e); e[has].range.min < 1)
+    model.guards.push_back({e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
 }
 
-std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) {
+std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
-  const Plan &plan = own().plan;
+  const Plan &plan = initialPlan().plan;
   model.name = cName(plan.graph.model);
   model.model = plan.graph.model, model.version = plan.version;
   model.machine = fmt::format("{} of {}", job.cluster, plan.machine.name);
-  std::vector<LatencyArgument> all = sizes(mostMicrobatch);
+  std::vector<LatencyArgument> all = sizes(maxMicrobatch);
   MachineArguments arguments(all);
   arguments.memories(plan.machine);
   for (const DegreePlan &one : job.plans)
@@ -169,12 +161,12 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
   steps.clear();
   std::string fixed;
   for (Group &group : groups) {
-    std::vector<ExchangeNodes::Member> members;
+    std::vector<CollectiveNodes::Member> members;
     for (const DegreePlan *one : group.of->plans)
       members.push_back({one->data, {{"tensor", one->tensor}, {"data", one->data}}});
-    ExchangeNodes exchanges(e, terms, arguments.networkNodes(e), data, std::move(members));
-    machine.exchange = [&](const Exchange &exchange, NodeId payload) {
-      return exchanges.seconds(exchange, payload);
+    CollectiveNodes collectives(e, terms, arguments.networkNodes(e), data, std::move(members));
+    machine.communication = [&](const Communication &communication, NodeId payload) {
+      return collectives.seconds(communication, payload);
     };
     machine.at = model.initial();
     machine.at[tensorAt] = static_cast<double>(group.of->tensor);
@@ -186,7 +178,7 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
       return *issue;
     const auto &operations = std::get<PricedSteps>(priced);
     if (fixed.empty())
-      fixed = operations.once.fixed;
+      fixed = operations.single.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
       machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
@@ -198,14 +190,13 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
     }
   }
   if (!fixed.empty())
-    holdMachine(model, fixed);
+    fixMachineArguments(model, fixed);
   model.labels.push_back({samplesOfReplica, "samples of a replica"});
   model.labels.push_back({microbatches, "micro-batches in a step"});
   StepNodes chosen;
-  for (NodeId StepNodes::*field :
-       {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
-        &StepNodes::microFlops, &StepNodes::updateFlops})
-    chosen.*field = joined(e, field);
+  for (NodeId StepNodes::*field : {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
+                                   &StepNodes::microFlops, &StepNodes::updateFlops})
+    chosen.*field = selectByDegrees(e, field);
   if (auto issue = finishModel(model, chosen, microbatches, longest))
     return *issue;
   model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
@@ -222,27 +213,26 @@ std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
       for (const DegreePlan *one : step.plans) {
         const WorkGraph &graph = one->plan.graph;
         std::vector<double> at = model.initial();
-        at[kBatch] = static_cast<double>(graph.microbatch) *
-                     static_cast<double>(graph.microbatches) * static_cast<double>(one->data);
+        at[kBatch] = static_cast<double>(graph.microbatch) * static_cast<double>(graph.microbatches) *
+                     static_cast<double>(one->data);
         at[kMicrobatch] = static_cast<double>(graph.microbatch);
-        at[tensorAt] = static_cast<double>(one->tensor),
-        at[dataAt] = static_cast<double>(one->data);
+        at[tensorAt] = static_cast<double>(one->tensor), at[dataAt] = static_cast<double>(one->data);
         LatencyEvaluation found = evaluate(model, at);
         double step_ = one->plan.schedule.step.seconds().value;
         auto differs = [](double a, double b) {
           return !(std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)));
         };
         // Where the plan waits without need, the model does not.
-        bool wrong = found.status ||
-                     (step.builder->exact() ? differs(found.result.step, step_)
-                                            : found.result.step > step_ * (1 + 1e-12)) ||
-                     differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
+        bool wrong =
+            found.status ||
+            (step.builder->exact() ? differs(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
+            differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
         if (wrong)
           return Issue{"A0707",
                        fmt::format("at tensor_parallel {} and data_parallel {} the model says "
                                    "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
-                                   one->tensor, one->data, found.result.step, found.result.memory,
-                                   step_, one->plan.memory.peak),
+                                   one->tensor, one->data, found.result.step, found.result.memory, step_,
+                                   one->plan.memory.peak),
                        {},
                        {}};
       }

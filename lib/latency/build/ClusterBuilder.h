@@ -1,9 +1,9 @@
 // Puts the steps of all parallel degrees into one latency model.
 #pragma once
-#include "lib/latency/build/Builder.h"
-#include "lib/latency/build/ClusterFit.h"
-#include "lib/latency/build/ExchangeNodes.h"
-#include "lib/latency/model/Grids.h"
+#include "lib/latency/build/ClusterLatencyModel.h"
+#include "lib/latency/build/CollectiveNodes.h"
+#include "lib/latency/build/LatencyBuilder.h"
+#include "lib/latency/model/SampleCache.h"
 
 namespace accord {
 
@@ -17,11 +17,10 @@ struct PricingGroup {
 class ClusterBuilder {
 public:
   /// `samples`: by group.
-  ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &groups,
-                 std::vector<SampledSizes> samples, const LatencyFitOptions &options,
-                 ExchangeTerms &terms);
+  ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &groups, std::vector<SampledSizes> samples,
+                 const LatencyFitOptions &options, CollectiveTermsCache &terms);
   std::optional<Issue> prepare();
-  std::variant<LatencyModel, Issue> build(int64_t mostMicrobatch);
+  std::variant<LatencyModel, Issue> build(int64_t maxMicrobatch);
   /// A0707: at the plan's micro-batch and sequence the model is not what a plan says.
   std::optional<Issue> compare(const LatencyModel &model) const;
 
@@ -35,17 +34,17 @@ private:
     const PricingGroup *of;
     std::vector<Step> steps;
   };
-  std::vector<LatencyArgument> sizes(int64_t mostMicrobatch) const;
-  const DegreePlan &own() const;
+  std::vector<LatencyArgument> sizes(int64_t maxMicrobatch) const;
+  const DegreePlan &initialPlan() const;
   /// By tensor degree and within it by data degree, where `of` gives each plan's node.
-  NodeId joined(Expressions &e, NodeId StepNodes::*field) const;
+  NodeId selectByDegrees(Expressions &e, NodeId StepNodes::*field) const;
   NodeId hasPlan(Expressions &e) const;
   void guards(LatencyModel &model, NodeId samples) const;
 
   const ClusterJob &job;
   std::vector<SampledSizes> samples;
   const LatencyFitOptions &options;
-  ExchangeTerms &terms;
+  CollectiveTermsCache &terms;
   std::vector<Group> groups;
   std::vector<int64_t> tensorDegrees, dataDegrees;
   std::map<std::pair<int64_t, int64_t>, StepNodes> steps; ///< of the model that is being built
@@ -54,9 +53,8 @@ private:
 
 /// The plans by tensor degree, those of the same operations together. `sameAt`: at another size
 /// too.
-std::vector<PricingGroup>
-pricingGroups(const ClusterJob &job,
-              const std::function<bool(const DegreePlan &, const DegreePlan &)> &same);
+std::vector<PricingGroup> pricingGroups(const ClusterJob &job,
+                                        const std::function<bool(const DegreePlan &, const DegreePlan &)> &same);
 /// Whether operations and sizes are the same but for exchanges among other numbers of
 /// devices.
 bool sameWork(const WorkGraph &a, const WorkGraph &b);

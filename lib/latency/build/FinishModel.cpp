@@ -1,5 +1,5 @@
 // Guards and outputs of a latency model, and whether its numbers are whole and within 64 bits.
-#include "lib/latency/build/Builder.h"
+#include "lib/latency/build/LatencyBuilder.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -11,7 +11,7 @@ namespace accord {
 /// and one more (Polya 1915).
 static std::optional<Issue> fractional(const LatencyModel &model) {
   const LatencyArgument &sequence = model.arguments()[kSequence];
-  auto first = static_cast<int64_t>(std::ceil(sequence.least / double(sequence.multiple)));
+  auto first = static_cast<int64_t>(std::ceil(sequence.min / double(sequence.multiple)));
   for (NodeId id : model.nodes.needed(model.roots())) {
     const Node &node = model.nodes[id];
     if (node.kind != NodeKind::Polynomial || model.nodes.polynomialOf(node).denominator == 1)
@@ -27,28 +27,24 @@ static std::optional<Issue> fractional(const LatencyModel &model) {
             sum += p.c[i][j] * power;
         }
         if (sum % p.denominator != 0)
-          return Issue{"A0707",
-                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s),
-                       {},
-                       {}};
+          return Issue{"A0707", fmt::format("a count of {} is no whole number at sequence {}", p.text(), s), {}, {}};
       }
   }
   return std::nullopt;
 }
 
-bool fitsIntegers(const LatencyModel &model) {
+bool fitsInt64(const LatencyModel &model) {
   // The product that is the step, and its sum with the update, are guarded where they are asked.
   std::set<NodeId> guarded;
   for (NodeId id : model.nodes.needed(model.roots())) {
     const Node &node = model.nodes[id];
     if (!node.integer)
       continue;
-    bool after = node.kind == NodeKind::Product &&
-                 node.range.most >= 0x1p62 && // micro-batches times picoseconds of one
-                 model.nodes[node.operands[0]].range.least >= 0 &&
+    bool after = node.kind == NodeKind::Product && node.range.max >= 0x1p62 && // micro-batches times picoseconds of one
+                 model.nodes[node.operands[0]].range.min >= 0 &&
                  std::any_of(node.operands.begin(), node.operands.end(), [&](NodeId operand) {
                    return model.nodes[operand].kind == NodeKind::CeilDivide &&
-                          model.nodes[operand].operands[0] == model.guards[0].most;
+                          model.nodes[operand].operands[0] == model.guards[0].max;
                  });
     for (NodeId operand : node.operands)
       after |= guarded.count(operand) > 0;
@@ -61,49 +57,41 @@ bool fitsIntegers(const LatencyModel &model) {
 }
 
 std::variant<LatencyModel, Issue>
-withinIntegers(int64_t microbatch,
-               const std::function<std::variant<LatencyModel, Issue>(int64_t most)> &build) {
-  for (int64_t most = int64_t{1} << 20;; most /= 2) {
-    auto model = build(std::max(most, microbatch));
+buildWithinInt64(int64_t microbatch, const std::function<std::variant<LatencyModel, Issue>(int64_t max)> &build) {
+  for (int64_t max = int64_t{1} << 20;; max /= 2) {
+    auto model = build(std::max(max, microbatch));
     if (std::holds_alternative<Issue>(model))
       return model;
     auto &built = std::get<LatencyModel>(model);
-    if (fitsIntegers(built)) {
+    if (fitsInt64(built)) {
       LatencyEvaluation own = evaluate(built, built.initial());
       if (own.status)
-        return Issue{"A0707",
-                     "the plan's own sizes: " + explain(built, own.status, built.initial()),
-                     {},
-                     {}};
+        return Issue{"A0707", "the plan's own sizes: " + explain(built, own.status, built.initial()), {}, {}};
       return model;
     }
-    if (most <= microbatch)
+    if (max <= microbatch)
       return Issue{"A0707", "the latency model's integers leave 64 bits", {}, {}};
   }
 }
 
 std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
-                                 int64_t mostDuration) {
+                                 int64_t maxDuration) {
   Expressions &e = model.nodes;
-  model.guards.push_back({nodes.slowest, e.integer(mostDuration - 1),
-                          fmt::format("an operation takes {:.3g} s or longer",
-                                      static_cast<double>(mostDuration) * 1e-12)});
-  NodeId estimate =
-      e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
   model.guards.push_back(
-      {estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
+      {nodes.slowest, e.integer(maxDuration - 1),
+       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(maxDuration) * 1e-12)});
+  NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
+  model.guards.push_back({estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
   NodeId total = e.add(e.multiply(microbatches, nodes.micro), nodes.update);
   model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
                            e.multiply(e.real(1e-12), e.toReal(total))});
-  model.outputs.push_back({"memory_bytes",
-                           "bytes in device memory at the fullest moment of the plan's schedule",
-                           e.toReal(nodes.bytes)});
-  model.outputs.push_back({"flops", "floating-point operations of a step",
-                           e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)),
-                                 e.toReal(nodes.updateFlops))});
+  model.outputs.push_back(
+      {"memory_bytes", "bytes in device memory at the fullest moment of the plan's schedule", e.toReal(nodes.bytes)});
+  model.outputs.push_back(
+      {"flops", "floating-point operations of a step",
+       e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)), e.toReal(nodes.updateFlops))});
   auto key = [](const LatencyModel::Label &label) { return std::tie(label.node, label.text); };
-  std::sort(model.labels.begin(), model.labels.end(),
-            [&](const auto &a, const auto &b) { return key(a) < key(b); });
+  std::sort(model.labels.begin(), model.labels.end(), [&](const auto &a, const auto &b) { return key(a) < key(b); });
   if (auto issue = fractional(model))
     return *issue;
   return std::nullopt;

@@ -1,7 +1,7 @@
 // The arguments of a latency model that describe the machine: clock, memories, cores, networks.
 #pragma once
-#include "lib/latency/model/LatencyModel.h"
 #include "lib/latency/build/OperationFit.h"
+#include "lib/latency/model/LatencyModel.h"
 #include "lib/machine/collectives/Network.h"
 #include <set>
 
@@ -37,6 +37,6 @@ private:
 };
 
 /// What the machine's arguments are held at, where nobody said how times follow them.
-void holdMachine(LatencyModel &model, const std::string &why);
+void fixMachineArguments(LatencyModel &model, const std::string &reason);
 
 } // namespace accord

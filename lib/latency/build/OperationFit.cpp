@@ -5,9 +5,7 @@
 
 namespace accord {
 namespace {
-bool close(double a, double b) {
-  return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
-}
+bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
 } // namespace
 
 const std::vector<Loop> &OperationFit::Piece::domain(const WorkGraph &graph) const {
@@ -23,9 +21,8 @@ double OperationFit::Piece::compute(const Costs &costs) const {
   return (part ? cost.parts[*part].compute : cost.compute).value;
 }
 
-OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
-                           const PolynomialFit &points, Expressions &nodes,
-                           const MachineNodes &machine, bool opaque)
+OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
+                           Expressions &nodes, const MachineNodes &machine, bool opaque)
     : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), opaque(opaque) {
   std::vector<double> arguments = machine.at;
   if (arguments.empty())
@@ -74,25 +71,23 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
   // Where either may be: as it was chosen for this operation.
   std::optional<Machine> alone;
-  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].either) {
+  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].anyMapping) {
     alone = plan.machine;
-    alone->cores[static_cast<size_t>(symbolic.core)].oneEach =
-        heldInstances(plan.machine, cost, symbolic.core) == 1;
+    alone->cores[static_cast<size_t>(symbolic.core)].perInstanceMapping =
+        occupiedInstances(plan.machine, cost, symbolic.core) == 1;
     symbolic.machine = &*alone;
   }
   symbolic.flops = flops;
   symbolic.clock = machine.clock;
   std::string type = piece.part ? cost.parts[*piece.part].type : cost.type;
-  if (auto rate = machine.rates.find({symbolic.core, type.empty() ? op.type : type});
-      rate != machine.rates.end())
+  if (auto rate = machine.rates.find({symbolic.core, type.empty() ? op.type : type}); rate != machine.rates.end())
     symbolic.rate = rate->second;
   const std::vector<Loop> &domain = piece.domain(plan.graph);
   for (size_t l = 0; l < domain.size(); ++l) {
     std::vector<double> values;
     for (const LatencySample &s : samples) {
       const std::vector<Loop> &loops = piece.domain(*s.graph);
-      values.push_back(l < loops.size() ? static_cast<double>(std::max<int64_t>(loops[l].extent, 1))
-                                        : 0.5);
+      values.push_back(l < loops.size() ? static_cast<double>(std::max<int64_t>(loops[l].extent, 1)) : 0.5);
     }
     auto extent = polynomial(values);
     if (!extent) {
@@ -102,17 +97,16 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     symbolic.extents.push_back(nodes.polynomial(*extent, machine.microbatch, machine.sequence));
     symbolic.kinds.push_back(domain[l].kind);
   }
-  for (unsigned stage = 0; stage < kCostFormStages; ++stage)
-    for (NodeId candidate : costForms(cost.model, symbolic, nodes, stage))
+  for (unsigned stage = 0; stage < kSymbolicCostStages; ++stage)
+    for (NodeId candidate : symbolicCosts(cost.model, symbolic, nodes, stage))
       if (agrees(candidate, compute))
         return candidate;
   // Another cost model: a constant rate that it may have from anywhere.
   const LatencySample &first = samples.front();
   double seconds = piece.compute(*first.costs);
   double rate = static_cast<double>(piece.flops(*first.graph)) / seconds;
-  NodeId constant = rate > 0 && std::isfinite(rate)
-                        ? nodes.divide(nodes.toReal(flops), nodes.real(rate))
-                        : nodes.real(seconds);
+  NodeId constant =
+      rate > 0 && std::isfinite(rate) ? nodes.divide(nodes.toReal(flops), nodes.real(rate)) : nodes.real(seconds);
   if (!agrees(constant, compute) && samples.size() == 1)
     constant = nodes.real(seconds);
   if (!agrees(constant, compute))
@@ -144,28 +138,26 @@ NodeId OperationFit::transfer(OperationId id, size_t level) {
   NodeId moved = nodes.toReal(nodes.polynomial(*bytes, machine.microbatch, machine.sequence));
   for (double efficiency : {memory.efficiency, 1.0}) {
     NodeId bandwidth = nodes.multiply(machine.bandwidths[level], nodes.real(efficiency));
-    NodeId seconds = nodes.divide(
-        nodes.add(nodes.real(memory.latency.value), nodes.divide(moved, bandwidth)), clock);
+    NodeId seconds = nodes.divide(nodes.add(nodes.real(memory.latency.value), nodes.divide(moved, bandwidth)), clock);
     if (agrees(seconds, transferred))
       return seconds;
   }
   return kNoNode;
 }
 
-NodeId OperationFit::exchange(OperationId id) {
+NodeId OperationFit::communication(OperationId id) {
   std::vector<double> payloads;
   for (const LatencySample &s : samples) {
-    const auto &exchange = s.graph->operations[id].exchange;
-    payloads.push_back(exchange ? static_cast<double>(exchange->payload) : 0.5);
+    const auto &communication = s.graph->operations[id].communication;
+    payloads.push_back(communication ? static_cast<double>(communication->payload) : 0.5);
   }
   auto payload = polynomial(payloads);
-  if (!payload || !machine.exchange)
+  if (!payload || !machine.communication)
     return kNoNode;
   if (payload->zero()) // nothing to exchange
     return nodes.real(0);
-  return machine.exchange(
-      *plan.graph.operations[id].exchange,
-      nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
+  return machine.communication(*plan.graph.operations[id].communication,
+                               nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
 }
 
 std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
@@ -191,8 +183,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
     Piece piece{id, op.parts.empty() ? std::nullopt : std::optional(i)};
     auto own = counted([&](const WorkGraph &g) { return piece.flops(g); });
     NodeId seconds =
-        own ? arithmetic(piece, nodes.polynomial(*own, machine.microbatch, machine.sequence), out)
-            : kNoNode;
+        own ? arithmetic(piece, nodes.polynomial(*own, machine.microbatch, machine.sequence), out) : kNoNode;
     known = seconds != kNoNode;
     int core = piece.part ? cost.parts[i].core : cost.core;
     auto [sum, fresh] = sums.try_emplace(core, seconds);
@@ -205,13 +196,13 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
     terms.push_back(transfer(id, l));
     known = terms.back() != kNoNode;
   }
-  if (known && op.core == CoreKind::Network && op.exchange) {
-    terms.push_back(exchange(id));
+  if (known && op.core == CoreKind::Network && op.communication) {
+    terms.push_back(communication(id));
     known = terms.back() != kNoNode;
   }
   if (known) {
     NodeId longest = nodes.maximum(terms);
-    for (NodeId candidate : totalForms(cost.model, longest, plan.machine.host.kernel.value, nodes))
+    for (NodeId candidate : symbolicTotals(cost.model, longest, plan.machine.host.kernel.value, nodes))
       if (agrees(candidate, time)) {
         out.seconds = candidate;
         return out;
@@ -222,9 +213,8 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
                                  "size and the machine",
                                  cost.model));
   out.seconds = nodes.real(cost.time.value);
-  out.fixed = fmt::format(
-      "cost model '{}' gives operation '{}' a time that is no expression of the machine",
-      cost.model, op.name);
+  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
+                          cost.model, op.name);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // The time of one operation at any size, from what it costs at some.
 #pragma once
-#include "lib/latency/forms/Forms.h"
-#include "lib/support/Check.h"
+#include "lib/latency/forms/SymbolicCosts.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/support/Check.h"
 #include <optional>
 #include <variant>
 
@@ -19,7 +19,7 @@ struct LatencySample {
 struct MachineNodes {
   /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it.
   /// Empty where nothing is exchanged.
-  std::function<NodeId(const Exchange &, NodeId payload)> exchange;
+  std::function<NodeId(const Communication &, NodeId payload)> communication;
   /// All arguments where the samples stand, but for micro-batch and sequence; empty: the initial.
   std::vector<double> at;
   NodeId microbatch, sequence;
@@ -40,9 +40,8 @@ class OperationFit {
 public:
   /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a
   /// time, take the plan's own as a constant.
-  OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
-               const PolynomialFit &points, Expressions &nodes, const MachineNodes &machine,
-               bool opaque);
+  OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
+               Expressions &nodes, const MachineNodes &machine, bool opaque);
   /// Code A0707: FLOPs or a time that no expression gives at every sample.
   std::variant<PricedOperation, Issue> price(OperationId id);
 
@@ -60,7 +59,7 @@ private:
   template <typename Expected> bool agrees(NodeId seconds, Expected expected);
   NodeId arithmetic(const Piece &piece, NodeId flops, PricedOperation &out);
   NodeId transfer(OperationId id, size_t level);
-  NodeId exchange(OperationId id);
+  NodeId communication(OperationId id);
   /// In words, of the first sample that has another time.
   Issue issue(OperationId id, const std::string &what) const;
 

@@ -47,18 +47,17 @@ Issue failed(const std::string &what) {
 }
 
 /// Parses, simplifies and lowers; the LLVM module, or nothing and `why`.
-std::unique_ptr<llvm::Module> lower(const std::string &text, llvm::LLVMContext &target,
-                                    std::string &why) {
+std::unique_ptr<llvm::Module> lower(const std::string &text, llvm::LLVMContext &target, std::string &error) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect, mlir::LLVM::LLVMDialect>();
+  registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::LLVM::LLVMDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-    if (why.empty())
-      why = d.str();
+    if (error.empty())
+      error = d.str();
     return mlir::success();
   });
   mlir::OwningOpRef<mlir::ModuleOp> module =
@@ -91,12 +90,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  (level == 0 ? builder.buildO0DefaultPipeline(chosen)
-              : builder.buildPerModuleDefaultPipeline(chosen))
+  (level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen))
       .run(module, modules);
 }
 
@@ -118,8 +115,8 @@ llvm::Expected<llvm::orc::JITTargetMachineBuilder> thisMachine() {
 
 } // namespace
 
-std::variant<std::unique_ptr<LatencyJit>, Issue>
-LatencyJit::compile(const LatencyModel &model, const LatencyJitOptions &options) {
+std::variant<std::unique_ptr<LatencyJit>, Issue> LatencyJit::compile(const LatencyModel &model,
+                                                                     const LatencyJitOptions &options) {
   std::unique_ptr<LatencyJit> result(new LatencyJit);
   for (const std::string &name : options.varying) {
     auto index = model.argument(name);
@@ -135,11 +132,11 @@ LatencyJit::compile(const LatencyModel &model, const LatencyJitOptions &options)
     result->described.push_back(model.arguments()[index]);
 
   auto context = std::make_unique<llvm::LLVMContext>();
-  std::string why;
+  std::string error;
   std::unique_ptr<llvm::Module> module =
-      lower(jitText(model, result->arguments, options.single, options.batches), *context, why);
+      lower(jitText(model, result->arguments, options.single, options.batches), *context, error);
   if (!module)
-    return failed(why.empty() ? "lowering failed" : why);
+    return failed(error.empty() ? "lowering failed" : error);
   auto builder = thisMachine();
   if (!builder)
     return failed(llvm::toString(builder.takeError()));
@@ -159,8 +156,7 @@ LatencyJit::compile(const LatencyModel &model, const LatencyJitOptions &options)
     return failed(llvm::toString(jit.takeError()));
   result->code = std::make_unique<Code>();
   result->code->jit = std::move(*jit);
-  llvm::orc::ThreadSafeModule safe(std::move(module),
-                                   llvm::orc::ThreadSafeContext(std::move(context)));
+  llvm::orc::ThreadSafeModule safe(std::move(module), llvm::orc::ThreadSafeContext(std::move(context)));
   if (llvm::Error e = result->code->jit->addIRModule(std::move(safe)))
     return failed(llvm::toString(std::move(e)));
   auto find = [&](const char *name, auto &function) -> llvm::Error {
@@ -213,8 +209,7 @@ LatencyEvaluation LatencyJit::evaluate(const std::vector<double> &values) const 
   return result;
 }
 
-void LatencyJit::evaluate(size_t n, const std::vector<LatencyColumn> &columns,
-                          const LatencyColumns &results) const {
+void LatencyJit::evaluate(size_t n, const std::vector<LatencyColumn> &columns, const LatencyColumns &results) const {
   if (!code->many || n == 0)
     return;
   // Results that nobody wants, and the last block when it is not full, go through buffers.
@@ -242,8 +237,8 @@ void LatencyJit::evaluate(size_t n, const std::vector<LatencyColumn> &columns,
   std::vector<LatencyColumn> last(columns.size());
   for (size_t k = 0; k < columns.size(); ++k) {
     for (size_t i = 0; i < kLatencyLanes; ++i) // the first one again
-      std::copy_n(reinterpret_cast<const char *>(columns[k].integers + first + (i < rest ? i : 0)),
-                  sizeof(int64_t), reinterpret_cast<char *>(&padded[k * kLatencyLanes + i]));
+      std::copy_n(reinterpret_cast<const char *>(columns[k].integers + first + (i < rest ? i : 0)), sizeof(int64_t),
+                  reinterpret_cast<char *>(&padded[k * kLatencyLanes + i]));
     last[k].integers = padded.data() + k * kLatencyLanes;
   }
   run(0, 1, last, false);
@@ -254,8 +249,8 @@ void LatencyJit::evaluate(size_t n, const std::vector<LatencyColumn> &columns,
     std::copy_n(statuses.data(), rest, results.status + first);
 }
 
-std::vector<LatencyEvaluation>
-LatencyJit::evaluate(size_t n, const std::function<double(size_t, size_t)> &value) const {
+std::vector<LatencyEvaluation> LatencyJit::evaluate(size_t n,
+                                                    const std::function<double(size_t, size_t)> &value) const {
   std::vector<std::vector<int64_t>> storage(arguments.size(), std::vector<int64_t>(n));
   std::vector<LatencyColumn> columns(arguments.size());
   for (size_t k = 0; k < arguments.size(); ++k) {
@@ -266,8 +261,7 @@ LatencyJit::evaluate(size_t n, const std::function<double(size_t, size_t)> &valu
   std::vector<double> results(3 * n);
   std::vector<LatencyStatus> statuses(n);
   if (n)
-    evaluate(n, columns,
-             {results.data(), results.data() + n, results.data() + 2 * n, statuses.data()});
+    evaluate(n, columns, {results.data(), results.data() + n, results.data() + 2 * n, statuses.data()});
   std::vector<LatencyEvaluation> all(n);
   for (size_t i = 0; i < n; ++i)
     all[i] = {statuses[i], {results[i], results[n + i], results[2 * n + i]}};

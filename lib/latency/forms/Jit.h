@@ -38,11 +38,9 @@ public:
   /// All arguments of the model, in order; those that do not vary are ignored.
   LatencyEvaluation evaluate(const std::vector<double> &arguments) const;
   /// `n` configurations: `columns` holds the varying arguments, in the order of `varying()`.
-  void evaluate(size_t n, const std::vector<LatencyColumn> &columns,
-                const LatencyColumns &results) const;
+  void evaluate(size_t n, const std::vector<LatencyColumn> &columns, const LatencyColumns &results) const;
   /// The same from any storage: `value(i, argument)` is what configuration i gives an argument.
-  std::vector<LatencyEvaluation> evaluate(size_t n,
-                                          const std::function<double(size_t, size_t)> &value) const;
+  std::vector<LatencyEvaluation> evaluate(size_t n, const std::function<double(size_t, size_t)> &value) const;
   /// Indices of arguments, ascending.
   const std::vector<size_t> &varying() const { return arguments; }
   const LatencyArgument &argument(size_t i) const { return described[i]; }

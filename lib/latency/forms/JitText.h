@@ -13,7 +13,6 @@ constexpr unsigned kLatencyLanes = 8;
 /// `@many(blocks: i64, columns: ptr, results: ptr)`: `columns` points to one pointer per argument
 /// of `varying`, `results` to those of step, memory, FLOPs (doubles) and status (i32), all of
 /// `blocks` * kLatencyLanes values.
-std::string jitText(const LatencyModel &model, const std::vector<size_t> &varying, bool one,
-                    bool many);
+std::string jitText(const LatencyModel &model, const std::vector<size_t> &varying, bool one, bool many);
 
 } // namespace accord

@@ -1,5 +1,5 @@
 #include "lib/latency/forms/MlirBody.h"
-#include "lib/latency/forms/Text.h"
+#include "lib/latency/forms/ExpressionPrinter.h"
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -44,15 +44,13 @@ std::string MlirBody::integerConstant(int64_t v, const char *element) {
   return value(lanes == 1 ? fmt::format("arith.constant {} : {}", v, element)
                           : fmt::format("arith.constant dense<{}> : {}", v, type(element)));
 }
-std::string MlirBody::binary(const char *op, const std::string &a, const std::string &b,
-                             bool isReal) {
+std::string MlirBody::binary(const char *op, const std::string &a, const std::string &b, bool isReal) {
   return value(fmt::format("arith.{} {}, {} : {}", op, a, b, isReal ? real() : integer()));
 }
-std::string MlirBody::select(const std::string &condition, const std::string &a,
-                             const std::string &b, const std::string &of) {
+std::string MlirBody::select(const std::string &condition, const std::string &a, const std::string &b,
+                             const std::string &of) {
   return value(lanes == 1 ? fmt::format("arith.select {}, {}, {} : {}", condition, a, b, of)
-                          : fmt::format("arith.select {}, {}, {} : {}, {}", condition, a, b,
-                                        type("i1"), of));
+                          : fmt::format("arith.select {}, {}, {} : {}, {}", condition, a, b, type("i1"), of));
 }
 
 std::string MlirBody::wholeReal(const std::string &name) {
@@ -75,31 +73,26 @@ std::string MlirBody::inside(const LatencyArgument &a, const std::string &name) 
     return value(fmt::format("arith.{} {}, {}, {} : {}", a.integer ? "cmpi" : "cmpf",
                              std::string(a.integer ? "s" : "o") + op, x, y, bit));
   };
-  auto constant = [&](double v) {
-    return a.integer ? integerConstant(static_cast<int64_t>(v)) : realConstant(v);
-  };
+  auto constant = [&](double v) { return a.integer ? integerConstant(static_cast<int64_t>(v)) : realConstant(v); };
   auto both = [&](const std::string &x, const std::string &y) {
     return value(fmt::format("arith.andi {}, {} : {}", x, y, type("i1")));
   };
   if (!a.allowed.empty()) {
     std::string any;
     for (int64_t v : a.allowed) {
-      std::string one =
-          value(fmt::format("arith.cmpi eq, {}, {} : {}", name, integerConstant(v), integer()));
+      std::string one = value(fmt::format("arith.cmpi eq, {}, {} : {}", name, integerConstant(v), integer()));
       any = any.empty() ? one : value(fmt::format("arith.ori {}, {} : {}", any, one, type("i1")));
     }
     return any;
   }
-  std::string ok =
-      both(compare("ge", name, constant(a.least)), compare("le", name, constant(a.most)));
+  std::string ok = both(compare("ge", name, constant(a.min)), compare("le", name, constant(a.max)));
   if (a.multiple > 1) {
     std::string left;
     if (std::has_single_bit(static_cast<uint64_t>(a.multiple)))
       left = binary("andi", name, integerConstant(a.multiple - 1), false);
     else
       left = binary("remsi", name, integerConstant(a.multiple), false);
-    ok = both(
-        ok, value(fmt::format("arith.cmpi eq, {}, {} : {}", left, integerConstant(0), integer())));
+    ok = both(ok, value(fmt::format("arith.cmpi eq, {}, {} : {}", left, integerConstant(0), integer())));
   }
   return ok;
 }
@@ -144,14 +137,14 @@ void MlirBody::picosecondsFunction(const std::string &name, std::string &out) {
 
 namespace {
 /// Bits of a whole root from the highest one on, as operations on scalars or vectors.
-constexpr int64_t kHighestBit = (kMostRoot + 1) / 2;
+constexpr int64_t kHighestBit = (kMaxRoot + 1) / 2;
 } // namespace
 
 void MlirBody::rootFunction(const std::string &name, std::string &out) {
   out += fmt::format("  // The largest whole m in 1..{} with m * m * a <= b.\n"
                      "  func.func private @{}(%a: f64, %b: f64) -> i64 {{\n"
                      "    %zero = arith.constant 0.0 : f64\n    %one = arith.constant 1 : i64\n",
-                     kMostRoot, name);
+                     kMaxRoot, name);
   std::string root = "%zero";
   for (int64_t bit = kHighestBit; bit > 0; bit /= 2) {
     out += fmt::format("    %bit{0} = arith.constant {1} : f64\n"
@@ -176,8 +169,7 @@ std::string MlirBody::root(const std::string &a, const std::string &b) {
   for (int64_t bit = kHighestBit; bit > 0; bit /= 2) {
     std::string tried = binary("addf", root, realConstant(static_cast<double>(bit)), true);
     std::string product = binary("mulf", binary("mulf", tried, tried, true), a, true);
-    root = select(value(fmt::format("arith.cmpf ole, {}, {} : {}", product, b, real())), tried,
-                  root, real());
+    root = select(value(fmt::format("arith.cmpf ole, {}, {} : {}", product, b, real())), tried, root, real());
   }
   return binary("maxsi", wholeInteger(root), integerConstant(1), false);
 }
@@ -193,10 +185,10 @@ std::string MlirBody::chosen(const Node &node) {
   return best;
 }
 
-std::string MlirBody::picoseconds(const std::string &seconds, int64_t most) {
+std::string MlirBody::picoseconds(const std::string &seconds, int64_t max) {
   if (lanes == 1)
-    return value(fmt::format("func.call @{}_ps({}, {}) : (f64, i64) -> i64", model.name, seconds,
-                             integerConstant(most)));
+    return value(
+        fmt::format("func.call @{}_ps({}, {}) : (f64, i64) -> i64", model.name, seconds, integerConstant(max)));
   auto math = [&](const char *op, const std::string &x) {
     return value(fmt::format("math.{} {} : {}", op, x, real()));
   };
@@ -204,7 +196,7 @@ std::string MlirBody::picoseconds(const std::string &seconds, int64_t most) {
     return value(fmt::format("arith.cmpf {}, {}, {} : {}", op, x, y, real()));
   };
   std::string product = binary("mulf", seconds, realConstant(1e12), true);
-  std::string limit = realConstant(static_cast<double>(most));
+  std::string limit = realConstant(static_cast<double>(max));
   std::string ps = select(compare("olt", product, limit), product, limit, real());
   std::string near = math("roundeven", ps);
   std::string off = math("absf", binary("subf", ps, near, true));
@@ -220,17 +212,13 @@ std::string MlirBody::ceilDivide(const Node &node) {
     return binary("shrsi", binary("addi", a, integerConstant(divisor.value - 1), false),
                   integerConstant(std::countr_zero(static_cast<uint64_t>(divisor.value))), false);
   // Below 2^52 the quotient of doubles rounds to a whole number only where it is one.
-  if (lanes > 1 && model.nodes[node.operands[0]].range.most < 0x1p52 &&
-      divisor.range.most < 0x1p52) {
+  if (lanes > 1 && model.nodes[node.operands[0]].range.max < 0x1p52 && divisor.range.max < 0x1p52) {
     std::string quotient = binary("divf", wholeReal(a), wholeReal(b), true);
     return wholeInteger(value(fmt::format("math.ceil {} : {}", quotient, real())));
   }
   std::string down = binary("divsi", a, b, false), rest = binary("remsi", a, b, false);
-  std::string more =
-      value(fmt::format("arith.cmpi sgt, {}, {} : {}", rest, integerConstant(0), integer()));
-  return binary("addi", down,
-                value(fmt::format("arith.extui {} : {} to {}", more, type("i1"), integer())),
-                false);
+  std::string more = value(fmt::format("arith.cmpi sgt, {}, {} : {}", rest, integerConstant(0), integer()));
+  return binary("addi", down, value(fmt::format("arith.extui {} : {} to {}", more, type("i1"), integer())), false);
 }
 
 std::string MlirBody::polynomial(const Node &node) {
@@ -270,10 +258,9 @@ std::string MlirBody::compute(NodeId id) {
   case NodeKind::Sum: {
     std::string sum = node.value ? integerConstant(node.value) : "";
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      std::string term =
-          node.coefficients[i] == 1
-              ? operand(i)
-              : binary("muli", operand(i), integerConstant(node.coefficients[i]), false);
+      std::string term = node.coefficients[i] == 1
+                             ? operand(i)
+                             : binary("muli", operand(i), integerConstant(node.coefficients[i]), false);
       sum = sum.empty() ? term : binary("addi", sum, term, false);
     }
     return sum;
@@ -290,8 +277,8 @@ std::string MlirBody::compute(NodeId id) {
       if (node.integer) {
         best = binary(larger ? "maxsi" : "minsi", best, operand(i), false);
       } else {
-        std::string takes = value(fmt::format("arith.cmpf {}, {}, {} : {}", larger ? "olt" : "ogt",
-                                              best, operand(i), real()));
+        std::string takes =
+            value(fmt::format("arith.cmpf {}, {}, {} : {}", larger ? "olt" : "ogt", best, operand(i), real()));
         best = select(takes, operand(i), best, real());
       }
     }
@@ -320,8 +307,7 @@ MlirBody::Results MlirBody::emit(const std::vector<std::string> &arguments) {
   std::vector<std::string> values;
   for (size_t i = 0; i < model.arguments().size(); ++i) {
     const LatencyArgument &a = model.arguments()[i];
-    std::string initial =
-        a.integer ? integerConstant(static_cast<int64_t>(a.initial)) : realConstant(a.initial);
+    std::string initial = a.integer ? integerConstant(static_cast<int64_t>(a.initial)) : realConstant(a.initial);
     values.push_back(initial);
     if (arguments[i].empty())
       continue;
@@ -341,20 +327,18 @@ MlirBody::Results MlirBody::emit(const std::vector<std::string> &arguments) {
   }
   for (size_t i = 0; i < model.guards.size(); ++i) {
     const LatencyModel::Guard &guard = model.guards[i];
-    bool whole = model.nodes[guard.least].integer;
-    checks.push_back(
-        {value(fmt::format("arith.{}, {}, {} : {}", whole ? "cmpi sle" : "cmpf ole",
-                           names[guard.least], names[guard.most], whole ? integer() : real())),
-         model.arguments().size() + i + 1});
+    bool whole = model.nodes[guard.min].integer;
+    checks.push_back({value(fmt::format("arith.{}, {}, {} : {}", whole ? "cmpi sle" : "cmpf ole", names[guard.min],
+                                        names[guard.max], whole ? integer() : real())),
+                      model.arguments().size() + i + 1});
   }
   Results results;
   results.status = integerConstant(0, "i32");
   for (size_t i = checks.size(); i-- > 0;)
-    results.status =
-        select(checks[i].first, results.status,
-               integerConstant(static_cast<int64_t>(checks[i].second), "i32"), type("i32"));
-  std::string holds = value(fmt::format("arith.cmpi eq, {}, {} : {}", results.status,
-                                        integerConstant(0, "i32"), type("i32")));
+    results.status = select(checks[i].first, results.status,
+                            integerConstant(static_cast<int64_t>(checks[i].second), "i32"), type("i32"));
+  std::string holds =
+      value(fmt::format("arith.cmpi eq, {}, {} : {}", results.status, integerConstant(0, "i32"), type("i32")));
   std::string nan = realConstant(std::numeric_limits<double>::quiet_NaN());
   for (const LatencyModel::Output &o : model.outputs)
     results.outputs.push_back(select(holds, names[o.node], nan, real()));

@@ -33,12 +33,11 @@ private:
   std::string realConstant(double v);
   std::string integerConstant(int64_t v, const char *element = "i64");
   std::string binary(const char *op, const std::string &a, const std::string &b, bool real);
-  std::string select(const std::string &condition, const std::string &a, const std::string &b,
-                     const std::string &type);
+  std::string select(const std::string &condition, const std::string &a, const std::string &b, const std::string &type);
   std::string inside(const LatencyArgument &argument, const std::string &name);
   std::string wholeReal(const std::string &name);    ///< of an integer in 0..2^52
   std::string wholeInteger(const std::string &name); ///< of a whole real in 0..2^52
-  std::string picoseconds(const std::string &seconds, int64_t most);
+  std::string picoseconds(const std::string &seconds, int64_t max);
   std::string ceilDivide(const Node &node);
   std::string chosen(const Node &node); ///< a Select
   std::string root(const std::string &a, const std::string &b);

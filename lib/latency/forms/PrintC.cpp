@@ -1,5 +1,5 @@
+#include "lib/latency/forms/ExpressionPrinter.h"
 #include "lib/latency/forms/Print.h"
-#include "lib/latency/forms/Text.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -8,8 +8,7 @@ namespace {
 
 class Writer {
 public:
-  explicit Writer(const LatencyModel &model)
-      : m(model), n(model.name), text(model, {model.name + "_", "/", false}) {}
+  explicit Writer(const LatencyModel &model) : m(model), n(model.name), text(model, {model.name + "_", "/", false}) {}
 
   std::string run() {
     head();
@@ -29,25 +28,24 @@ private:
     out += '\n';
   }
   std::string literal(const LatencyArgument &a, double value) const {
-    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionText::real(value);
+    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionPrinter::real(value);
   }
 
   void head() {
     std::string guard = n;
     std::transform(guard.begin(), guard.end(), guard.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    line("/* Step time, memory and FLOPs of training '{}' on '{}': C99, no dependency.",
-         commentText(m.model), commentText(m.machine));
+    line("/* Step time, memory and FLOPs of training '{}' on '{}': C99, no dependency.", commentText(m.model),
+         commentText(m.machine));
     line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own "
          "step is "
          "{} s{}.",
-         commentText(m.version), ExpressionText::real(m.planStep),
+         commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ", and so is this model's"
                  : "; this model's is a little shorter, as the plan waits where it need not");
     line(" *\n * Arguments, and where the model holds:");
     for (const LatencyArgument &a : m.arguments())
-      line(" *   {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text),
-           commentText(rangeText(a)));
+      line(" *   {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text), commentText(rangeText(a)));
     line(" * Check it with: cc -x c -DMODEL_SELF_TEST latency_model.h -o test && ./test */");
     line("#ifndef {0}_LATENCY_MODEL_H\n#define {0}_LATENCY_MODEL_H\n#include <stdint.h>", guard);
     line("#ifdef MODEL_SELF_TEST\n#include <stdio.h>\n#endif");
@@ -88,22 +86,20 @@ private:
            "  }}\n"
            "  return root > 0 ? root : 1;\n"
            "}}\n",
-           n, kMostRoot, (kMostRoot + 1) / 2);
+           n, kMaxRoot, (kMaxRoot + 1) / 2);
   }
 
   void types() {
     line("typedef struct {{");
     for (const LatencyArgument &a : m.arguments())
-      line("  {} {}; /* {}: {} */", a.integer ? "int64_t" : "double", a.name, commentText(a.unit),
-           commentText(a.text));
+      line("  {} {}; /* {}: {} */", a.integer ? "int64_t" : "double", a.name, commentText(a.unit), commentText(a.text));
     line("}} {}_arguments;\ntypedef struct {{", n);
     for (const LatencyModel::Output &o : m.outputs)
       line("  double {}; /* {} */", o.name, commentText(o.text));
     line("}} {}_result;\n", n);
-    line(
-        "/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
-        "a;",
-        n);
+    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
+         "a;",
+         n);
     for (const LatencyArgument &a : m.arguments())
       line("  a.{} = {};", a.name, literal(a, a.initial));
     line("  return a;\n}}\n");
@@ -116,8 +112,8 @@ private:
          n);
     int status = 0;
     for (const LatencyArgument &a : m.arguments())
-      line("  case {}: return \"{} is {} {}\";", ++status, a.name,
-           a.allowed.empty() ? "outside of" : "none of", commentText(rangeText(a)));
+      line("  case {}: return \"{} is {} {}\";", ++status, a.name, a.allowed.empty() ? "outside of" : "none of",
+           commentText(rangeText(a)));
     for (const LatencyModel::Guard &guard : m.guards)
       line("  case {}: return \"{}\";", ++status, commentText(guard.text));
     line("  default: return \"unknown status\";\n  }}\n}}\n");
@@ -129,16 +125,13 @@ private:
       if (!a.allowed.empty()) {
         std::string one;
         for (int64_t value : a.allowed)
-          one +=
-              fmt::format("{}a->{} == {}", one.empty() ? "" : " || ", a.name, text.integer(value));
+          one += fmt::format("{}a->{} == {}", one.empty() ? "" : " || ", a.name, text.integer(value));
         line("  if (!({}))\n    return {};", one, ++status);
         continue;
       }
-      std::string multiple =
-          a.multiple > 1 ? fmt::format(" && a->{} % {} == 0", a.name, text.integer(a.multiple))
-                         : "";
-      line("  if (!(a->{0} >= {1} && a->{0} <= {2}{3}))\n    return {4};", a.name,
-           literal(a, a.least), literal(a, a.most), multiple, ++status);
+      std::string multiple = a.multiple > 1 ? fmt::format(" && a->{} % {} == 0", a.name, text.integer(a.multiple)) : "";
+      line("  if (!(a->{0} >= {1} && a->{0} <= {2}{3}))\n    return {4};", a.name, literal(a, a.min), literal(a, a.max),
+           multiple, ++status);
     }
     line("  return 0;\n}}\n");
   }
@@ -158,18 +151,15 @@ private:
     size_t next = 0;
     // Each guard stands before what is only computed where it holds.
     auto guards = [&](NodeId upTo) {
-      for (; next < m.guards.size() && std::max(m.guards[next].least, m.guards[next].most) < upTo;
-           ++next)
-        line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[next].least),
-             text.use(m.guards[next].most), m.arguments().size() + next + 1,
-             commentText(m.guards[next].text));
+      for (; next < m.guards.size() && std::max(m.guards[next].min, m.guards[next].max) < upTo; ++next)
+        line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[next].min), text.use(m.guards[next].max),
+             m.arguments().size() + next + 1, commentText(m.guards[next].text));
     };
     for (NodeId id : text.statements()) {
       guards(id);
       if (std::string comment = text.comment(id); !comment.empty())
         line("  /* {} */", comment);
-      line("  const {} t{} = {};", m.nodes[id].integer ? "int64_t" : "double", id,
-           text.definition(id));
+      line("  const {} t{} = {};", m.nodes[id].integer ? "int64_t" : "double", id, text.definition(id));
     }
     guards(kNoNode);
     for (const LatencyModel::Output &o : m.outputs)
@@ -178,14 +168,13 @@ private:
   }
 
   void wrappers() {
-    line(
-        "/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
-        "much. */\n"
-        "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
-        "sequence,\n    double compute, double bandwidth) {{\n"
-        "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
-        "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
-        n);
+    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
+         "much. */\n"
+         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
+         "sequence,\n    double compute, double bandwidth) {{\n"
+         "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
+         "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
+         n);
     for (const LatencyArgument &a : m.arguments())
       if (a.unit == "FLOP/s" || (a.unit == "B/s" && !a.network))
         line("  a.{} *= {};", a.name, a.unit == "B/s" ? "bandwidth" : "compute");
@@ -228,19 +217,18 @@ private:
       std::string at;
       for (size_t i = 0; i < s.arguments.size(); ++i)
         at += (i ? ", " : "") + literal(m.arguments()[i], s.arguments[i]);
-      line("    {{{{{}}}, {{{}, {}, {}}}}},", at, ExpressionText::real(s.result.step),
-           ExpressionText::real(s.result.memory), ExpressionText::real(s.result.flops));
+      line("    {{{{{}}}, {{{}, {}, {}}}}},", at, ExpressionPrinter::real(s.result.step),
+           ExpressionPrinter::real(s.result.memory), ExpressionPrinter::real(s.result.flops));
     }
-    line(
-        "  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
-        "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
-        "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
-        "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
-        "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
-        "samples[i].r.flops))\n"
-        "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  "
-        "}}",
-        n);
+    line("  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
+         "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
+         "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
+         "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
+         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
+         "samples[i].r.flops))\n"
+         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  "
+         "}}",
+         n);
     line("  {{\n    {0}_arguments a = {0}_defaults();\n    {0}_result r;\n    a.batch = 0;\n"
          "    if ({0}_evaluate(&a, &r) != 1 || r.step_time_s == r.step_time_s) {{\n"
          "      printf(\"a batch of 0 is not refused\\n\");\n      return 1;\n    }}\n  }}",
@@ -251,7 +239,7 @@ private:
 
   const LatencyModel &m;
   std::string n, out;
-  ExpressionText text;
+  ExpressionPrinter text;
 };
 
 } // namespace

@@ -1,5 +1,5 @@
+#include "lib/latency/forms/ExpressionPrinter.h"
 #include "lib/latency/forms/Print.h"
-#include "lib/latency/forms/Text.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,10 +9,10 @@ namespace accord {
 namespace {
 
 /// The plan's value, and the powers of two from `least` to `most` that are in the range.
-std::set<int64_t> grid(const LatencyArgument &a, double least, double most) {
+std::set<int64_t> grid(const LatencyArgument &a, double min, double max) {
   std::set<int64_t> values = {static_cast<int64_t>(a.initial)};
-  for (int64_t power = 1; static_cast<double>(power) <= std::min(most, a.most); power *= 2)
-    if (static_cast<double>(power) >= std::max(least, a.least))
+  for (int64_t power = 1; static_cast<double>(power) <= std::min(max, a.max); power *= 2)
+    if (static_cast<double>(power) >= std::max(min, a.min))
       values.insert(power);
   return values;
 }
@@ -25,8 +25,7 @@ std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
     out += "," + o.name;
   out += "\n";
   auto allowed = [&](size_t index) {
-    return a[index].allowed.empty() ? std::vector{static_cast<int64_t>(a[index].initial)}
-                                    : a[index].allowed;
+    return a[index].allowed.empty() ? std::vector{static_cast<int64_t>(a[index].initial)} : a[index].allowed;
   };
   std::vector<double> at = model.initial();
   for (int64_t t : allowed(tensor))
@@ -37,9 +36,8 @@ std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
         auto samples = static_cast<int64_t>(a[kBatch].initial) / d;
         LatencyEvaluation found = evaluate(model, at);
         if (!found.status && samples % microbatch == 0)
-          out += fmt::format("{:.0f},{},{:.0f},{},{},{},{:.0f},{:.0f}\n", at[kBatch], microbatch,
-                             at[kSequence], t, d, ExpressionText::real(found.result.step),
-                             found.result.memory, found.result.flops);
+          out += fmt::format("{:.0f},{},{:.0f},{},{},{},{:.0f},{:.0f}\n", at[kBatch], microbatch, at[kSequence], t, d,
+                             ExpressionPrinter::real(found.result.step), found.result.memory, found.result.flops);
       }
   return out;
 }
@@ -58,8 +56,8 @@ std::string printCsv(const LatencyModel &model) {
   // Eighths of the longest, from the shortest on.
   for (int64_t i = 1; i <= 8; ++i) {
     int64_t step = a[kSequence].multiple;
-    auto value = static_cast<int64_t>(a[kSequence].most) * i / 8 / step * step;
-    if (static_cast<double>(value) >= a[kSequence].least && value > 0)
+    auto value = static_cast<int64_t>(a[kSequence].max) * i / 8 / step * step;
+    if (static_cast<double>(value) >= a[kSequence].min && value > 0)
       sequences.insert(value);
   }
   sequences.insert(static_cast<int64_t>(a[kSequence].initial));
@@ -71,9 +69,8 @@ std::string printCsv(const LatencyModel &model) {
           continue;
         LatencyEvaluation at = evaluate(model, batch, microbatch, sequence);
         if (!at.status)
-          out +=
-              fmt::format("{},{},{},{},{:.0f},{:.0f}\n", batch, microbatch, sequence,
-                          ExpressionText::real(at.result.step), at.result.memory, at.result.flops);
+          out += fmt::format("{},{},{},{},{:.0f},{:.0f}\n", batch, microbatch, sequence,
+                             ExpressionPrinter::real(at.result.step), at.result.memory, at.result.flops);
       }
   return out;
 }

@@ -1,5 +1,5 @@
+#include "lib/latency/forms/ExpressionPrinter.h"
 #include "lib/latency/forms/Print.h"
-#include "lib/latency/forms/Text.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,23 +26,20 @@ private:
     out += '\n';
   }
   std::string literal(const LatencyArgument &a, double value) const {
-    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionText::real(value);
+    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionPrinter::real(value);
   }
 
   void head() {
-    line(
-        "\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
-        "packages.\n\n"
-        "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
-        "{} s{}.\n",
-        commentText(m.model), commentText(m.machine), commentText(m.version),
-        ExpressionText::real(m.planStep),
-        m.exact ? ",\nand so is this model's"
-                : ";\nthis model's is a little shorter, as the plan waits where it need not");
+    line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
+         "packages.\n\n"
+         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
+         "{} s{}.\n",
+         commentText(m.model), commentText(m.machine), commentText(m.version), ExpressionPrinter::real(m.planStep),
+         m.exact ? ",\nand so is this model's"
+                 : ";\nthis model's is a little shorter, as the plan waits where it need not");
     line("Arguments, and where the model holds (elsewhere: ValueError):");
     for (const LatencyArgument &a : m.arguments())
-      line("  {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text),
-           commentText(rangeText(a)));
+      line("  {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text), commentText(rangeText(a)));
     line("\nRun it as a program to check it against the samples it carries.\n\"\"\"\n"
          "import sys\nfrom collections import namedtuple\n");
     std::string fields;
@@ -56,10 +53,9 @@ private:
   void arguments() {
     line("ARGUMENTS = (");
     for (const LatencyArgument &a : m.arguments())
-      line("    Argument(\"{}\", \"{}\", {}, {}, {}, {}, {}, \"{}\", ({})),", a.name,
-           commentText(a.unit), literal(a, a.initial), literal(a, a.least), literal(a, a.most),
-           a.multiple, a.integer ? "True" : "False", commentText(rangeText(a)),
-           a.allowed.empty() ? "" : fmt::format("{},", fmt::join(a.allowed, ", ")));
+      line("    Argument(\"{}\", \"{}\", {}, {}, {}, {}, {}, \"{}\", ({})),", a.name, commentText(a.unit),
+           literal(a, a.initial), literal(a, a.min), literal(a, a.max), a.multiple, a.integer ? "True" : "False",
+           commentText(rangeText(a)), a.allowed.empty() ? "" : fmt::format("{},", fmt::join(a.allowed, ", ")));
     line(")\n");
   }
 
@@ -101,7 +97,7 @@ def _root(a, b):
     return max(root, 1)
 
 )",
-           kMostRoot, (kMostRoot + 1) / 2);
+           kMaxRoot, (kMaxRoot + 1) / 2);
     std::string parameters, names;
     for (const LatencyArgument &a : m.arguments()) {
       parameters += (parameters.empty() ? "" : ", ") + a.name + "=" + literal(a, a.initial);
@@ -114,11 +110,9 @@ def _root(a, b):
          parameters, names, names);
     size_t next = 0;
     auto guards = [&](NodeId upTo) {
-      for (; next < m.guards.size() && std::max(m.guards[next].least, m.guards[next].most) < upTo;
-           ++next)
-        line("    if not {} <= {}:\n        raise ValueError(\"{}\")",
-             text.use(m.guards[next].least), text.use(m.guards[next].most),
-             commentText(m.guards[next].text));
+      for (; next < m.guards.size() && std::max(m.guards[next].min, m.guards[next].max) < upTo; ++next)
+        line("    if not {} <= {}:\n        raise ValueError(\"{}\")", text.use(m.guards[next].min),
+             text.use(m.guards[next].max), commentText(m.guards[next].text));
     };
     for (NodeId id : text.statements()) {
       guards(id);
@@ -134,15 +128,13 @@ def _root(a, b):
   }
 
   void wrappers() {
-    const LatencyArgument &microbatch = m.arguments()[kMicrobatch],
-                          &sequence = m.arguments()[kSequence];
+    const LatencyArgument &microbatch = m.arguments()[kMicrobatch], &sequence = m.arguments()[kSequence];
     for (const LatencyModel::Output &o : m.outputs)
       line("\ndef {0}(batch, sequence={1}, microbatch={2}, **machine):\n"
            "    \"\"\"{3}.\"\"\"\n"
            "    return evaluate(batch=batch, sequence=sequence, microbatch=microbatch, "
            "**machine).{0}\n",
-           o.name, literal(sequence, sequence.initial), literal(microbatch, microbatch.initial),
-           commentText(o.text));
+           o.name, literal(sequence, sequence.initial), literal(microbatch, microbatch.initial), commentText(o.text));
   }
 
   void selfTest() {
@@ -151,8 +143,8 @@ def _root(a, b):
       std::string at;
       for (size_t i = 0; i < s.arguments.size(); ++i)
         at += (i ? ", " : "") + literal(m.arguments()[i], s.arguments[i]);
-      line("    (({},), Result({}, {}, {})),", at, ExpressionText::real(s.result.step),
-           ExpressionText::real(s.result.memory), ExpressionText::real(s.result.flops));
+      line("    (({},), Result({}, {}, {})),", at, ExpressionPrinter::real(s.result.step),
+           ExpressionPrinter::real(s.result.memory), ExpressionPrinter::real(s.result.flops));
     }
     line(R"()
 
@@ -184,7 +176,7 @@ if __name__ == "__main__":
 
   const LatencyModel &m;
   std::string out;
-  ExpressionText text;
+  ExpressionPrinter text;
 };
 
 } // namespace

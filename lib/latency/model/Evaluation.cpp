@@ -25,10 +25,10 @@ int64_t valueOf(const Polynomial &p, int64_t b, int64_t s) {
 }
 } // namespace
 
-int64_t picosecondsAtMost(double seconds, int64_t most) {
+int64_t clampedPicoseconds(double seconds, int64_t max) {
   double product = seconds * 1e12;
-  if (!(product < static_cast<double>(most)))
-    return most;
+  if (!(product < static_cast<double>(max)))
+    return max;
   double whole = std::nearbyint(product);
   if (std::fabs(product - whole) <= product * 0x1p-50)
     return static_cast<int64_t>(whole);
@@ -37,7 +37,7 @@ int64_t picosecondsAtMost(double seconds, int64_t most) {
 
 int64_t wholeRoot(double a, double b) {
   int64_t root = 0;
-  for (int64_t bit = (kMostRoot + 1) / 2; bit > 0; bit /= 2) {
+  for (int64_t bit = (kMaxRoot + 1) / 2; bit > 0; bit /= 2) {
     auto tried = static_cast<double>(root + bit);
     if (tried * tried * a <= b)
       root += bit;
@@ -95,8 +95,7 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
   case NodeKind::Sum:
     result.integer = node.value;
     for (size_t i = 0; i < node.operands.size(); ++i)
-      result.integer =
-          wrappingAdd(result.integer, wrappingMultiply(node.coefficients[i], value(i).integer));
+      result.integer = wrappingAdd(result.integer, wrappingMultiply(node.coefficients[i], value(i).integer));
     break;
   case NodeKind::Product:
     result.integer = wrappingMultiply(value(0).integer, value(1).integer);
@@ -112,9 +111,8 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
     result = value(0);
     for (size_t i = 1; i < node.operands.size(); ++i) {
       Value other = value(i);
-      bool takes = node.integer
-                       ? (larger ? result.integer < other.integer : other.integer < result.integer)
-                       : (larger ? result.real < other.real : other.real < result.real);
+      bool takes = node.integer ? (larger ? result.integer < other.integer : other.integer < result.integer)
+                                : (larger ? result.real < other.real : other.real < result.real);
       if (takes)
         result = other;
     }
@@ -133,7 +131,7 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
     result.real = value(0).real / value(1).real;
     break;
   case NodeKind::Picoseconds:
-    result.integer = picosecondsAtMost(value(0).real, node.value);
+    result.integer = clampedPicoseconds(value(0).real, node.value);
     break;
   case NodeKind::Select: {
     size_t i = 0;

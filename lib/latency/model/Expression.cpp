@@ -25,16 +25,14 @@ std::string keyOf(const Node &node) {
 }
 
 Interval ofProducts(const Interval &a, const Interval &b) {
-  auto [least, most] =
-      std::minmax({a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most});
-  return {least, most};
+  auto [min, max] = std::minmax({a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max});
+  return {min, max};
 }
 
 } // namespace
 
-Expressions::Expressions(std::vector<LatencyArgument> arguments)
-    : theArguments(std::move(arguments)) {
-  for (size_t i = 0; i < theArguments.size(); ++i)
+Expressions::Expressions(std::vector<LatencyArgument> arguments) : arguments_(std::move(arguments)) {
+  for (size_t i = 0; i < arguments_.size(); ++i)
     argument(i);
 }
 
@@ -62,18 +60,18 @@ NodeId Expressions::real(double value) {
 }
 
 NodeId Expressions::argument(size_t index) {
-  const LatencyArgument &argument = theArguments[index];
+  const LatencyArgument &argument = arguments_[index];
   Node node;
   node.kind = NodeKind::Argument;
   node.integer = argument.integer;
   node.index = static_cast<uint32_t>(index);
-  node.range = {argument.least, argument.most};
+  node.range = {argument.min, argument.max};
   return make(node);
 }
 
 NodeId Expressions::argument(const std::string &name) {
-  for (size_t i = 0; i < theArguments.size(); ++i)
-    if (theArguments[i].name == name)
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    if (arguments_[i].name == name)
       return argument(i);
   return kNoNode;
 }
@@ -88,8 +86,7 @@ NodeId Expressions::polynomial(const Polynomial &p, NodeId b, NodeId s) {
   Node node;
   node.kind = NodeKind::Polynomial;
   node.operands = {b, s};
-  node.index = static_cast<uint32_t>(std::find(polynomials.begin(), polynomials.end(), p) -
-                                     polynomials.begin());
+  node.index = static_cast<uint32_t>(std::find(polynomials.begin(), polynomials.end(), p) - polynomials.begin());
   if (node.index == polynomials.size())
     polynomials.push_back(p);
   for (unsigned i = 0; i < Polynomial::kB; ++i)
@@ -99,20 +96,19 @@ NodeId Expressions::polynomial(const Polynomial &p, NodeId b, NodeId s) {
         term = ofProducts(term, nodes[b].range);
       for (unsigned k = 0; k < j; ++k)
         term = ofProducts(term, nodes[s].range);
-      node.range.least += term.least, node.range.most += term.most;
+      node.range.min += term.min, node.range.max += term.max;
     }
-  node.range.least /= static_cast<double>(p.denominator);
-  node.range.most /= static_cast<double>(p.denominator);
+  node.range.min /= static_cast<double>(p.denominator);
+  node.range.max /= static_cast<double>(p.denominator);
   return make(std::move(node));
 }
 
 double Expressions::magnitude(NodeId id) const {
   const Node &node = nodes[id];
-  auto largest = [](const Interval &i) { return std::max(std::fabs(i.least), std::fabs(i.most)); };
+  auto largest = [](const Interval &i) { return std::max(std::fabs(i.min), std::fabs(i.max)); };
   if (node.kind == NodeKind::Polynomial) {
     const Polynomial &p = polynomials[node.index];
-    double sum = 0, b = largest(nodes[node.operands[0]].range),
-           s = largest(nodes[node.operands[1]].range);
+    double sum = 0, b = largest(nodes[node.operands[0]].range), s = largest(nodes[node.operands[1]].range);
     for (unsigned i = 0; i < Polynomial::kB; ++i)
       for (unsigned j = 0; j < Polynomial::kS; ++j)
         sum += std::fabs(static_cast<double>(p.c[i][j])) * std::pow(b, i) * std::pow(s, j);
@@ -121,8 +117,7 @@ double Expressions::magnitude(NodeId id) const {
   if (node.kind == NodeKind::Sum) {
     double sum = std::fabs(static_cast<double>(node.value));
     for (size_t i = 0; i < node.operands.size(); ++i)
-      sum += std::fabs(static_cast<double>(node.coefficients[i])) *
-             largest(nodes[node.operands[i]].range);
+      sum += std::fabs(static_cast<double>(node.coefficients[i])) * largest(nodes[node.operands[i]].range);
     return sum;
   }
   return largest(node.range);
@@ -135,10 +130,9 @@ NodeId Expressions::add(NodeId a, NodeId b) {
     for (auto [term, coefficient] : more.terms)
       tooLarge |= __builtin_add_overflow(sum.terms[term], coefficient, &sum.terms[term]);
     if (tooLarge) // as it stands: its magnitude tells
-      return ofLinear(Linear{a == b ? std::map<NodeId, int64_t>{{a, 2}}
-                                    : std::map<NodeId, int64_t>{{a, 1}, {b, 1}},
-                             0});
-    return ofLinear(sum);
+      return fromLinear(
+          Linear{a == b ? std::map<NodeId, int64_t>{{a, 2}} : std::map<NodeId, int64_t>{{a, 1}, {b, 1}}, 0});
+    return fromLinear(sum);
   }
   if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
     return real(nodes[a].real + nodes[b].real);
@@ -150,8 +144,7 @@ NodeId Expressions::add(NodeId a, NodeId b) {
   node.kind = NodeKind::Add;
   node.integer = false;
   node.operands = {a, b};
-  node.range = {nodes[a].range.least + nodes[b].range.least,
-                nodes[a].range.most + nodes[b].range.most};
+  node.range = {nodes[a].range.min + nodes[b].range.min, nodes[a].range.max + nodes[b].range.max};
   return make(std::move(node));
 }
 
@@ -165,7 +158,7 @@ NodeId Expressions::multiply(NodeId a, NodeId b) {
       for (auto &[term, coefficient] : product.terms)
         tooLarge |= __builtin_mul_overflow(coefficient, nodes[b].value, &coefficient);
       if (!tooLarge) // else a product, whose magnitude tells
-        return ofLinear(product);
+        return fromLinear(product);
     }
   } else {
     if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
@@ -192,10 +185,9 @@ NodeId Expressions::divide(NodeId a, NodeId b) {
   node.kind = NodeKind::Divide;
   node.integer = false;
   node.operands = {a, b};
-  auto [least, most] = std::minmax(
-      {nodes[a].range.least / nodes[b].range.least, nodes[a].range.least / nodes[b].range.most,
-       nodes[a].range.most / nodes[b].range.least, nodes[a].range.most / nodes[b].range.most});
-  node.range = {least, most};
+  auto [min, max] = std::minmax({nodes[a].range.min / nodes[b].range.min, nodes[a].range.min / nodes[b].range.max,
+                                 nodes[a].range.max / nodes[b].range.min, nodes[a].range.max / nodes[b].range.max});
+  node.range = {min, max};
   return make(std::move(node));
 }
 
@@ -208,8 +200,7 @@ NodeId Expressions::ceilDivide(NodeId a, NodeId b) {
   Node node;
   node.kind = NodeKind::CeilDivide;
   node.operands = {a, b};
-  node.range = {std::floor(dividend.range.least / divisor.range.most),
-                std::ceil(dividend.range.most / divisor.range.least)};
+  node.range = {std::floor(dividend.range.min / divisor.range.max), std::ceil(dividend.range.max / divisor.range.min)};
   return make(std::move(node));
 }
 
@@ -223,18 +214,15 @@ NodeId Expressions::maximum(const std::vector<NodeId> &of) {
     if (std::find(node.operands.begin(), node.operands.end(), id) == node.operands.end())
       node.operands.push_back(id);
   // Times are not negative: a zero among them says nothing.
-  bool positive = std::any_of(node.operands.begin(), node.operands.end(),
-                              [&](NodeId id) { return nodes[id].range.least > 0; });
+  bool positive =
+      std::any_of(node.operands.begin(), node.operands.end(), [&](NodeId id) { return nodes[id].range.min > 0; });
   if (positive)
-    std::erase_if(node.operands, [&](NodeId id) {
-      return nodes[id].kind == NodeKind::Real && nodes[id].real <= 0;
-    });
+    std::erase_if(node.operands, [&](NodeId id) { return nodes[id].kind == NodeKind::Real && nodes[id].real <= 0; });
   if (node.operands.size() == 1)
     return node.operands.front();
   node.range = nodes[node.operands.front()].range;
   for (NodeId id : node.operands)
-    node.range = {std::max(node.range.least, nodes[id].range.least),
-                  std::max(node.range.most, nodes[id].range.most)};
+    node.range = {std::max(node.range.min, nodes[id].range.min), std::max(node.range.max, nodes[id].range.max)};
   return make(std::move(node));
 }
 
@@ -246,8 +234,7 @@ NodeId Expressions::minimum(const std::vector<NodeId> &of) {
   for (NodeId id : of) {
     if (std::find(node.operands.begin(), node.operands.end(), id) == node.operands.end())
       node.operands.push_back(id);
-    node.range = {std::min(node.range.least, nodes[id].range.least),
-                  std::min(node.range.most, nodes[id].range.most)};
+    node.range = {std::min(node.range.min, nodes[id].range.min), std::min(node.range.max, nodes[id].range.max)};
   }
   return node.operands.size() == 1 ? node.operands.front() : make(std::move(node));
 }
@@ -263,14 +250,14 @@ NodeId Expressions::toReal(NodeId a) {
   return make(std::move(node));
 }
 
-NodeId Expressions::picoseconds(NodeId seconds, int64_t most) {
+NodeId Expressions::picoseconds(NodeId seconds, int64_t max) {
   if (nodes[seconds].kind == NodeKind::Real)
-    return integer(picosecondsAtMost(nodes[seconds].real, most));
+    return integer(clampedPicoseconds(nodes[seconds].real, max));
   Node node;
   node.kind = NodeKind::Picoseconds;
-  node.value = most;
+  node.value = max;
   node.operands = {seconds};
-  node.range = {0, static_cast<double>(most)};
+  node.range = {0, static_cast<double>(max)};
   return make(std::move(node));
 }
 
@@ -281,8 +268,7 @@ NodeId Expressions::select(NodeId key, const std::vector<std::pair<int64_t, Node
   node.integer = nodes[cases.front().second].integer;
   node.range = nodes[cases.front().second].range;
   for (const auto &[value, id] : cases) {
-    node.range = {std::min(node.range.least, nodes[id].range.least),
-                  std::max(node.range.most, nodes[id].range.most)};
+    node.range = {std::min(node.range.min, nodes[id].range.min), std::max(node.range.max, nodes[id].range.max)};
     if (node.operands.size() > 1 && node.operands.back() == id) {
       node.coefficients.back() = value;
       continue;
@@ -307,7 +293,7 @@ NodeId Expressions::squareRoot(NodeId a, NodeId b) {
   Node node;
   node.kind = NodeKind::SquareRoot;
   node.operands = {a, b};
-  node.range = {1, static_cast<double>(kMostRoot)};
+  node.range = {1, static_cast<double>(kMaxRoot)};
   return make(std::move(node));
 }
 

@@ -16,13 +16,12 @@ struct LatencyArgument {
   std::string unit; ///< "samples", "tokens", "B/s", "FLOP/s", "1"
   std::string text; ///< for people
   bool integer = false;
-  double initial = 1;         ///< the plan's own value
-  double least = 1, most = 1; ///< inclusive; whole numbers below 2^52 for an integer
-  int64_t multiple = 1;       ///< an integer is a multiple of it
-  std::string held;           ///< why no other value than `initial` is allowed; else empty
-  bool network = false;       ///< of what connects devices
-  std::vector<int64_t> allowed =
-      {}; ///< of an integer: these alone, ascending; empty: the whole range
+  double initial = 1;                ///< the plan's own value
+  double min = 1, max = 1;           ///< inclusive; whole numbers below 2^52 for an integer
+  int64_t multiple = 1;              ///< an integer is a multiple of it
+  std::string fixedReason;           ///< why no other value than `initial` is allowed; else empty
+  bool network = false;              ///< of what connects devices
+  std::vector<int64_t> allowed = {}; ///< of an integer: these alone, ascending; empty: the whole range
 };
 
 using NodeId = uint32_t;
@@ -49,12 +48,12 @@ enum class NodeKind : uint8_t {
                ///< 1
 };
 
-constexpr int64_t kMostRoot = 4095;
+constexpr int64_t kMaxRoot = 4095;
 
 /// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53
 /// and rounded outwards above.
 struct Interval {
-  double least = 0, most = 0;
+  double min = 0, max = 0;
 };
 
 struct Node {
@@ -90,15 +89,15 @@ public:
   NodeId maximum(const std::vector<NodeId> &of);
   NodeId minimum(const std::vector<NodeId> &of);
   NodeId toReal(NodeId a);
-  NodeId picoseconds(NodeId seconds, int64_t most);
+  NodeId picoseconds(NodeId seconds, int64_t max);
   /// Cases by ascending keys, all integers or all reals. Neighbours that are equal become one.
   NodeId select(NodeId key, const std::vector<std::pair<int64_t, NodeId>> &cases);
   NodeId squareRoot(NodeId a, NodeId b);
 
   const Node &operator[](NodeId id) const { return nodes[id]; }
   size_t size() const { return nodes.size(); }
-  const std::vector<LatencyArgument> &arguments() const { return theArguments; }
-  std::vector<LatencyArgument> &arguments() { return theArguments; }
+  const std::vector<LatencyArgument> &arguments() const { return arguments_; }
+  std::vector<LatencyArgument> &arguments() { return arguments_; }
   const Polynomial &polynomialOf(const Node &node) const { return polynomials[node.index]; }
   /// The largest magnitude among what an integer node computes on its way, as the interval has it.
   double magnitude(NodeId id) const;
@@ -113,11 +112,11 @@ private:
   };
   NodeId make(Node node);
   Linear linear(NodeId id) const;
-  NodeId ofLinear(const Linear &form);
+  NodeId fromLinear(const Linear &form);
   bool dominated(const Linear &a, const Linear &b, unsigned depth) const;
   NodeId integerMaximum(const std::vector<NodeId> &of);
 
-  std::vector<LatencyArgument> theArguments;
+  std::vector<LatencyArgument> arguments_;
   std::vector<Node> nodes;
   std::vector<Polynomial> polynomials;
   std::map<std::string, NodeId> known; ///< by the bytes of the node
@@ -147,7 +146,7 @@ private:
 
 /// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what
 /// is no number).
-int64_t picosecondsAtMost(double seconds, int64_t most);
+int64_t clampedPicoseconds(double seconds, int64_t max);
 /// What a SquareRoot node is: bit by bit, so that every form has the same without a library.
 int64_t wholeRoot(double a, double b);
 

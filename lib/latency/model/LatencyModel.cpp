@@ -11,14 +11,12 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool inside(const LatencyArgument &argument, double value) {
-  if (!(value >= argument.least && value <= argument.most)) // no number: outside
+  if (!(value >= argument.min && value <= argument.max)) // no number: outside
     return false;
   if (!argument.allowed.empty())
     return value == std::floor(value) &&
-           std::binary_search(argument.allowed.begin(), argument.allowed.end(),
-                              static_cast<int64_t>(value));
-  return !argument.integer ||
-         (value == std::floor(value) && static_cast<int64_t>(value) % argument.multiple == 0);
+           std::binary_search(argument.allowed.begin(), argument.allowed.end(), static_cast<int64_t>(value));
+  return !argument.integer || (value == std::floor(value) && static_cast<int64_t>(value) % argument.multiple == 0);
 }
 
 std::string text(const LatencyArgument &argument, double value) {
@@ -45,7 +43,7 @@ std::vector<double> LatencyModel::initial() const {
 std::vector<NodeId> LatencyModel::roots() const {
   std::vector<NodeId> all;
   for (const Guard &guard : guards)
-    all.push_back(guard.least), all.push_back(guard.most);
+    all.push_back(guard.min), all.push_back(guard.max);
   for (const Output &output : outputs)
     all.push_back(output.node);
   return all;
@@ -57,16 +55,15 @@ bool LatencyModel::uses(NodeKind kind) const {
 }
 
 std::string rangeText(const LatencyArgument &a) {
-  if (!a.held.empty())
-    return fmt::format("{} only: {}", text(a, a.initial), a.held);
+  if (!a.fixedReason.empty())
+    return fmt::format("{} only: {}", text(a, a.initial), a.fixedReason);
   if (!a.allowed.empty())
     return fmt::format("{}", fmt::join(a.allowed, ", "));
-  std::string range = fmt::format("{}..{}", text(a, a.least), text(a, a.most));
+  std::string range = fmt::format("{}..{}", text(a, a.min), text(a, a.max));
   return a.multiple > 1 ? fmt::format("{}, multiples of {}", range, a.multiple) : range;
 }
 
-std::string explain(const LatencyModel &model, LatencyStatus status,
-                    const std::vector<double> &arguments) {
+std::string explain(const LatencyModel &model, LatencyStatus status, const std::vector<double> &arguments) {
   if (status <= 0)
     return "";
   auto index = static_cast<size_t>(status - 1);
@@ -90,9 +87,8 @@ LatencyEvaluation evaluate(const LatencyModel &model, const std::vector<double> 
   Evaluation at(model.nodes, arguments);
   for (size_t i = 0; i < model.guards.size(); ++i) {
     const LatencyModel::Guard &guard = model.guards[i];
-    bool holds = model.nodes[guard.least].integer
-                     ? at.integer(guard.least) <= at.integer(guard.most)
-                     : at.real(guard.least) <= at.real(guard.most);
+    bool holds = model.nodes[guard.min].integer ? at.integer(guard.min) <= at.integer(guard.max)
+                                                : at.real(guard.min) <= at.real(guard.max);
     if (!holds) {
       found.status = static_cast<LatencyStatus>(model.arguments().size() + i + 1);
       return found;
@@ -103,8 +99,7 @@ LatencyEvaluation evaluate(const LatencyModel &model, const std::vector<double> 
   return found;
 }
 
-LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch,
-                           int64_t sequence) {
+LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch, int64_t sequence) {
   std::vector<double> arguments = model.initial();
   arguments[kBatch] = static_cast<double>(batch);
   arguments[kMicrobatch] = static_cast<double>(microbatch);
@@ -128,7 +123,7 @@ void addSamples(LatencyModel &model, unsigned count) {
     std::vector<double> arguments = model.initial();
     for (size_t i = 0; i < arguments.size(); ++i) {
       const LatencyArgument &a = model.arguments()[i];
-      if (!a.held.empty() || a.least >= a.most)
+      if (!a.fixedReason.empty() || a.min >= a.max)
         continue;
       if (!a.allowed.empty()) {
         auto count = static_cast<double>(a.allowed.size());
@@ -137,13 +132,12 @@ void addSamples(LatencyModel &model, unsigned count) {
       }
       if (!a.integer) { // within a factor of eight of the plan's
         arguments[i] =
-            std::clamp(a.initial * std::ldexp(1 + random(), static_cast<int>(6 * random()) - 3),
-                       a.least, a.most);
+            std::clamp(a.initial * std::ldexp(1 + random(), static_cast<int>(6 * random()) - 3), a.min, a.max);
         continue;
       }
-      double most = std::min(a.most, std::max(64.0, 8 * a.initial)), step = double(a.multiple);
-      double least = std::ceil(a.least / step), last = std::floor(most / step);
-      arguments[i] = step * (least + std::floor(random() * (last - least + 1)));
+      double max = std::min(a.max, std::max(64.0, 8 * a.initial)), step = double(a.multiple);
+      double min = std::ceil(a.min / step), last = std::floor(max / step);
+      arguments[i] = step * (min + std::floor(random() * (last - min + 1)));
     }
     double replicas = 1;
     if (auto data = model.argument("data_parallel"))

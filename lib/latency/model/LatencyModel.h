@@ -15,7 +15,7 @@ struct LatencyResult {
 struct LatencyModel {
   /// Two integers or two reals that have to be in order; else the model is not asked there.
   struct Guard {
-    NodeId least, most; ///< least <= most
+    NodeId min, max;  ///< least <= most
     std::string text; ///< what is wrong when it does not hold: "the micro-batch exceeds the batch"
   };
   /// What a node is, for people: one line each.
@@ -60,8 +60,7 @@ constexpr size_t kStepTime = 0, kMemory = 1, kFlops = 2;     ///< of the outputs
 /// 0: the model holds there; i + 1: argument i is outside of its range; then the guards.
 using LatencyStatus = int32_t;
 /// "microbatch = 0 is outside of 1..65536" for what `evaluate` returned.
-std::string explain(const LatencyModel &model, LatencyStatus status,
-                    const std::vector<double> &arguments);
+std::string explain(const LatencyModel &model, LatencyStatus status, const std::vector<double> &arguments);
 /// "1..65536, multiples of 4" of an argument; "1, 2, 4" of a list; "1024 only: …" of a held one.
 std::string rangeText(const LatencyArgument &argument);
 
@@ -72,8 +71,7 @@ struct LatencyEvaluation {
 /// `arguments` in the order of the model's.
 LatencyEvaluation evaluate(const LatencyModel &model, const std::vector<double> &arguments);
 /// The others at their initial values.
-LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch,
-                           int64_t sequence);
+LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch, int64_t sequence);
 
 /// Fills `samples`: the plan's own point, the corners of small sizes, and others in between chosen
 /// by a fixed sequence.

@@ -18,9 +18,7 @@ Wide gcd(Wide a, Wide b) {
   }
   return a;
 }
-bool fits(Wide v) {
-  return v >= std::numeric_limits<int64_t>::min() && v <= std::numeric_limits<int64_t>::max();
-}
+bool fits(Wide v) { return v >= std::numeric_limits<int64_t>::min() && v <= std::numeric_limits<int64_t>::max(); }
 
 /// An exact fraction; `valid` turns false for good once 128 bits did not suffice.
 struct Rational {
@@ -49,10 +47,8 @@ struct Rational {
   }
   friend Rational operator-(const Rational &a, const Rational &b) {
     Wide g = gcd(a.d, b.d), x = 0, y = 0, n = 0, d = 1;
-    bool overflow =
-        __builtin_mul_overflow(a.n, b.d / g, &x) || __builtin_mul_overflow(b.n, a.d / g, &y);
-    overflow =
-        overflow || __builtin_sub_overflow(x, y, &n) || __builtin_mul_overflow(a.d, b.d / g, &d);
+    bool overflow = __builtin_mul_overflow(a.n, b.d / g, &x) || __builtin_mul_overflow(b.n, a.d / g, &y);
+    overflow = overflow || __builtin_sub_overflow(x, y, &n) || __builtin_mul_overflow(a.d, b.d / g, &d);
     return of(n, d, a.valid && b.valid && !overflow);
   }
 };
@@ -139,8 +135,7 @@ std::string Polynomial::text() const {
 
 std::optional<Polynomial> add(const Polynomial &a, const Polynomial &b, int64_t times) {
   Wide g = gcd(a.denominator, b.denominator);
-  Wide scaleA = b.denominator / g, scaleB = Wide(a.denominator / g) * times,
-       d = Wide(a.denominator) * scaleA;
+  Wide scaleA = b.denominator / g, scaleB = Wide(a.denominator / g) * times, d = Wide(a.denominator) * scaleA;
   Polynomial sum;
   if (!fits(d) || !fits(scaleB))
     return std::nullopt;
@@ -182,8 +177,7 @@ std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) cons
     for (unsigned t = 0; t < terms; ++t)
       row[t] = {power(kMonomials[t], points[i]), 1};
     row[terms + rows.size()] = {1, 1};
-    auto eliminate = [](std::vector<Rational> &from, const std::vector<Rational> &row,
-                        unsigned pivot) {
+    auto eliminate = [](std::vector<Rational> &from, const std::vector<Rational> &row, unsigned pivot) {
       Rational factor = from[pivot];
       if (factor.n != 0)
         for (size_t t = 0; t < from.size(); ++t)
@@ -209,8 +203,8 @@ std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) cons
   for (size_t k = 0; k < rows.size(); ++k)
     for (size_t i = 0; i < rows.size(); ++i) {
       Rational w = weight(k, i);
-      if (!w.valid || __builtin_mul_overflow(result.denominator, w.d / gcd(result.denominator, w.d),
-                                             &result.denominator))
+      if (!w.valid ||
+          __builtin_mul_overflow(result.denominator, w.d / gcd(result.denominator, w.d), &result.denominator))
         return std::nullopt;
     }
   for (size_t k = 0; k < rows.size(); ++k) {
@@ -234,8 +228,7 @@ std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values)
     bool holds = true;
     for (size_t k = 0; k < s.monomials.size(); ++k)
       for (size_t i = 0; i < s.samples.size(); ++i)
-        holds =
-            holds && accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
+        holds = holds && accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
     for (size_t i = 0; holds && i < points.size(); ++i) {
       Wide sum = 0;
       for (unsigned t : s.monomials)

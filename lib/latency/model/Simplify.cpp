@@ -21,7 +21,7 @@ Expressions::Linear Expressions::linear(NodeId id) const {
   return form;
 }
 
-NodeId Expressions::ofLinear(const Linear &form) {
+NodeId Expressions::fromLinear(const Linear &form) {
   Node node;
   node.kind = NodeKind::Sum;
   node.value = form.value;
@@ -31,9 +31,9 @@ NodeId Expressions::ofLinear(const Linear &form) {
       continue;
     node.operands.push_back(id);
     node.coefficients.push_back(coefficient);
-    auto [least, most] = std::minmax({static_cast<double>(coefficient) * nodes[id].range.least,
-                                      static_cast<double>(coefficient) * nodes[id].range.most});
-    node.range.least += least, node.range.most += most;
+    auto [min, max] = std::minmax({static_cast<double>(coefficient) * nodes[id].range.min,
+                                   static_cast<double>(coefficient) * nodes[id].range.max});
+    node.range.min += min, node.range.max += max;
   }
   if (node.operands.empty())
     return integer(form.value);
@@ -51,10 +51,10 @@ bool Expressions::dominated(const Linear &a, const Linear &b, unsigned depth) co
   };
   for (auto [id, coefficient] : a.terms)
     if (coefficient != coefficientOf(b, id))
-      holds &= nodes[id].range.least >= 0 && coefficient <= coefficientOf(b, id);
+      holds &= nodes[id].range.min >= 0 && coefficient <= coefficientOf(b, id);
   for (auto [id, coefficient] : b.terms)
     if (!a.terms.count(id))
-      holds &= nodes[id].range.least >= 0 && coefficient >= 0;
+      holds &= nodes[id].range.min >= 0 && coefficient >= 0;
   if (holds || depth == 0)
     return holds;
   // A maximum is at least any operand of it, and at most what all of them are.
@@ -71,17 +71,13 @@ bool Expressions::dominated(const Linear &a, const Linear &b, unsigned depth) co
   for (auto [id, coefficient] : b.terms)
     if (nodes[id].kind == NodeKind::Maximum && coefficient > coefficientOf(a, id))
       for (NodeId operand : nodes[id].operands)
-        if (dominated(
-                a,
-                without(b, id, coefficient - std::max<int64_t>(coefficientOf(a, id), 0), operand),
-                depth - 1))
+        if (dominated(a, without(b, id, coefficient - std::max<int64_t>(coefficientOf(a, id), 0), operand), depth - 1))
           return true;
   for (auto [id, coefficient] : a.terms)
     if (nodes[id].kind == NodeKind::Maximum && coefficient > coefficientOf(b, id)) {
       int64_t times = coefficient - std::max<int64_t>(coefficientOf(b, id), 0);
-      return std::all_of(nodes[id].operands.begin(), nodes[id].operands.end(), [&](NodeId operand) {
-        return dominated(without(a, id, times, operand), b, depth - 1);
-      });
+      return std::all_of(nodes[id].operands.begin(), nodes[id].operands.end(),
+                         [&](NodeId operand) { return dominated(without(a, id, times, operand), b, depth - 1); });
     }
   return false;
 }
@@ -105,7 +101,7 @@ NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
       offer(linear(id));
   }
   if (forms.size() == 1)
-    return ofLinear(forms.front());
+    return fromLinear(forms.front());
   // max(x + a, x + b) = x + max(a, b)
   Linear common = forms.front();
   for (const Linear &form : forms) {
@@ -122,18 +118,17 @@ NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
     form.value -= common.value;
     for (auto [id, coefficient] : common.terms)
       form.terms[id] -= coefficient;
-    node.operands.push_back(ofLinear(form));
+    node.operands.push_back(fromLinear(form));
   }
   std::sort(node.operands.begin(), node.operands.end());
   node.operands.erase(std::unique(node.operands.begin(), node.operands.end()), node.operands.end());
   node.range = nodes[node.operands.front()].range;
   for (NodeId id : node.operands)
-    node.range = {std::max(node.range.least, nodes[id].range.least),
-                  std::max(node.range.most, nodes[id].range.most)};
+    node.range = {std::max(node.range.min, nodes[id].range.min), std::max(node.range.max, nodes[id].range.max)};
   NodeId largest = node.operands.size() == 1 ? node.operands.front() : make(std::move(node));
   if (common.terms.empty() && !common.value)
     return largest;
-  return add(ofLinear(common), largest);
+  return add(fromLinear(common), largest);
 }
 
 } // namespace accord

@@ -1,6 +1,6 @@
 #include "lib/machine/array/Convolution.h"
 #include "lib/machine/array/LoopRoles.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include <algorithm>
 #include <limits>
 
@@ -26,8 +26,7 @@ Convolution convolutionOf(const Gemm &gemm) {
   return conv;
 }
 
-std::optional<Convolution> convolutionOf(const std::vector<Loop> &domain,
-                                         const std::vector<LoopTensor> &tensors) {
+std::optional<Convolution> convolutionOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   auto found = loopRoles(domain, tensors);
   if (!found)
     return std::nullopt;
@@ -71,7 +70,7 @@ std::optional<Convolution> convolutionOf(const std::vector<Loop> &domain,
     conv.rowStride = strideOf(rows.out), conv.rowDilation = strideOf(rows.filter);
   }
   for (size_t l = 0; l < domain.size(); ++l)
-    *into[l] = timesIn64(*into[l], std::max<int64_t>(domain[l].extent, 1));
+    *into[l] = saturatingMultiply64(*into[l], std::max<int64_t>(domain[l].extent, 1));
   return conv;
 }
 

@@ -26,7 +26,6 @@ Convolution convolutionOf(const Gemm &gemm);
 /// is `out`, and partial results move along the diagonals instead of the operand: as many cycles.
 /// Of more than two window dimensions the last two are rows and columns, one alone is columns;
 /// without any it is the matrix product. Nothing where `gemmOf` has nothing.
-std::optional<Convolution> convolutionOf(const std::vector<Loop> &domain,
-                                         const std::vector<LoopTensor> &tensors);
+std::optional<Convolution> convolutionOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors);
 
 } // namespace accord

@@ -1,6 +1,6 @@
 // From folds to cycles: what all dataflows have in common.
 #pragma once
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/Systolic.h"
 #include <algorithm>
 
@@ -10,29 +10,29 @@ namespace accord {
 struct Folds {
   Count folds = 1;
   Count load = 0;
-  int64_t steps = 1;     ///< the stream, which may be cut between any two of them
-  int64_t perStep = 1;   ///< cycles of one
-  Count least = 0;       ///< the interval that overlapDrain cannot go below
-  double operations = 1; ///< multiply-accumulates of all
+  int64_t steps = 1;         ///< the stream, which may be cut between any two of them
+  int64_t cyclesPerStep = 1; ///< cycles of one
+  Count minInterval = 0;     ///< the interval that overlapDrain cannot go below
+  double operations = 1;     ///< multiply-accumulates of all
 };
 
 /// With streams in at most `cuts` equal pieces.
 inline SystolicCost timeFolds(const Folds &of, const SystolicArray &array, int64_t cuts) {
-  int64_t steps = ceilDivided(of.steps, cuts), used = array.split ? array.count : 1;
+  int64_t steps = ceilDivide64(of.steps, cuts), used = array.split ? array.count : 1;
   SystolicCost cost;
-  cost.pieces = ceilDivided(of.steps, steps);
-  cost.folds = timesSaturated(of.folds, cost.pieces);
-  cost.foldsOfOne = cost.folds / used + (cost.folds % used != 0);
+  cost.pieces = ceilDivide64(of.steps, steps);
+  cost.folds = saturatingMultiply(of.folds, cost.pieces);
+  cost.foldsPerArray = cost.folds / used + (cost.folds % used != 0);
   cost.load = of.load;
-  cost.stream = static_cast<Count>(steps) * of.perStep;
+  cost.stream = static_cast<Count>(steps) * of.cyclesPerStep;
   cost.skew = static_cast<Count>(array.rows) + array.cols - 2;
-  Count tail = cost.stream + cost.skew, whole = plusSaturated(cost.load, tail);
+  Count tail = cost.stream + cost.skew, whole = saturatingAdd(cost.load, tail);
   if (array.overlapDrain)
-    cost.interval = array.overlapFill ? std::max(std::max(cost.load, cost.stream), of.least)
-                                      : std::max(plusSaturated(cost.load, cost.stream), of.least);
+    cost.interval = array.overlapFill ? std::max(std::max(cost.load, cost.stream), of.minInterval)
+                                      : std::max(saturatingAdd(cost.load, cost.stream), of.minInterval);
   else
     cost.interval = array.overlapFill ? std::max(cost.load, tail) : whole;
-  cost.cycles = plusSaturated(whole, timesSaturated(cost.foldsOfOne - 1, cost.interval));
+  cost.cycles = saturatingAdd(whole, saturatingMultiply(cost.foldsPerArray - 1, cost.interval));
   return cost;
 }
 
@@ -48,8 +48,7 @@ inline SystolicCost timeFolds(const Folds &of, const SystolicArray &array) {
             best = cut;
   double cells = static_cast<double>(array.rows) * static_cast<double>(array.cols),
          used = static_cast<double>(array.split ? array.count : 1);
-  best.mappingEfficiency =
-      of.operations / (static_cast<double>(best.folds) * cells * static_cast<double>(best.stream));
+  best.mappingEfficiency = of.operations / (static_cast<double>(best.folds) * cells * static_cast<double>(best.stream));
   best.utilization = of.operations / (static_cast<double>(best.cycles) * cells * used);
   return best;
 }

@@ -1,12 +1,11 @@
 #include "lib/machine/array/Gemm.h"
 #include "lib/machine/array/LoopRoles.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include <algorithm>
 
 namespace accord {
 
-std::optional<Gemm> gemmOf(const std::vector<Loop> &domain,
-                           const std::vector<LoopTensor> &tensors) {
+std::optional<Gemm> gemmOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   auto roles = loopRoles(domain, tensors);
   if (!roles)
     return std::nullopt;
@@ -17,7 +16,7 @@ std::optional<Gemm> gemmOf(const std::vector<Loop> &domain,
                       : role == LoopRole::Rows    ? gemm.m
                       : role == LoopRole::Columns ? gemm.n
                                                   : gemm.k;
-    extent = timesIn64(extent, std::max<int64_t>(domain[l].extent, 1));
+    extent = saturatingMultiply64(extent, std::max<int64_t>(domain[l].extent, 1));
   }
   return gemm;
 }
@@ -27,9 +26,9 @@ Gemm gemmOf(const std::vector<Loop> &domain) {
   for (const Loop &loop : domain) {
     int64_t extent = std::max<int64_t>(loop.extent, 1);
     if (loop.kind == IteratorKind::Reduction) {
-      gemm.k = timesIn64(gemm.k, extent);
+      gemm.k = saturatingMultiply64(gemm.k, extent);
     } else {
-      gemm.m = timesIn64(gemm.m, gemm.n);
+      gemm.m = saturatingMultiply64(gemm.m, gemm.n);
       gemm.n = extent;
     }
   }

@@ -36,8 +36,7 @@ double elementsOf(const LoopTensor &tensor, const std::vector<Loop> &domain) {
 
 } // namespace
 
-std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain,
-                                   const std::vector<LoopTensor> &tensors) {
+std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   size_t loops = domain.size();
   Indexed result(loops);
   std::vector<Indexed> of(tensors.size(), Indexed(loops));
@@ -67,8 +66,7 @@ std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain,
         if (of[a][l] && of[b][l] && (!result[l] || reduces(l)))
           summed *= extentOf(domain[l]);
       }
-      std::tuple rank{points, summed,
-                      elementsOf(tensors[a], domain) + elementsOf(tensors[b], domain)};
+      std::tuple rank{points, summed, elementsOf(tensors[a], domain) + elementsOf(tensors[b], domain)};
       if (rank > best) {
         best = rank;
         found.lhs = a;

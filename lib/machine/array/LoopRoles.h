@@ -34,7 +34,6 @@ struct LoopRoles {
 /// is summed over the most, then that has the most elements, then the first. Extents below 1 count
 /// as 1. Nothing with fewer than two operands, without a result, or when a tensor names a loop that
 /// is not there.
-std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain,
-                                   const std::vector<LoopTensor> &tensors);
+std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors);
 
 } // namespace accord

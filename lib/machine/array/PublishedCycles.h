@@ -32,8 +32,8 @@ constexpr std::optional<double> phazeCycles(std::string_view kind) {
 constexpr double phazeSoftmaxCycles(int64_t rows, int64_t length, int64_t lanes) {
   __int128 elements = static_cast<__int128>(rows) * length;
   __int128 rounds = elements / lanes + (elements % lanes != 0);
-  return static_cast<double>(rows) * static_cast<double>(length / lanes + (length % lanes != 0)) +
-         10 + 10 * static_cast<double>(rounds);
+  return static_cast<double>(rows) * static_cast<double>(length / lanes + (length % lanes != 0)) + 10 +
+         10 * static_cast<double>(rounds);
 }
 
 } // namespace accord

@@ -12,8 +12,7 @@ namespace {
 Count differentSums(int64_t a, int64_t dilation, int64_t b, int64_t stride) {
   int64_t divisor = std::max<int64_t>(std::gcd(dilation, stride), 1);
   return static_cast<Count>(a) * b -
-         static_cast<Count>(std::max<int64_t>(a - stride / divisor, 0)) *
-             std::max<int64_t>(b - dilation / divisor, 0);
+         static_cast<Count>(std::max<int64_t>(a - stride / divisor, 0)) * std::max<int64_t>(b - dilation / divisor, 0);
 }
 
 /// Sum of `differentSums` over the strips into which a set is cut.
@@ -21,11 +20,11 @@ Count rowsOfStrips(const Convolution &conv, int64_t rows, int64_t cols) {
   Count sum = 0;
   auto add = [&](int64_t a, int64_t timesA, int64_t b, int64_t timesB) {
     if (a > 0 && b > 0)
-      sum = plusSaturated(sum, timesSaturated(differentSums(a, conv.rowDilation, b, conv.rowStride),
-                                              static_cast<Count>(timesA) * timesB));
+      sum = saturatingAdd(sum, saturatingMultiply(differentSums(a, conv.rowDilation, b, conv.rowStride),
+                                                  static_cast<Count>(timesA) * timesB));
   };
-  int64_t fullA = conv.filterRows / rows, restA = conv.filterRows % rows,
-          fullB = conv.outRows / cols, restB = conv.outRows % cols;
+  int64_t fullA = conv.filterRows / rows, restA = conv.filterRows % rows, fullB = conv.outRows / cols,
+          restB = conv.outRows % cols;
   add(fullA ? rows : 0, fullA, fullB ? cols : 0, fullB);
   add(fullA ? rows : 0, fullA, restB, 1);
   add(restA, 1, fullB ? cols : 0, fullB);
@@ -33,71 +32,66 @@ Count rowsOfStrips(const Convolution &conv, int64_t rows, int64_t cols) {
   return sum;
 }
 
-Convolution atLeastOne(Convolution conv) {
+Convolution withExtentsAtLeastOne(Convolution conv) {
   for (int64_t Convolution::*extent :
        {&Convolution::groups, &Convolution::images, &Convolution::filters, &Convolution::channels,
-        &Convolution::filterRows, &Convolution::filterCols, &Convolution::outRows,
-        &Convolution::outCols})
+        &Convolution::filterRows, &Convolution::filterCols, &Convolution::outRows, &Convolution::outCols})
     conv.*extent = std::max<int64_t>(conv.*extent, 1);
-  for (int64_t Convolution::*step : {&Convolution::rowStride, &Convolution::colStride,
-                                     &Convolution::rowDilation, &Convolution::colDilation})
+  for (int64_t Convolution::*step :
+       {&Convolution::rowStride, &Convolution::colStride, &Convolution::rowDilation, &Convolution::colDilation})
     conv.*step = std::max<int64_t>(conv.*step, 0);
   return conv;
 }
 
 } // namespace
 
-std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution,
-                                              const SystolicArray &array) {
+std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution, const SystolicArray &array) {
   if (array.rows < 1 || array.cols < 1 || array.count < 1)
     return std::nullopt;
-  const Convolution conv = atLeastOne(convolution);
+  const Convolution conv = withExtentsAtLeastOne(convolution);
   int64_t below = std::max<int64_t>(array.rows / conv.filterRows, 1),
           beside = std::max<int64_t>(array.cols / conv.outRows, 1),
-          rowStrips = ceilDivided(conv.filterRows, array.rows),
-          colStrips = ceilDivided(conv.outRows, array.cols);
-  int64_t kernels = timesIn64(conv.groups, conv.filters), // different filters
-      inputs = timesIn64(conv.groups, conv.images),       // different planes of a channel
-      planes = timesIn64(kernels, conv.images), channelFolds = ceilDivided(conv.channels, below),
-          planeFolds = ceilDivided(planes, beside);
+          rowStrips = ceilDivide64(conv.filterRows, array.rows), colStrips = ceilDivide64(conv.outRows, array.cols);
+  int64_t kernels = saturatingMultiply64(conv.groups, conv.filters), // different filters
+      inputs = saturatingMultiply64(conv.groups, conv.images),       // different planes of a channel
+      planes = saturatingMultiply64(kernels, conv.images), channelFolds = ceilDivide64(conv.channels, below),
+          planeFolds = ceilDivide64(planes, beside);
   Count strips = static_cast<Count>(rowStrips) * colStrips;
 
   double window = static_cast<double>(conv.filterRows) * static_cast<double>(conv.filterCols),
          plane = static_cast<double>(conv.outRows) * static_cast<double>(conv.outCols);
   Folds of;
-  of.folds = timesSaturated(static_cast<Count>(channelFolds) * planeFolds, strips);
+  of.folds = saturatingMultiply(static_cast<Count>(channelFolds) * planeFolds, strips);
   of.load = static_cast<Count>(array.rows) * conv.filterCols;
-  of.steps = conv.outCols, of.perStep = conv.filterCols;
-  of.operations = static_cast<double>(kernels) * static_cast<double>(conv.images) *
-                  static_cast<double>(conv.channels) * window * plane;
+  of.steps = conv.outCols, of.cyclesPerStep = conv.filterCols;
+  of.operations = static_cast<double>(kernels) * static_cast<double>(conv.images) * static_cast<double>(conv.channels) *
+                  window * plane;
   SystolicCost cost = timeFolds(of, array);
 
   // Planes are taken image by image, in each all groups, in each all filters. A fold reads an input
   // once for all its filters: the inputs, and one more for each boundary between folds that does
   // not fall between two inputs.
   auto boundaries = planeFolds - 1;
-  int64_t step = timesIn64(beside / std::gcd(beside, conv.filters), conv.filters);
+  int64_t step = saturatingMultiply64(beside / std::gcd(beside, conv.filters), conv.filters);
   Count inputTouches = static_cast<Count>(inputs) + boundaries - (planes - 1) / step;
   // … and a filter once for all images of the fold.
-  Count kernelTouches = static_cast<Count>(boundaries) * std::min(beside, kernels) +
-                        std::min(planes - boundaries * beside, kernels);
+  Count kernelTouches =
+      static_cast<Count>(boundaries) * std::min(beside, kernels) + std::min(planes - boundaries * beside, kernels);
   // Neighbouring pieces of a row share what lies under both of their windows.
-  int64_t piece = ceilDivided(conv.outCols, cost.pieces), last = (conv.outCols - 1) % piece + 1;
+  int64_t piece = ceilDivide64(conv.outCols, cost.pieces), last = (conv.outCols - 1) % piece + 1;
   auto lengthOf = [&](int64_t results) {
     return differentSums(conv.filterCols, conv.colDilation, results, conv.colStride);
   };
-  Count rowLength = plusSaturated(timesSaturated(lengthOf(piece), cost.pieces - 1), lengthOf(last));
-  cost.lhsReads =
-      timesSaturated(timesSaturated(timesSaturated(inputTouches, conv.channels), rowLength),
-                     rowsOfStrips(conv, array.rows, array.cols));
-  cost.rhsReads = timesSaturated(
-      timesSaturated(kernelTouches,
-                     timesSaturated(static_cast<Count>(conv.channels) * colStrips, cost.pieces)),
+  Count rowLength = saturatingAdd(saturatingMultiply(lengthOf(piece), cost.pieces - 1), lengthOf(last));
+  cost.lhsReads = saturatingMultiply(saturatingMultiply(saturatingMultiply(inputTouches, conv.channels), rowLength),
+                                     rowsOfStrips(conv, array.rows, array.cols));
+  cost.rhsReads = saturatingMultiply(
+      saturatingMultiply(kernelTouches, saturatingMultiply(static_cast<Count>(conv.channels) * colStrips, cost.pieces)),
       static_cast<Count>(conv.filterRows) * conv.filterCols);
-  Count results = timesSaturated(static_cast<Count>(conv.outRows) * conv.outCols, planes);
+  Count results = saturatingMultiply(static_cast<Count>(conv.outRows) * conv.outCols, planes);
   Count leaves = static_cast<Count>(channelFolds) * rowStrips;
-  cost.resultWrites = timesSaturated(results, leaves);
-  cost.resultReads = timesSaturated(results, leaves - 1);
+  cost.resultWrites = saturatingMultiply(results, leaves);
+  cost.resultReads = saturatingMultiply(results, leaves - 1);
   return cost;
 }
 

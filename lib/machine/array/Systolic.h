@@ -61,15 +61,10 @@
 
 namespace accord {
 
-enum class Dataflow : uint8_t {
-  OutputStationary,
-  WeightStationary,
-  InputStationary,
-  RowStationary
-};
+enum class Dataflow : uint8_t { OutputStationary, WeightStationary, InputStationary, RowStationary };
 std::string_view name(Dataflow); ///< "output_stationary", …
 /// By that name; nothing if there is none.
-std::optional<Dataflow> dataflowNamed(std::string_view name);
+std::optional<Dataflow> parseDataflow(std::string_view name);
 
 struct SystolicArray {
   int64_t rows = 1, cols = 1;
@@ -85,7 +80,7 @@ struct SystolicArray {
 struct SystolicCost {
   Count cycles = 0;                     ///< until the last array is done
   Count folds = 0;                      ///< of all products, pieces counted
-  Count foldsOfOne = 0;                 ///< of the array with most: ceil(folds / count) when split
+  Count foldsPerArray = 0;              ///< of the array with most: ceil(folds / count) when split
   Count load = 0, stream = 0, skew = 0; ///< cycles of a fold
   Count interval = 0;                   ///< cycles from one fold to the next
   int64_t pieces = 1;                   ///< into which streams are cut
@@ -100,15 +95,13 @@ struct SystolicCost {
   /// PE writes.
   Count lhsReads = 0, rhsReads = 0;
   Count resultWrites = 0; ///< partial results each time they leave the array
-  Count resultReads = 0; ///< partial results that later folds add to; SCALE-Sim does not count them
+  Count resultReads = 0;  ///< partial results that later folds add to; SCALE-Sim does not count them
 };
 
 /// In constant time. Nothing for an array without rows, columns or instances; extents below 1 count
 /// as 1. More arrays, and either overlap, never take longer.
-std::optional<SystolicCost> systolicCost(const Gemm &gemm, Dataflow dataflow,
-                                         const SystolicArray &array);
+std::optional<SystolicCost> systolicCost(const Gemm &gemm, Dataflow dataflow, const SystolicArray &array);
 /// Row stationary.
-std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution,
-                                              const SystolicArray &array);
+std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution, const SystolicArray &array);
 
 } // namespace accord

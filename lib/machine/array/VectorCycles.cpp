@@ -1,22 +1,19 @@
 #include "lib/machine/array/VectorCycles.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace accord {
 namespace {
-constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMaxCount64 = std::numeric_limits<int64_t>::max();
 bool usable(const VectorUnit &unit, double cycles) {
   return unit.lanes >= 1 && unit.count >= 1 && cycles >= 0 && std::isfinite(cycles);
 }
-double rounds(Count work, Count atOnce) {
-  return static_cast<double>(work / atOnce + (work % atOnce != 0));
-}
+double rounds(Count work, Count atOnce) { return static_cast<double>(work / atOnce + (work % atOnce != 0)); }
 } // namespace
 
-std::optional<double> elementCycles(int64_t elements, double cyclesPerElement,
-                                    const VectorUnit &unit) {
+std::optional<double> elementCycles(int64_t elements, double cyclesPerElement, const VectorUnit &unit) {
   if (!usable(unit, cyclesPerElement))
     return std::nullopt;
   Count lanes = static_cast<Count>(unit.lanes) * (unit.split ? unit.count : 1);
@@ -43,10 +40,10 @@ std::optional<RowCycles> rowCycles(const RowWork &work, const VectorUnit &unit) 
     if (group >= length || unit.lanes / group < 2) // more lanes would be empty, or are not there
       break;
   }
-  for (int64_t share = 2; group < length && cores / share >= 1 && share <= (kMost64 / group);
+  for (int64_t share = 2; group < length && cores / share >= 1 && share <= (kMaxCount64 / group);
        share *= 2) { // of several cores
     take(++step, group * share, cores / share);
-    if (group * share >= length || share > kMost64 / 2)
+    if (group * share >= length || share > kMaxCount64 / 2)
       break;
   }
   return best;

@@ -14,8 +14,7 @@ struct VectorUnit {
 /// ceil(elements / lanes of all cores) * cyclesPerElement: every lane works on an element of its
 /// own, the last round may be partly empty. Nothing for a unit without lanes or cores, or cycles
 /// that are negative or not finite. No elements: 0. Infinite where a double cannot hold it.
-std::optional<double> elementCycles(int64_t elements, double cyclesPerElement,
-                                    const VectorUnit &unit);
+std::optional<double> elementCycles(int64_t elements, double cyclesPerElement, const VectorUnit &unit);
 
 /// Rows that are each reduced to one value (sum, maximum, mean) or normalized by such values.
 struct RowWork {

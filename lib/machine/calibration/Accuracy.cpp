@@ -8,34 +8,32 @@ namespace accord::calibrate {
 namespace {
 
 constexpr unsigned kSplits = 5;
-constexpr size_t kLeastOfSize = 4; // rows of a model that is left out
-constexpr double kNoise = 1.03;    // what repeated runs differ by
+constexpr size_t kMinOfSize = 4; // rows of a model that is left out
+constexpr double kNoise = 1.03;  // what repeated runs differ by
 
 bool belongs(const Case &one, const Study &study) {
   auto row = [&](const char *column) {
     auto found = one.columns.find(column);
     return found == one.columns.end() ? std::string() : found->second;
   };
-  return row("source").find(study.source) != std::string::npos &&
-         row("accelerator").starts_with(study.accelerator) &&
-         row("precision").starts_with(study.precision) &&
-         (!*study.family || row("family") == study.family) &&
+  return row("source").find(study.source) != std::string::npos && row("accelerator").starts_with(study.accelerator) &&
+         row("precision").starts_with(study.precision) && (!*study.family || row("family") == study.family) &&
          row("framework").starts_with(study.framework);
 }
 
-std::vector<Case> casesOf(const std::vector<Case> &cases, const std::string &together) {
+std::vector<Case> casesOf(const std::vector<Case> &cases, const std::string &calibrationGroup) {
   std::vector<Case> members;
   for (const Case &one : cases)
     if (std::any_of(studies().begin(), studies().end(), [&](const Study &study) {
-          return together == study.together && belongs(one, study);
+          return calibrationGroup == study.calibrationGroup && belongs(one, study);
         }))
       members.push_back(one);
   return members;
 }
 
 /// Computed by a calibration on the other half, in both directions or only for the reserved half.
-std::optional<std::vector<Residual>> reserved(const std::vector<Case> &cases, unsigned split,
-                                              bool balanced, bool swapped = false) {
+std::optional<std::vector<Residual>> reserved(const std::vector<Case> &cases, unsigned split, bool balanced,
+                                              bool swapped = false) {
   std::vector<bool> half = calibrationHalf(cases, split, balanced);
   std::vector<Case> seen, unseen;
   for (size_t i = 0; i < cases.size(); ++i)
@@ -66,10 +64,10 @@ void splitScores(const std::vector<Case> &cases, std::vector<Accuracy *> scored,
       if (own.empty())
         continue;
       double mape = 100 * scoreOf(own).mape;
-      (balanced ? accuracy->mean : accuracy->plainMean) += mape;
-      double &worst = balanced ? accuracy->worst : accuracy->plainWorst;
+      (balanced ? accuracy->mean : accuracy->hashedMean) += mape;
+      double &worst = balanced ? accuracy->worst : accuracy->hashedWorst;
       worst = std::max(worst, mape);
-      ++(balanced ? accuracy->splits : accuracy->plainSplits);
+      ++(balanced ? accuracy->splits : accuracy->hashedSplits);
     }
   }
 }
@@ -78,22 +76,16 @@ void splitScores(const std::vector<Case> &cases, std::vector<Accuracy *> scored,
 
 const std::vector<Study> &studies() {
   static const std::vector<Study> all = {
-      {"Megatron-DeepSpeed, several servers (vTrain)", "ground_truth_multi", "a100", "", "", "",
-       "vTrain", 8},
-      {"Megatron-DeepSpeed, one server (vTrain)", "ground_truth_single", "a100", "", "", "",
-       "vTrain", 8},
-      {"Megatron-LM weak scaling (Narayanan et al. 2021)", "Narayanan", "a100", "", "", "",
-       "Selene", 5},
-      {"Megatron-LM selective recomputation (Korthikanti et al. 2022)", "Korthikanti", "a100", "",
-       "", "", "Selene", 3.65},
+      {"Megatron-DeepSpeed, several servers (vTrain)", "ground_truth_multi", "a100", "", "", "", "vTrain", 8},
+      {"Megatron-DeepSpeed, one server (vTrain)", "ground_truth_single", "a100", "", "", "", "vTrain", 8},
+      {"Megatron-LM weak scaling (Narayanan et al. 2021)", "Narayanan", "a100", "", "", "", "Selene", 5},
+      {"Megatron-LM selective recomputation (Korthikanti et al. 2022)", "Korthikanti", "a100", "", "", "", "Selene",
+       3.65},
       {"BLOOM trials, Omni-Path (BigScience)", "tr11-176B", "a100", "", "", "", "BLOOM", 10},
       {"MPT with FSDP, A100 (llm-foundry)", "llm-foundry", "a100", "bf16", "", "", "MPT A100", 10},
-      {"MPT with FSDP, H100 bf16 (llm-foundry)", "llm-foundry", "h100", "bf16", "", "", "MPT H100",
-       10},
-      {"BERT, PyTorch", "PyTorch/LanguageModeling/BERT", "", "", "bert", "PyTorch", "BERT PyTorch",
-       15},
-      {"BERT, TensorFlow", "LanguageModeling/BERT", "", "", "bert", "TensorFlow", "BERT TensorFlow",
-       15},
+      {"MPT with FSDP, H100 bf16 (llm-foundry)", "llm-foundry", "h100", "bf16", "", "", "MPT H100", 10},
+      {"BERT, PyTorch", "PyTorch/LanguageModeling/BERT", "", "", "bert", "PyTorch", "BERT PyTorch", 15},
+      {"BERT, TensorFlow", "LanguageModeling/BERT", "", "", "bert", "TensorFlow", "BERT TensorFlow", 15},
       {"convolutions, 16 bit, PyTorch", "ConvNets", "", "fp16", "cnn", "PyTorch", "CNN 16", 15},
       {"convolutions, all types, PyTorch", "ConvNets", "", "", "cnn", "PyTorch", "CNN", 15},
       {"GNMT, PyTorch", "GNMT", "", "", "rnn", "PyTorch", "GNMT", 15},
@@ -126,31 +118,31 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
     if (one.rows)
       all.push_back(one);
   }
-  std::map<std::string, std::vector<Accuracy *>> together;
+  std::map<std::string, std::vector<Accuracy *>> calibrationGroup;
   for (Accuracy &one : all)
-    together[one.study.together].push_back(&one);
-  for (auto &[name, scored] : together) {
+    calibrationGroup[one.study.calibrationGroup].push_back(&one);
+  for (auto &[name, scored] : calibrationGroup) {
     std::vector<Case> members = casesOf(cases, name);
     for (bool balanced : {true, false})
       splitScores(members, scored, balanced);
   }
   for (Accuracy &one : all) {
     one.mean /= std::max(1u, one.splits);
-    one.plainMean /= std::max(1u, one.plainSplits);
+    one.hashedMean /= std::max(1u, one.hashedSplits);
   }
   return all;
 }
 
 std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Case> &cases) {
   std::vector<std::optional<CaseParameters>> made(cases.size());
-  std::map<std::string, std::vector<size_t>> together;
+  std::map<std::string, std::vector<size_t>> calibrationGroup;
   for (size_t i = 0; i < cases.size(); ++i)
     for (const Study &study : studies())
       if (!made[i] && belongs(cases[i], study)) {
         made[i] = CaseParameters{&study, {}, {}, 0, 0};
-        together[study.together].push_back(i);
+        calibrationGroup[study.calibrationGroup].push_back(i);
       }
-  for (const auto &[name, indices] : together) {
+  for (const auto &[name, indices] : calibrationGroup) {
     std::vector<Case> members;
     for (size_t i : indices)
       members.push_back(cases[i]);
@@ -159,7 +151,7 @@ std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Ca
     for (size_t k = 0; k < members.size(); ++k) {
       Factors factors = all ? all->factors : unitFactors();
       made[indices[k]]->seen = parametersOf(members[k].prior, factors);
-      made[indices[k]]->closedSeen = predict(members[k], factors).total;
+      made[indices[k]]->closedFormSeen = predict(members[k], factors).total;
     }
     std::vector<bool> half = calibrationHalf(members, 0, true);
     for (bool side : {false, true}) {
@@ -172,22 +164,21 @@ std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Ca
         for (size_t k = 0; k < members.size(); ++k)
           if (half[k] == side) {
             made[indices[k]]->unseen = parametersOf(members[k].prior, good->factors);
-            made[indices[k]]->closedUnseen = predict(members[k], good->factors).total;
+            made[indices[k]]->closedFormUnseen = predict(members[k], good->factors).total;
           }
     }
   }
   return made;
 }
 
-std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases,
-                                       const std::string &together) {
-  std::vector<Case> members = casesOf(cases, together);
+std::vector<HeldOutSize> crossValidateSizes(const std::vector<Case> &cases, const std::string &calibrationGroup) {
+  std::vector<Case> members = casesOf(cases, calibrationGroup);
   std::map<std::string, size_t> models;
   for (const Case &one : members)
     ++models[one.columns.at("model")];
-  std::vector<SizeLeftOut> out;
+  std::vector<HeldOutSize> out;
   for (auto &[model, count] : models) {
-    if (count < kLeastOfSize)
+    if (count < kMinOfSize)
       continue;
     std::vector<Case> seen, unseen;
     for (const Case &one : members)
@@ -201,15 +192,13 @@ std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases,
   return out;
 }
 
-RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
-                          size_t least) {
-  std::vector<Case> members = casesOf(cases, together);
+RankingScore rankingScore(const std::vector<Case> &cases, const std::string &calibrationGroup, size_t min) {
+  std::vector<Case> members = casesOf(cases, calibrationGroup);
   std::map<std::string, std::string> jobs;
   for (const Case &one : members) {
     auto of = [&](const char *column) { return one.columns.at(column); };
-    jobs[one.id] =
-        fmt::format("{} layers of {}, {} heads, {} words, {} devices, batch {}", of("layers"),
-                    of("hidden"), of("heads"), of("seq_len"), of("n_devices"), of("global_batch"));
+    jobs[one.id] = fmt::format("{} layers of {}, {} heads, {} words, {} devices, batch {}", of("layers"), of("hidden"),
+                               of("heads"), of("seq_len"), of("n_devices"), of("global_batch"));
   }
   std::map<std::string, std::vector<Residual>> groups;
   for (bool swapped : {false, true})
@@ -219,15 +208,13 @@ RankingScore rankingScore(const std::vector<Case> &cases, const std::string &tog
   RankingScore score;
   size_t right = 0;
   for (auto &[job, group] : groups) {
-    if (group.size() < least)
+    if (group.size() < min)
       continue;
     Ranking ranking = rankingOf(group);
-    auto [fastest, slowest] =
-        std::minmax_element(group.begin(), group.end(), [](const Residual &a, const Residual &b) {
-          return a.measured < b.measured;
-        });
-    score.each.push_back({job, group.size(), 100 * (slowest->measured / fastest->measured - 1),
-                          ranking.spearman, 100 * ranking.regret});
+    auto [fastest, slowest] = std::minmax_element(
+        group.begin(), group.end(), [](const Residual &a, const Residual &b) { return a.measured < b.measured; });
+    score.each.push_back(
+        {job, group.size(), 100 * (slowest->measured / fastest->measured - 1), ranking.spearman, 100 * ranking.regret});
     ++score.groups;
     score.spearman += ranking.spearman;
     score.regret += 100 * ranking.regret;
@@ -237,8 +224,7 @@ RankingScore rankingScore(const std::vector<Case> &cases, const std::string &tog
         if (a.measured > kNoise * b.measured)
           ++score.pairs, right += a.computed > b.computed;
   }
-  score.ordered =
-      100 * static_cast<double>(right) / std::max<double>(1, static_cast<double>(score.pairs));
+  score.ordered = 100 * static_cast<double>(right) / std::max<double>(1, static_cast<double>(score.pairs));
   double n = std::max<double>(1, static_cast<double>(score.groups));
   score.spearman /= n;
   score.regret /= n;

@@ -1,6 +1,6 @@
 // How well calibrations predict steps that they have not seen: the tables of docs/accuracy.md.
 #pragma once
-#include "lib/machine/calibration/Cases.h"
+#include "lib/machine/calibration/CaseBuilder.h"
 #include "lib/machine/calibration/Score.h"
 
 namespace accord::calibrate {
@@ -8,47 +8,47 @@ namespace accord::calibrate {
 /// Rows that are calibrated together and scored as one or several strata.
 struct Study {
   const char *name;
-  const char *source;      ///< part of the column `source`
-  const char *accelerator; ///< start of the column `accelerator`
-  const char *precision;   ///< start of the column `precision`
-  const char *family;      ///< the column `family`, or empty
-  const char *framework;   ///< start of the column `framework`, or empty
-  const char *together;    ///< studies with the same word share one calibration
-  double gate;             ///< largest mean error in percent that is asked for
+  const char *source;           ///< part of the column `source`
+  const char *accelerator;      ///< start of the column `accelerator`
+  const char *precision;        ///< start of the column `precision`
+  const char *family;           ///< the column `family`, or empty
+  const char *framework;        ///< start of the column `framework`, or empty
+  const char *calibrationGroup; ///< studies with the same word share one calibration
+  double gate;                  ///< largest mean error in percent that is asked for
 };
 const std::vector<Study> &studies();
 
 struct Accuracy {
   Study study;
   size_t rows = 0;
-  Score prior;                ///< from the data sheet alone
-  double mean = 0, worst = 0; ///< of five balanced splits in halves, on the half not seen, percent
-  double plainMean = 0, plainWorst = 0; ///< of five splits by the hash of the id alone
-  Score seen;                           ///< fitted to all rows of the study
-  unsigned splits = 0, plainSplits = 0; ///< how many of the five had rows in both halves
+  Score prior;                            ///< from the data sheet alone
+  double mean = 0, worst = 0;             ///< of five balanced splits in halves, on the half not seen, percent
+  double hashedMean = 0, hashedWorst = 0; ///< of five splits by the hash of the id alone
+  Score seen;                             ///< fitted to all rows of the study
+  unsigned splits = 0, hashedSplits = 0;  ///< how many of the five had rows in both halves
   bool passed() const { return splits > 0 && mean <= study.gate; }
-  bool passedPlain() const { return plainSplits > 0 && plainMean <= study.gate; }
+  bool passedHashed() const { return hashedSplits > 0 && hashedMean <= study.gate; }
 };
 /// In the order of `studies`; those without rows are left out.
 std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases);
 
 /// The parameters of one case.
 struct CaseParameters {
-  const Study *study = nullptr; ///< the first that it belongs to
-  Parameters seen{};            ///< fitted to all cases of its study and those `together` with it
-  std::optional<Parameters> unseen; ///< fitted to the balanced half of them that it is not in
-  double closedSeen = 0, closedUnseen = 0; ///< seconds of the step, by `predict`
+  const Study *study = nullptr;                    ///< the first that it belongs to
+  Parameters seen{};                               ///< fitted to all cases of its study and those `together` with it
+  std::optional<Parameters> unseen;                ///< fitted to the balanced half of them that it is not in
+  double closedFormSeen = 0, closedFormUnseen = 0; ///< seconds of the step, by `predict`
 };
 /// By case; nothing for those of no study.
 std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Case> &cases);
 
-struct SizeLeftOut {
+struct HeldOutSize {
   std::string model;
   size_t rows = 0;
   double mape = 0, worst = 0; ///< percent, calibrated on every other model of the same study
 };
 /// Of the study with this `together`.
-std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases, const std::string &together);
+std::vector<HeldOutSize> crossValidateSizes(const std::vector<Case> &cases, const std::string &calibrationGroup);
 
 struct RankedGroup {
   std::string job; ///< "24 layers of 2304 on 8 devices, batch 512"
@@ -68,11 +68,9 @@ struct RankingScore {
 };
 /// Over groups of at least `least` cases of one job on as many devices, each computed by
 /// calibrations that have not seen it (the other half of a balanced split).
-RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
-                          size_t least);
+RankingScore rankingScore(const std::vector<Case> &cases, const std::string &calibrationGroup, size_t min);
 
 /// The page, in Markdown; `gatesOnly`: nothing behind its first table.
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
-                         bool gatesOnly = false);
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly = false);
 
 } // namespace accord::calibrate

@@ -7,23 +7,21 @@ namespace accord::calibrate {
 
 /// A gate is met where both kinds of halves are below it.
 static const char *verdict(const Accuracy &a) {
-  return !a.passed()        ? a.passedPlain() ? "plain halves only" : "missed"
-         : !a.passedPlain() ? "balanced halves only"
-                            : "met";
+  return !a.passed()         ? a.passedHashed() ? "plain halves only" : "missed"
+         : !a.passedHashed() ? "balanced halves only"
+                             : "met";
 }
 
 static std::string leftOutTable(const std::vector<Case> &cases) {
-  std::string out =
-      "\n## One model left out\n\nCalibrated on every other model of the same source; *worst* is "
-      "that of a single row.\n\n"
-      "| source | model | rows | error | worst |\n|---|---|--:|--:|--:|\n";
+  std::string out = "\n## One model left out\n\nCalibrated on every other model of the same source; *worst* is "
+                    "that of a single row.\n\n"
+                    "| source | model | rows | error | worst |\n|---|---|--:|--:|--:|\n";
   for (const char *source : {"vTrain", "Selene", "MPT A100"}) {
-    std::vector<SizeLeftOut> sizes = leaveSizesOut(cases, source);
+    std::vector<HeldOutSize> sizes = crossValidateSizes(cases, source);
     double sum = 0, worst = 0;
     size_t rows = 0;
-    for (const SizeLeftOut &size : sizes) {
-      out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} |\n", source, size.model, size.rows,
-                         size.mape, size.worst);
+    for (const HeldOutSize &size : sizes) {
+      out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} |\n", source, size.model, size.rows, size.mape, size.worst);
       sum += size.mape * static_cast<double>(size.rows);
       rows += size.rows;
       worst = std::max(worst, size.worst);
@@ -36,17 +34,16 @@ static std::string leftOutTable(const std::vector<Case> &cases) {
 }
 
 static std::string rankingTable(const std::vector<Case> &cases) {
-  std::string out =
-      "\n## Which configuration is the best\n\n"
-      "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, "
-      "computed by calibrations that have not\n"
-      "seen them. Regret: how much longer the chosen one takes than the best. *Right pairs*: of "
-      "two "
-      "configurations that differ by\n"
-      "more than 3 %, which is what repeated runs differ by, the slower one is computed to be the "
-      "slower one.\n\n"
-      "| source | groups | rank correlation | mean regret | worst regret | right pairs | gate |\n"
-      "|---|--:|--:|--:|--:|--:|---|\n";
+  std::string out = "\n## Which configuration is the best\n\n"
+                    "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, "
+                    "computed by calibrations that have not\n"
+                    "seen them. Regret: how much longer the chosen one takes than the best. *Right pairs*: of "
+                    "two "
+                    "configurations that differ by\n"
+                    "more than 3 %, which is what repeated runs differ by, the slower one is computed to be the "
+                    "slower one.\n\n"
+                    "| source | groups | rank correlation | mean regret | worst regret | right pairs | gate |\n"
+                    "|---|--:|--:|--:|--:|--:|---|\n";
   std::string each = "\n| job | rows | slowest over fastest | rank correlation | regret |\n"
                      "|---|--:|--:|--:|--:|\n";
   for (const char *source : {"vTrain", "BLOOM"}) {
@@ -55,14 +52,13 @@ static std::string rankingTable(const std::vector<Case> &cases) {
                        "regret <= 4 % |\n",
                        source, r.groups, r.spearman, r.regret, r.worstRegret, r.ordered, r.pairs);
     for (const RankedGroup &g : r.each)
-      each += fmt::format("| {} | {} | +{:.0f} % | {:.2f} | {:.1f} % |\n", g.job, g.rows, g.spread,
-                          g.spearman, g.regret);
+      each +=
+          fmt::format("| {} | {} | +{:.0f} % | {:.2f} | {:.1f} % |\n", g.job, g.rows, g.spread, g.spearman, g.regret);
   }
   return out + each;
 }
 
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
-                         bool gatesOnly) {
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
                     "Published steps of training runs against `lib/calibrate`, whose work, bytes "
                     "and collectives come from the training\n"
@@ -83,14 +79,11 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
                     "worst | gate | |\n"
                     "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
   for (const Accuracy &a : accuracyOf(cases)) {
-    auto value = [](double v, unsigned splits) {
-      return splits ? fmt::format("{:.2f}", v) : std::string("-");
-    };
-    out +=
-        fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n", a.study.name,
-                    a.rows, 100 * a.prior.mape, 100 * a.seen.mape, value(a.mean, a.splits),
-                    value(a.worst, a.splits), value(a.plainMean, a.plainSplits),
-                    value(a.plainWorst, a.plainSplits), a.study.gate, verdict(a));
+    auto value = [](double v, unsigned splits) { return splits ? fmt::format("{:.2f}", v) : std::string("-"); };
+    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n", a.study.name, a.rows,
+                       100 * a.prior.mape, 100 * a.seen.mape, value(a.mean, a.splits), value(a.worst, a.splits),
+                       value(a.hashedMean, a.hashedSplits), value(a.hashedWorst, a.hashedSplits), a.study.gate,
+                       verdict(a));
   }
   if (gatesOnly)
     return out;

@@ -44,8 +44,7 @@ public:
 private:
   void complain(size_t column, std::string message) {
     if (issues.size() < 20)
-      issues.push_back(
-          {"A0469", std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
+      issues.push_back({"A0469", std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
     failed = true;
   }
   void blanks() {
@@ -55,8 +54,7 @@ private:
   std::string_view word() {
     blanks();
     size_t start = at;
-    while (at < line.size() &&
-           (std::isalnum(static_cast<unsigned char>(line[at])) || line[at] == '_'))
+    while (at < line.size() && (std::isalnum(static_cast<unsigned char>(line[at])) || line[at] == '_'))
       ++at;
     return line.substr(start, at - start);
   }
@@ -206,8 +204,7 @@ CalibrationFile calibrationOf(const std::string &machine, const Parameters &prio
   file.value = parametersOf(prior, fit.factors);
   for (size_t i = 0; i < kParameters; ++i) {
     file.low[i] = std::min(prior[i] * fit.low[i], file.value[i]);
-    file.high[i] =
-        std::clamp(prior[i] * fit.high[i], file.value[i], std::max(file.value[i], info(i).upper));
+    file.high[i] = std::clamp(prior[i] * fit.high[i], file.value[i], std::max(file.value[i], info(i).upper));
   }
   file.informed = fit.informed;
   file.rows = std::move(rows);
@@ -223,32 +220,27 @@ std::map<std::string, std::vector<Residual>> byStratum(const std::vector<Residua
 }
 
 std::string write(const CalibrationFile &file) {
-  std::string out =
-      fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from "
-                  "\"…\" in a machine.\n"
-                  "calibration {}\nmachine {}\nprior_weight = {}\n",
-                  file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight);
+  std::string out = fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from "
+                                "\"…\" in a machine.\n"
+                                "calibration {}\nmachine {}\nprior_weight = {}\n",
+                                file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight);
   for (size_t i = 0; i < kParameters; ++i)
-    out += fmt::format("{} = {}{}{} in {} .. {}{}\n", info(i).name, file.value[i],
-                       *info(i).unit ? " " : "", info(i).unit, file.low[i], file.high[i],
-                       file.informed[i] ? "" : " assumed");
+    out += fmt::format("{} = {}{}{} in {} .. {}{}\n", info(i).name, file.value[i], *info(i).unit ? " " : "",
+                       info(i).unit, file.low[i], file.high[i], file.informed[i] ? "" : " assumed");
   for (const std::string &assumption : file.assumptions)
     out += "assume " + quoted(assumption) + "\n";
   for (auto &[stratum, rows] : byStratum(file.rows)) {
     Score s = scoreOf(rows);
     std::string title = quoted(stratum);
-    out +=
-        fmt::format("\n// {}: {} rows, mean error {}, bias {}, median {}, worst {}\n", title,
-                    s.rows, percent(s.mape), percent(s.bias), percent(s.median), percent(s.worst));
+    out += fmt::format("\n// {}: {} rows, mean error {}, bias {}, median {}, worst {}\n", title, s.rows,
+                       percent(s.mape), percent(s.bias), percent(s.median), percent(s.worst));
     for (const Residual &r : rows)
-      out += fmt::format("row {} of {} measured {} s computed {} s\n", quoted(r.id), title,
-                         r.measured, r.computed);
+      out += fmt::format("row {} of {} measured {} s computed {} s\n", quoted(r.id), title, r.measured, r.computed);
   }
   return out;
 }
 
-std::variant<CalibrationFile, std::vector<Issue>> readCalibration(std::string_view text,
-                                                                  const std::string &path) {
+std::variant<CalibrationFile, std::vector<Issue>> readCalibration(std::string_view text, const std::string &path) {
   return Reader(text, path).run();
 }
 

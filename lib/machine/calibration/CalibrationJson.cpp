@@ -1,6 +1,6 @@
 #include "lib/machine/calibration/CalibrationJson.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 
 namespace accord::calibrate {
@@ -15,8 +15,7 @@ static Object scoreJson(const std::string &name, const std::vector<Residual> &ro
                 {"median_error", s.median}, {"worst_error", s.worst}};
 }
 
-llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit,
-                         const std::vector<Issue> &leftOut) {
+llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std::vector<Issue> &leftOut) {
   Array parameters, strata, rows, left, assumptions, correlated, bounds;
   for (size_t i = 0; i < kParameters; ++i)
     parameters.push_back(Object{{"name", info(i).name},
@@ -54,9 +53,8 @@ llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit,
                   {"assumptions", std::move(assumptions)}};
   if (fit) {
     for (const Fit::Pair &pair : fit->correlated)
-      correlated.push_back(Object{{"first", info(pair.first).name},
-                                  {"second", info(pair.second).name},
-                                  {"correlation", pair.correlation}});
+      correlated.push_back(Object{
+          {"first", info(pair.first).name}, {"second", info(pair.second).name}, {"correlation", pair.correlation}});
     for (size_t i = 0; i < kParameters; ++i)
       if (fit->atBound[i])
         bounds.push_back(info(i).name);
@@ -68,26 +66,23 @@ llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit,
 
 std::string toText(const CalibrationFile &file, const Fit *fit) {
   std::string out = fmt::format("{} rows on {}\n\n", file.rows.size(), file.machine);
-  out +=
-      fmt::format("{:<24} {:>11} {:<4} {:>11} {:>11}\n", "parameter", "value", "", "low", "high");
+  out += fmt::format("{:<24} {:>11} {:<4} {:>11} {:>11}\n", "parameter", "value", "", "low", "high");
   for (size_t i = 0; i < kParameters; ++i)
-    out += fmt::format("{:<24} {:>11.4g} {:<4} {:>11.4g} {:>11.4g}{}\n", info(i).name,
-                       file.value[i], info(i).unit, file.low[i], file.high[i],
-                       !file.informed[i]        ? "  assumed: the rows say nothing of it"
-                       : fit && fit->atBound[i] ? "  at its bound"
-                       : file.high[i] - file.low[i] > file.value[i]
-                           ? "  the interval is wider than the value"
-                           : "");
+    out += fmt::format("{:<24} {:>11.4g} {:<4} {:>11.4g} {:>11.4g}{}\n", info(i).name, file.value[i], info(i).unit,
+                       file.low[i], file.high[i],
+                       !file.informed[i]                            ? "  assumed: the rows say nothing of it"
+                       : fit && fit->atBound[i]                     ? "  at its bound"
+                       : file.high[i] - file.low[i] > file.value[i] ? "  the interval is wider than the value"
+                                                                    : "");
   if (fit)
     for (const Fit::Pair &pair : fit->correlated)
-      out += fmt::format("the rows do not tell {} from {} (correlation {:+.2f})\n",
-                         info(pair.first).name, info(pair.second).name, pair.correlation);
-  out += fmt::format("\n{:<52} {:>5} {:>7} {:>7} {:>7} {:>7}\n", "rows of", "", "mean", "bias",
-                     "median", "worst");
+      out += fmt::format("the rows do not tell {} from {} (correlation {:+.2f})\n", info(pair.first).name,
+                         info(pair.second).name, pair.correlation);
+  out += fmt::format("\n{:<52} {:>5} {:>7} {:>7} {:>7} {:>7}\n", "rows of", "", "mean", "bias", "median", "worst");
   auto line = [&](const std::string &name, const std::vector<Residual> &rows) {
     Score s = scoreOf(rows);
-    out += fmt::format("{:<52} {:>5} {:>5.1f} % {:>+5.1f} % {:>5.1f} % {:>5.1f} %\n", name, s.rows,
-                       100 * s.mape, 100 * s.bias, 100 * s.median, 100 * s.worst);
+    out += fmt::format("{:<52} {:>5} {:>5.1f} % {:>+5.1f} % {:>5.1f} % {:>5.1f} %\n", name, s.rows, 100 * s.mape,
+                       100 * s.bias, 100 * s.median, 100 * s.worst);
   };
   for (auto &[name, rows] : byStratum(file.rows))
     line(name, rows);

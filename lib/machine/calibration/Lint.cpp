@@ -34,11 +34,10 @@ std::string text(const Row &row, const char *column) {
 std::string configuration(const Row &row, bool scaled) {
   std::string key;
   for (const char *column :
-       {"family",    "model",      "layers",       "hidden",      "ffn",         "heads",
-        "kv_heads",  "vocab",      "seq_len",      "attn_kernel", "mlp_kind",    "accelerator",
-        "precision", "optimizer",  "tp",           "pp",          "vpp",         "cp",
-        "ep",        "zero_stage", "seq_parallel", "recompute",   "micro_batch", "metric",
-        "framework", "source"})
+       {"family",    "model",       "layers",      "hidden",    "ffn",         "heads",      "kv_heads",
+        "vocab",     "seq_len",     "attn_kernel", "mlp_kind",  "accelerator", "precision",  "optimizer",
+        "tp",        "pp",          "vpp",         "cp",        "ep",          "zero_stage", "seq_parallel",
+        "recompute", "micro_batch", "metric",      "framework", "source"})
     key += text(row, column) + "\x1f";
   if (!scaled)
     for (const char *column : {"n_devices", "dp", "global_batch", "grad_accum"})
@@ -46,13 +45,10 @@ std::string configuration(const Row &row, bool scaled) {
   return key;
 }
 
-bool isStepTime(const Row &row) {
-  return row.step_time_s && *row.step_time_s > 0 && row.global_batch && row.n_devices;
-}
+bool isStepTime(const Row &row) { return row.step_time_s && *row.step_time_s > 0 && row.global_batch && row.n_devices; }
 
 /// One configuration with several values: said once, at the first row that contradicts another.
-std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::vector<size_t> &same,
-                                     double tolerance) {
+std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::vector<size_t> &same, double tolerance) {
   std::vector<size_t> against;
   for (size_t a : same)
     for (size_t b : same)
@@ -64,17 +60,16 @@ std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::ve
   if (against.empty())
     return std::nullopt;
   const Row &first = rows[against.front()];
-  Finding found{{"A0464",
-                 fmt::format("'{}' is a configuration with {} values, here {} s", first.id,
-                             against.size(), *first.step_time_s),
-                 at(first, "step_time_s"),
-                 {}},
-                against};
+  Finding found{
+      {"A0464",
+       fmt::format("'{}' is a configuration with {} values, here {} s", first.id, against.size(), *first.step_time_s),
+       at(first, "step_time_s"),
+       {}},
+      against};
   for (size_t i = 1; i < against.size(); ++i) {
     const Row &other = rows[against[i]];
-    found.issue.notes.emplace_back(
-        at(other, "step_time_s"),
-        fmt::format("'{}' is the same configuration: {} s", other.id, *other.step_time_s));
+    found.issue.notes.emplace_back(at(other, "step_time_s"),
+                                   fmt::format("'{}' is the same configuration: {} s", other.id, *other.step_time_s));
   }
   return found;
 }
@@ -88,11 +83,10 @@ std::optional<Issue> checkPeak(const Row &row, const LintOptions &options) {
   double rate = *row.model_pflop_per_step * 1e15 / *row.step_time_s;
   if (!(peak > 0) || rate <= peak)
     return std::nullopt;
-  std::string message = fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id,
-                                    100 * rate / peak, machine->name, type);
+  std::string message =
+      fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id, 100 * rate / peak, machine->name, type);
   if (row.seq_len && *row.seq_len <= kShortText && *row.seq_len > 128)
-    message += fmt::format(
-        "; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
+    message += fmt::format("; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
   return Issue{"A0463", message, at(row, "step_time_s"), {}};
 }
 
@@ -101,13 +95,12 @@ std::optional<Issue> checkProduct(const Row &row) {
     return std::nullopt;
   double product = *row.tp * *row.pp * *row.dp * row.cp.value_or(1);
   bool sharded = row.zero_stage == "3" || row.zero_stage == "fsdp";
-  bool fits = std::fmod(product, *row.n_devices) == 0 ||
-              (sharded && std::fmod(*row.n_devices, product) == 0);
+  bool fits = std::fmod(product, *row.n_devices) == 0 || (sharded && std::fmod(*row.n_devices, product) == 0);
   if (fits)
     return std::nullopt;
   return Issue{"A0464",
-               fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp,
-                           *row.pp, *row.dp, product, *row.n_devices),
+               fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp, *row.pp, *row.dp, product,
+                           *row.n_devices),
                at(row, "n_devices"),
                {}};
 }
@@ -115,20 +108,16 @@ std::optional<Issue> checkProduct(const Row &row) {
 double samplesPerSecond(const Row &row) { return *row.global_batch / *row.step_time_s; }
 
 /// Faster than linear scaling allows, against the same job on fewer devices.
-std::optional<Issue> checkScaling(const std::vector<Row> &rows, const Row &row,
-                                  const std::vector<size_t> &job) {
+std::optional<Issue> checkScaling(const std::vector<Row> &rows, const Row &row, const std::vector<size_t> &job) {
   for (size_t index : job) {
     const Row &fewer = rows[index];
     double more = *row.n_devices / *fewer.n_devices;
     // The same work for each device: with more of it, costs of a step weigh less.
-    bool alike =
-        std::abs(*row.global_batch / *row.n_devices * *fewer.n_devices / *fewer.global_batch - 1) <
-        0.01;
+    bool alike = std::abs(*row.global_batch / *row.n_devices * *fewer.n_devices / *fewer.global_batch - 1) < 0.01;
     if (more > 1 && alike && samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(fewer))
       return Issue{"A0464",
                    fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
-                               samplesPerSecond(row) / samplesPerSecond(fewer), *fewer.n_devices,
-                               *row.n_devices),
+                               samplesPerSecond(row) / samplesPerSecond(fewer), *fewer.n_devices, *row.n_devices),
                    at(row, "step_time_s"),
                    {{at(fewer, "step_time_s"), fmt::format("'{}' is the slower one", fewer.id)}}};
   }
@@ -148,8 +137,7 @@ std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &optio
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row &row = rows[i];
     for (auto &issue : {checkPeak(row, options), checkProduct(row),
-                        isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)])
-                                        : std::nullopt})
+                        isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)]) : std::nullopt})
       if (issue)
         findings.push_back({*issue, {i}});
     if (!isStepTime(row))

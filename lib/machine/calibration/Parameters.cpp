@@ -36,8 +36,7 @@ double peakOf(const Machine &machine, const std::string &type) {
   for (const std::string &candidate : fallbackTypes(type)) {
     double best = 0;
     for (const Core &core : machine.cores)
-      best = std::max(best,
-                      peakOfOne(machine, core, candidate).value * static_cast<double>(core.count));
+      best = std::max(best, peakOfOne(machine, core, candidate).value * static_cast<double>(core.count));
     if (best > 0)
       return best;
   }
@@ -62,7 +61,7 @@ Parameters priorOf(const Machine &machine) {
   return prior;
 }
 
-std::optional<Parameters> fittedOf(const Machine &machine) {
+std::optional<Parameters> calibratedParametersOf(const Machine &machine) {
   if (machine.fitted.values.empty())
     return std::nullopt;
   Parameters result = priorOf(machine);
@@ -73,7 +72,7 @@ std::optional<Parameters> fittedOf(const Machine &machine) {
   return result;
 }
 
-Machine::Fitted fittedAs(const std::string &source, const Parameters &parameters) {
+Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &parameters) {
   Machine::Fitted fitted{source, {}};
   for (size_t i = 0; i < kParameters; ++i)
     fitted.values.push_back({kInfo[i].name, parameters[i]});

@@ -9,34 +9,34 @@
 namespace accord::calibrate {
 
 enum class Parameter : uint8_t {
-  ProductEfficiency,   ///< share of the peak that large products reach, 16-bit types
-  Fp32Efficiency,      ///< … in fp32
-  Tf32Efficiency,      ///< … in tf32
-  Fp8Efficiency,       ///< … in fp8
-  ProductDepth,        ///< length of the inner loop at which a product takes twice as long per FLOP
-  ProductWave,         ///< elements of a result that take as long as filling all compute units once
-  AttentionEfficiency, ///< share of the peak of batched products and of attention
-  AttentionDepth,      ///< as ProductDepth, of batched products
-  MemoryEfficiency,  ///< bytes per second over the memory's; beyond 1 where kernels join operations
-  SoftmaxEfficiency, ///< … of normalized exponentials
-  LookupEfficiency,  ///< … of gathered and scattered rows
-  LossPasses,        ///< times the traffic of a cross entropy that its kernels cause
-  KernelFloor,       ///< seconds that each kernel takes at least
-  Launch,            ///< seconds of the host for each operation
-  LaunchCollective,  ///< seconds of the host for each collective and further device in it
-  LinkLatency,       ///< seconds of a collective inside of a server
-  LinkStep,          ///< … of each of the 2 (n - 1) steps of a ring of its own
-  LinkCopies,        ///< times a ring moves each part through memory besides its links
-  LinkBandwidth,     ///< bytes per second of a device to others of its server
-  NetworkLatency,    ///< seconds of a collective between servers
-  NetworkEfficiency, ///< share of the stated bandwidth between servers when all devices of one work
-                     ///< together
-  StreamEfficiency,  ///< … of one device's own transfers: gradients, activations between stages
-  DataParallelExposed, ///< share of the gradients' time that no computation hides
-  UpdatePasses,        ///< times the optimizer's own traffic: norms, scaling, copies to 16 bit
-  MicrobatchCost,      ///< seconds of the host for each micro-batch
-  StepCost,            ///< seconds of the host for each step
-  DecodeCost           ///< seconds of one of the host's workers to read, decode and crop an image
+  ProductEfficiency,         ///< share of the peak that large products reach, 16-bit types
+  Fp32Efficiency,            ///< … in fp32
+  Tf32Efficiency,            ///< … in tf32
+  Fp8Efficiency,             ///< … in fp8
+  ProductDepth,              ///< length of the inner loop at which a product takes twice as long per FLOP
+  ProductWave,               ///< elements of a result that take as long as filling all compute units once
+  AttentionEfficiency,       ///< share of the peak of batched products and of attention
+  AttentionDepth,            ///< as ProductDepth, of batched products
+  MemoryEfficiency,          ///< bytes per second over the memory's; beyond 1 where kernels join operations
+  SoftmaxEfficiency,         ///< … of normalized exponentials
+  LookupEfficiency,          ///< … of gathered and scattered rows
+  LossPasses,                ///< times the traffic of a cross entropy that its kernels cause
+  KernelLaunchOverhead,      ///< seconds that each kernel takes at least
+  Launch,                    ///< seconds of the host for each operation
+  LaunchCollective,          ///< seconds of the host for each collective and further device in it
+  LinkLatency,               ///< seconds of a collective inside of a server
+  LinkStep,                  ///< … of each of the 2 (n - 1) steps of a ring of its own
+  LinkCopies,                ///< times a ring moves each part through memory besides its links
+  LinkBandwidth,             ///< bytes per second of a device to others of its server
+  NetworkLatency,            ///< seconds of a collective between servers
+  NetworkEfficiency,         ///< share of the stated bandwidth between servers when all devices of one work
+                             ///< together
+  StreamEfficiency,          ///< … of one device's own transfers: gradients, activations between stages
+  DataParallelExposed,       ///< share of the gradients' time that no computation hides
+  UpdatePasses,              ///< times the optimizer's own traffic: norms, scaling, copies to 16 bit
+  HostOverheadPerMicrobatch, ///< seconds of the host for each micro-batch
+  HostOverheadPerStep,       ///< seconds of the host for each step
+  DecodeCost                 ///< seconds of one of the host's workers to read, decode and crop an image
 };
 constexpr size_t kParameters = 27;
 /// Indexed by Parameter, in base units.
@@ -61,9 +61,9 @@ Parameters priorOf(const Machine &machine);
 
 /// What a calibration fitted to this machine, where its description names one: the prior's median
 /// where a name is missing. Nothing without a calibration.
-std::optional<Parameters> fittedOf(const Machine &machine);
+std::optional<Parameters> calibratedParametersOf(const Machine &machine);
 /// The same numbers by name, for `Machine::fitted`.
-Machine::Fitted fittedAs(const std::string &source, const Parameters &parameters);
+Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &parameters);
 
 /// FLOP/s of all cores for products of a type, in the type or the next wider one the machine has; 0
 /// if none.

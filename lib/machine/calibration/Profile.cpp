@@ -7,8 +7,7 @@
 namespace accord::calibrate {
 
 const char *name(WorkClass work) {
-  static const char *names[] = {"product", "batched", "streaming", "softmax",
-                                "loss",    "lookup",  "collective"};
+  static const char *names[] = {"product", "batched", "streaming", "softmax", "loss", "lookup", "collective"};
   return names[static_cast<unsigned>(work)];
 }
 
@@ -17,8 +16,7 @@ const char *name(Place place) {
   return names[static_cast<unsigned>(place)];
 }
 
-static void extents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors,
-                    ProfileItem &into) {
+static void extents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, ProfileItem &into) {
   into.batch = into.m = into.n = into.k = 1;
   // The first two operands and the first result: further ones are biases or masks.
   const LoopTensor *a = nullptr, *b = nullptr, *c = nullptr;
@@ -71,33 +69,30 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
   }
 }
 
-void productExtents(const Operation &op, ProfileItem &into) {
-  extents(op.domain, op.tensors, into);
-}
+void productExtents(const Operation &op, ProfileItem &into) { extents(op.domain, op.tensors, into); }
 
 namespace {
 
 bool isLookup(const std::string &kind) {
   return kind.find("embedding") != std::string::npos || kind.find("gather") != std::string::npos ||
-         kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos ||
-         kind == "update_rows";
+         kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos || kind == "update_rows";
 }
 
 /// Of a fused operation the contraction with the most work stands for all of them.
 void describe(const Operation &op, ProfileItem &item) {
   if (op.parts.empty())
     return productExtents(op, item);
-  const FusedPart *most = nullptr;
+  const FusedPart *max = nullptr;
   for (const FusedPart &part : op.parts)
-    if (part.contraction && (!most || part.flops > most->flops))
-      most = &part;
-  if (most)
-    extents(most->domain, most->tensors, item);
+    if (part.contraction && (!max || part.flops > max->flops))
+      max = &part;
+  if (max)
+    extents(max->domain, max->tensors, item);
 }
 
 } // namespace
 
-bool isOverTime(const Region &region) { return region.name.find(".time") != std::string::npos; }
+bool isTimeLoop(const Region &region) { return region.name.find(".time") != std::string::npos; }
 
 std::optional<ProfileItem> itemOf(const Operation &op) {
   if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
@@ -110,10 +105,10 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
   if (op.core == CoreKind::Network) {
     item.work = WorkClass::Collective;
-    item.exchange = op.exchange ? op.exchange->kind : op.kind;
+    item.communication = op.communication ? op.communication->kind : op.kind;
     // What is reduced, or what all parts together are: the larger of what goes in and comes out.
-    item.payload = op.exchange ? static_cast<double>(op.exchange->payload)
-                               : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
+    item.payload = op.communication ? static_cast<double>(op.communication->payload)
+                                    : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
   } else if (op.contraction) {
     describe(op, item);
     if (op.kind.find("attention") != std::string::npos) { // many tiles, none of which is the whole
@@ -125,8 +120,7 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
     item.work = WorkClass::Lookup;
     // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
     if (op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad"))
-      item.bytes = static_cast<double>(op.bytesRead) +
-                   2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
+      item.bytes = static_cast<double>(op.bytesRead) + 2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
   } else if (op.kind.starts_with("batch_norm")) {
     // Statistics of a channel need every sample before any can be normalized (and in the
     // gradient, two sums before any element): what is read is read twice.
@@ -145,9 +139,8 @@ double flopsBelow(const WorkGraph &graph, RegionId region) {
   double sum = 0;
   for (OperationId id : graph.regions[region].operations) {
     const Operation &op = graph.operations[id];
-    sum += op.body == kNone
-               ? static_cast<double>(op.flops)
-               : flopsBelow(graph, op.body) * static_cast<double>(graph.regions[op.body].count);
+    sum += op.body == kNone ? static_cast<double>(op.flops)
+                            : flopsBelow(graph, op.body) * static_cast<double>(graph.regions[op.body].count);
   }
   return sum;
 }
@@ -161,8 +154,7 @@ public:
     Place place = Place::First;
     for (OperationId id : graph.regions[kMicrobatchRegion].operations) {
       const Operation &op = graph.operations[id];
-      bool isBlock =
-          op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
+      bool isBlock = op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
       visit(id, isBlock ? Place::Block : place, 1, false);
       if (isBlock) // behind the forward stack is the end, behind the backward stack the start again
         place = place == Place::First && !ended ? (ended = true, Place::Last) : Place::First;
@@ -180,12 +172,11 @@ private:
     std::map<int64_t, double> work;
     for (OperationId id : graph.regions[kMicrobatchRegion].operations)
       if (RegionId body = graph.operations[id].body; body != kNone)
-        work[graph.regions[body].count] +=
-            flopsBelow(graph, body) * static_cast<double>(graph.regions[body].count);
-    double most = 0;
+        work[graph.regions[body].count] += flopsBelow(graph, body) * static_cast<double>(graph.regions[body].count);
+    double max = 0;
     for (auto [count, flops] : work)
-      if (flops > most)
-        most = flops, blockCount = count;
+      if (flops > max)
+        max = flops, blockCount = count;
   }
 
   /// `times`: how often it runs in one run of a block, or of the micro-batch outside of blocks.
@@ -198,7 +189,7 @@ private:
       if (place == Place::Block && op.region == kMicrobatchRegion)
         boundary(graph.regions[op.body]);
       for (OperationId child : graph.regions[op.body].operations)
-        visit(child, place, times * inside, recurrent || isOverTime(graph.regions[op.body]));
+        visit(child, place, times * inside, recurrent || isTimeLoop(graph.regions[op.body]));
       return;
     }
     if (auto item = itemOf(op)) {
@@ -209,29 +200,27 @@ private:
   }
 
   void add(ProfileItem item, double times) {
-    auto key =
-        std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch,
-                   item.m, item.n, item.k, item.payload, item.exchange, item.recurrent);
+    auto key = std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch, item.m,
+                          item.n, item.k, item.payload, item.communication, item.recurrent);
     auto [slot, isNew] = found.emplace(std::move(key), std::move(item));
     slot->second.count += times;
   }
 
   void boundary(const Region &body) {
     for (const Region::Carried &carried : body.carried)
-      out.boundaryBytes =
-          std::max(out.boundaryBytes, static_cast<double>(graph.values[carried.argument].bytes));
+      out.boundaryBytes = std::max(out.boundaryBytes, static_cast<double>(graph.values[carried.argument].bytes));
     double kept = 0;
     for (const Region::Slice &slice : body.stashed)
       kept += static_cast<double>(graph.values[slice.inside].bytes);
-    out.keptBytes = std::max(out.keptBytes, kept);
+    out.activationBytes = std::max(out.activationBytes, kept);
   }
 
   const WorkGraph &graph;
   Profile out;
   int64_t blockCount = 0;
   bool ended = false;
-  std::map<std::tuple<Place, Phase, WorkClass, std::string, double, double, double, double, double,
-                      double, double, std::string, bool>,
+  std::map<std::tuple<Place, Phase, WorkClass, std::string, double, double, double, double, double, double, double,
+                      std::string, bool>,
            ProfileItem>
       found;
 };

@@ -30,15 +30,14 @@ struct ProfileItem {
   Place place = Place::Block;
   std::string kind; ///< of the first of them: "linear"
   std::string type; ///< arithmetic: "fp16"
-  double count =
-      0; ///< executions per micro-batch (of one block, if in a block), per step in the update
+  double count = 0; ///< executions per micro-batch (of one block, if in a block), per step in the update
   double flops = 0; ///< of one execution
   double bytes = 0; ///< read and written by one execution, each tensor once
   double batch = 1, m = 1, n = 1, k = 1;
-  double payload = 0;     ///< of a collective: bytes of the whole tensor
-  std::string exchange;   ///< "all_reduce", …; empty unless a collective
-  bool window = false;    ///< a convolution, or a gradient of one
-  bool recurrent = false; ///< one step of a recurrent layer, whose steps a library runs
+  double payload = 0;        ///< of a collective: bytes of the whole tensor
+  std::string communication; ///< "all_reduce", …; empty unless a collective
+  bool window = false;       ///< a convolution, or a gradient of one
+  bool recurrent = false;    ///< one step of a recurrent layer, whose steps a library runs
 };
 
 struct Profile {
@@ -49,7 +48,7 @@ struct Profile {
   double tableParameters = 0; ///< besides, of tables with sparse gradients
   double boundaryBytes = 0;   ///< what one block hands to the next, one micro-batch
   double inputBytes = 0;      ///< what the host sends to the device for one micro-batch
-  double keptBytes = 0;       ///< activations of one block that wait for its backward pass
+  double activationBytes = 0; ///< activations of one block that wait for its backward pass
 };
 
 /// The profile of a work graph. The repeated block is the repeat of the micro-batch with the most
@@ -61,7 +60,7 @@ Profile profileOf(const WorkGraph &graph);
 /// `place` and `recurrent` are not set. Nothing for what takes no time (views of another value).
 std::optional<ProfileItem> itemOf(const Operation &op);
 /// The loop over time that a recurrent layer becomes (the pass expand-recurrent names it).
-bool isOverTime(const Region &region);
+bool isTimeLoop(const Region &region);
 
 /// Extents of a contraction from its loops: what all tensors share is `batch`, what the first
 /// operand and the result share is m, the second operand and the result n, and reductions are k.

@@ -16,13 +16,13 @@ struct Column {
   std::string Row::*text = nullptr;
 };
 
-#define ACCORD_TEXT(name)                                                                          \
+#define ACCORD_TEXT(name)                                                                                              \
   Column { #name, Kind::Text, nullptr, &Row::name }
-#define ACCORD_COUNT(name)                                                                         \
+#define ACCORD_COUNT(name)                                                                                             \
   Column { #name, Kind::Count, &Row::name }
-#define ACCORD_NUMBER(name)                                                                        \
+#define ACCORD_NUMBER(name)                                                                                            \
   Column { #name, Kind::Number, &Row::name }
-#define ACCORD_NOTE(name)                                                                          \
+#define ACCORD_NOTE(name)                                                                                              \
   Column { name, Kind::Text }
 const Column kColumns[] = {ACCORD_TEXT(id),
                            ACCORD_NOTE("tier"),
@@ -77,7 +77,7 @@ const Column kColumns[] = {ACCORD_TEXT(id),
 #undef ACCORD_NUMBER
 #undef ACCORD_NOTE
 
-constexpr size_t kMostIssues = 20;
+constexpr size_t kMaxIssues = 20;
 constexpr double kLargest = 1e15;
 
 class Table {
@@ -97,8 +97,7 @@ public:
                              fmt::join(columnNames(), ", ")));
       else if (!seen.emplace(cell.text, cell.column).second)
         complain("A0461", cell, fmt::format("column '{}' is named twice", cell.text),
-                 std::pair(SourceLocation{path, cell.line, seen[cell.text]},
-                           std::string("it is named here, too")));
+                 std::pair(SourceLocation{path, cell.line, seen[cell.text]}, std::string("it is named here, too")));
       columns.push_back(found);
     }
     if (!seen.count("id"))
@@ -110,10 +109,8 @@ public:
 
   void row(const Record &record) {
     if (record.size() != columns.size())
-      return complain("A0460",
-                      record.size() < columns.size() ? record.front() : record[columns.size()],
-                      fmt::format("{} cells, but the first line names {} columns", record.size(),
-                                  columns.size()));
+      return complain("A0460", record.size() < columns.size() ? record.front() : record[columns.size()],
+                      fmt::format("{} cells, but the first line names {} columns", record.size(), columns.size()));
     Row row;
     row.location = {path, record.front().line, record.front().column};
     for (size_t i = 0; i < record.size(); ++i)
@@ -132,7 +129,7 @@ public:
 private:
   void complain(const char *code, const Cell &cell, std::string message,
                 std::optional<std::pair<SourceLocation, std::string>> note = {}) {
-    if (issues.size() >= kMostIssues)
+    if (issues.size() >= kMaxIssues)
       return;
     issues.push_back({code, std::move(message), {path, cell.line, cell.column}, {}});
     if (note)
@@ -150,14 +147,12 @@ private:
     const char *end = cell.text.data() + cell.text.size();
     auto [stop, error] = std::from_chars(cell.text.data(), end, number);
     auto wrong = [&](const char *what) {
-      complain("A0462", cell,
-               fmt::format("column '{}': expected {}, found '{}'", column.name, what, cell.text));
+      complain("A0462", cell, fmt::format("column '{}': expected {}, found '{}'", column.name, what, cell.text));
     };
     if (error != std::errc() || stop != end || !std::isfinite(number))
       return wrong("a number");
     if (number < 0 || (column.kind == Kind::Count && number < 1))
-      return wrong(column.kind == Kind::Count ? "a number of at least 1"
-                                              : "a number of at least 0");
+      return wrong(column.kind == Kind::Count ? "a number of at least 1" : "a number of at least 0");
     if (column.kind == Kind::Count && number != std::floor(number))
       return wrong("a whole number");
     if (number > kLargest)
@@ -179,18 +174,17 @@ std::vector<std::string> columnNames() {
   return names;
 }
 
-std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text,
-                                                            const std::string &path) {
+std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text, const std::string &path) {
   auto read = readCsv(text, path);
   if (auto *issues = std::get_if<std::vector<Issue>>(&read))
     return std::move(*issues);
   auto &records = std::get<std::vector<Record>>(read);
   if (records.size() < 2)
-    return std::vector{Issue{"A0460",
-                             records.empty() ? "an empty file, expected a line of column names"
-                                             : "column names without a row",
-                             {path, 1, 1},
-                             {}}};
+    return std::vector{
+        Issue{"A0460",
+              records.empty() ? "an empty file, expected a line of column names" : "column names without a row",
+              {path, 1, 1},
+              {}}};
   Table table(path);
   if (table.header(records.front()))
     for (size_t i = 1; i < records.size(); ++i)

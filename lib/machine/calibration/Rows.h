@@ -34,9 +34,7 @@ struct Row {
   std::map<std::string, std::string> text;    ///< every column as written, for --where
   SourceLocation location;                    ///< of the row's first cell
   std::map<std::string, unsigned> columnAt;   ///< where a column's cell starts
-  double number(const std::optional<double> &v, double otherwise) const {
-    return v.value_or(otherwise);
-  }
+  double number(const std::optional<double> &v, double otherwise) const { return v.value_or(otherwise); }
 };
 
 /// The columns a table may have; `id` and `step_time_s` (or `value`) are required.
@@ -48,7 +46,6 @@ std::vector<std::string> columnNames();
 /// A0462 a cell that is not a number where one is due, negative, zero where there is a count, not
 /// finite, or not whole where only whole numbers have a meaning; an `id` that is empty or used
 /// twice.
-std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text,
-                                                            const std::string &path);
+std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text, const std::string &path);
 
 } // namespace accord::calibrate

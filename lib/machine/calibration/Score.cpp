@@ -59,8 +59,7 @@ Ranking rankingOf(const std::vector<Residual> &group) {
   }
   out.spearman = aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
   auto pick = std::min_element(computed.begin(), computed.end()) - computed.begin();
-  out.regret =
-      measured[static_cast<size_t>(pick)] / *std::min_element(measured.begin(), measured.end()) - 1;
+  out.regret = measured[static_cast<size_t>(pick)] / *std::min_element(measured.begin(), measured.end()) - 1;
   return out;
 }
 

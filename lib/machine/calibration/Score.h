@@ -1,6 +1,6 @@
 // How far computed steps are from measured ones.
 #pragma once
-#include "lib/machine/calibration/Fit.h"
+#include "lib/machine/calibration/ParameterFit.h"
 
 namespace accord::calibrate {
 

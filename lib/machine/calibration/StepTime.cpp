@@ -51,26 +51,24 @@ public:
     StepTime t;
     double m = l.microbatches, fill = l.pipeline - 1;
     auto steady = [&](double WorkTime::*what) {
-      double end =
-          single ? first.all.*what + last.all.*what : (firstLonger ? first : last).all.*what;
+      double end = single ? first.all.*what + last.all.*what : (firstLonger ? first : last).all.*what;
       return m * (layers * block.all.*what + end);
     };
     t.product = steady(&WorkTime::product);
     t.attention = steady(&WorkTime::attention);
     t.streaming = steady(&WorkTime::streaming);
     t.tensorParallel = steady(&WorkTime::collective);
-    double cost = p(Parameter::MicrobatchCost);
+    double cost = p(Parameter::HostOverheadPerMicrobatch);
     t.host = m * (stage + ends) - (t.product + t.attention + t.streaming + t.tensorParallel) +
-             m * l.chunks * cost + p(Parameter::StepCost);
-    t.transfers = single ? 0 : (m * l.chunks + fill) * transferTime();
-    t.bubble = fill * (stage / l.chunks + cost) + other;
-    double backward =
-        layers * block.backward() +
-        (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward()));
+             m * l.virtualStages * cost + p(Parameter::HostOverheadPerStep);
+    t.transfers = single ? 0 : (m * l.virtualStages + fill) * transferTime();
+    t.bubble = fill * (stage / l.virtualStages + cost) + other;
+    double backward = layers * block.backward() +
+                      (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward()));
     t.dataParallel = exposed(backward) + m * exchangeTime();
     t.optimizer = update();
-    t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
-              t.bubble + t.dataParallel + t.optimizer;
+    t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +
+              t.dataParallel + t.optimizer;
     // The host's workers prepare the next batch meanwhile.
     double waits = std::max(c.images * p(Parameter::DecodeCost) - t.total, 0.0);
     t.host += waits;
@@ -82,13 +80,13 @@ private:
   /// Activations forward and their gradients back, between two stages. Each device of the tensor
   /// axis sends its part (Narayanan et al., SC 2021, section 4.1).
   double transferTime() const {
-    Line line = transferLine(l, all, /*across=*/l.tensor * l.data >= l.devicesPerServer);
+    Line line = transferLine(l, all, /*across=*/l.tensor * l.data >= l.devicesPerNode);
     double part = l.sequence ? c.boundaryBytes : c.boundaryBytes / l.tensor;
     return 2 * (line.latency + line.perByte * part);
   }
 
   /// Rows of tables that other devices hold come, and their gradients go back.
-  double exchangeTime() const { return rowsTime(2 * (l.data - 1) / l.data * c.exchanged, l, all); }
+  double exchangeTime() const { return rowsTime(2 * (l.data - 1) / l.data * c.allToAllBytes, l, all); }
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
 
@@ -99,13 +97,13 @@ private:
     if (n <= 1)
       return 0;
     double bytes = 2 * parametersOfDevice() * (n - 1) / n; // 16 bit
-    double together = std::min(std::max(l.devicesPerServer / l.tensor, 1.0), n);
-    double half = bytes / exchangeBandwidth(l, together, all); // a gather or a scatter
-    Hiding hiding = hidingOf(all);
+    double replicasPerNode = std::min(std::max(l.devicesPerNode / l.tensor, 1.0), n);
+    double half = bytes / gradientSyncBandwidth(l, replicasPerNode, all); // a gather or a scatter
+    GradientOverlap hiding = gradientOverlapOf(all);
     double each = (l.zero == 2 ? 1 : l.zero >= 3 ? 2 : 0) * l.microbatches * half;
     double once = l.zero >= 2 ? half : 2 * half;
-    return (1 - hiding.hides) * each + once -
-           std::min(hiding.hides * once, hiding.hidden * backward);
+    return (1 - hiding.maxOverlap) * each + once -
+           std::min(hiding.maxOverlap * once, hiding.overlapFraction * backward);
   }
 
   double update() const {
@@ -128,8 +126,8 @@ constexpr double kStateBytes = 18;
 
 } // namespace
 
-std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout,
-                                                 const Machine &machine, bool fp8) {
+std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine,
+                                                 bool fp8) {
   Candidate out;
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return "'" + machine.name + "' has no memory with a bandwidth";
@@ -149,10 +147,10 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   }
   for (const ProfileItem &item : profile.items) // a look-up reads rows and writes as much
     if (sparse && item.work == WorkClass::Lookup && item.phase == Phase::Forward)
-      out.exchanged += item.bytes * item.count / 2;
+      out.allToAllBytes += item.bytes * item.count / 2;
   double own = out.blockParameters / layout.pipeline + out.otherParameters;
-  double kept = profile.keptBytes * profile.blocks / layout.pipeline *
-                std::min(layout.microbatches, layout.pipeline);
+  double kept =
+      profile.activationBytes * profile.blocks / layout.pipeline * std::min(layout.microbatches, layout.pipeline);
   out.fits = kStateBytes * own / (layout.zero >= 2 ? layout.data : 1) + kept <
              machine.memories.front().capacity.value / layout.parts;
   return out;
@@ -162,8 +160,7 @@ StepTime stepTime(const Candidate &candidate, const Parameters &parameters) {
   return Evaluator(candidate, parameters).run();
 }
 
-StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters,
-                  size_t *chosen) {
+StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters, size_t *chosen) {
   StepTime best;
   bool found = false, bestFits = false;
   for (size_t i = 0; i < candidates.size(); ++i) {

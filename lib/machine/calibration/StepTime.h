@@ -13,7 +13,7 @@ struct Candidate {
   double blocks = 1, boundaryBytes = 0;
   double blockParameters = 0, otherParameters = 0;
   double memoryBandwidth = 0; ///< bytes per second of a device of the layout
-  double exchanged = 0;       ///< bytes of looked-up rows that go to other devices, one micro-batch
+  double allToAllBytes = 0;   ///< bytes of looked-up rows that go to other devices, one micro-batch
   double images = 0;          ///< for each of the host's workers, one step; 0: nothing is decoded
   bool fits = true;           ///< states and kept activations are smaller than the memory
 };
@@ -21,8 +21,7 @@ struct Candidate {
 /// Where the time of a step goes, in seconds; the parts add up to `total`.
 struct StepTime {
   double product = 0, attention = 0, streaming = 0; ///< steady state of the slowest stage
-  double host =
-      0; ///< what launching takes beyond the device's own time, and per micro-batch and step
+  double host = 0;           ///< what launching takes beyond the device's own time, and per micro-batch and step
   double tensorParallel = 0; ///< collectives of the tensor axis
   double transfers = 0;      ///< between stages
   double bubble = 0;         ///< filling and draining the pipeline
@@ -33,8 +32,8 @@ struct StepTime {
 
 /// A profile on a machine, or why it cannot run there (no memory with a bandwidth, no peak for a
 /// type). `fp8`: products run in fp8.
-std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout,
-                                                 const Machine &machine, bool fp8);
+std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine,
+                                                 bool fp8);
 
 /// T = m (s + e + v c) + (p - 1) (s / v + c) + e' + transfers + exposed gradients + update + cost
 /// of a step, with m micro-batches, p stages of time s each, v chunks per device (Narayanan et al.,
@@ -52,8 +51,7 @@ StepTime stepTime(const Candidate &candidate, const Parameters &parameters);
 
 /// Of the fastest candidate that fits, of all if none does; `chosen` gets its index. At least one
 /// candidate.
-StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters,
-                  size_t *chosen = nullptr);
+StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters, size_t *chosen = nullptr);
 
 /// An all-reduce of bytes among n devices of one server.
 struct Ring {

@@ -41,15 +41,15 @@ double kernelsOf(const ProfileItem &item) {
 
 WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const View &p) {
   WorkTime t;
-  bool inside = l.tensor <= l.devicesPerServer;
+  bool intraNode = l.tensor <= l.devicesPerNode;
   double between = l.network * p(Parameter::NetworkEfficiency);
-  double link = inside ? p(Parameter::LinkBandwidth)
-                       : std::min(p(Parameter::LinkBandwidth), between * l.devicesPerServer);
+  double link =
+      intraNode ? p(Parameter::LinkBandwidth) : std::min(p(Parameter::LinkBandwidth), between * l.devicesPerNode);
   double n = l.tensor;
-  bool whole = item.exchange == "all_reduce"; // gathers and scatters are half of one
+  bool whole = item.communication == "all_reduce"; // gathers and scatters are half of one
   double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
   if (item.payload > kJoinedBytes) {
-    time += p(inside ? Parameter::LinkLatency : Parameter::NetworkLatency) * (whole ? 1 : 0.5);
+    time += p(intraNode ? Parameter::LinkLatency : Parameter::NetworkLatency) * (whole ? 1 : 0.5);
     t.host += p(Parameter::LaunchCollective) * (n - 1) * item.count;
   }
   t.collective = time * item.count;
@@ -62,8 +62,7 @@ std::string typeOf(const ProfileItem &item, bool fp8) {
   return fp8 && item.work == WorkClass::Product ? "fp8" : item.type;
 }
 
-std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts,
-                           bool fp8) {
+std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts, bool fp8) {
   double sixteen = peakOf(machine, "bf16") / parts;
   double peak = peakOf(machine, typeOf(item, fp8)) / parts;
   if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
@@ -78,8 +77,7 @@ WorkTime &WorkTime::operator+=(const WorkTime &other) {
   return *this;
 }
 
-WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth,
-                  const Parameters &parameters) {
+WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth, const Parameters &parameters) {
   const ProfileItem &item = work.item;
   View p{parameters};
   WorkTime t;
@@ -87,9 +85,9 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
     return t;
   if (item.work == WorkClass::Collective)
     t = collectiveTime(item, layout, p);
-  double kernels = kernelsOf(item), floor = p(Parameter::KernelFloor) * kernels;
+  double kernels = kernelsOf(item), floor = p(Parameter::KernelLaunchOverhead) * kernels;
   // A library starts the steps of its recurrent layers itself, without the framework.
-  t.host += p(item.recurrent ? Parameter::KernelFloor : Parameter::Launch) * kernels;
+  t.host += p(item.recurrent ? Parameter::KernelLaunchOverhead : Parameter::Launch) * kernels;
   auto streamed = [&](Parameter efficiency, double passes) {
     t.streaming += item.bytes * passes / (memoryBandwidth * p(efficiency)) * item.count + floor;
   };
@@ -101,8 +99,7 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
     if (item.m > 0)
       shape = (1 + work.rate * p(Parameter::ProductWave) /
                        std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-              (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) /
-                       item.k);
+              (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
     double compute = item.flops * shape / (work.peak * parameters[work.efficiency]);
     double moved = item.bytes / (memoryBandwidth * p(Parameter::MemoryEfficiency));
     double time = std::max(compute, moved);
@@ -142,30 +139,29 @@ double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &p
 
 double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
   View p{parameters};
-  double inside = p(Parameter::LinkBandwidth);
-  if (l.tensor * l.data > l.devicesPerServer)
-    return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
-  return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
+  double intraNode = p(Parameter::LinkBandwidth);
+  if (l.tensor * l.data > l.devicesPerNode)
+    return bytes / std::min(intraNode, l.network * p(Parameter::NetworkEfficiency));
+  return std::max((1 - l.unlinked) * bytes / intraNode, l.unlinked * bytes / kHostBus);
 }
 
-Line transferLine(const Layout &layout, const Parameters &parameters, bool across) {
+Line transferLine(const Layout &layout, const Parameters &parameters, bool interNode) {
   View p{parameters};
-  return {
-      p(across ? Parameter::NetworkLatency : Parameter::LinkLatency),
-      1 / (across ? layout.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth))};
+  return {p(interNode ? Parameter::NetworkLatency : Parameter::LinkLatency),
+          1 / (interNode ? layout.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth))};
 }
 
-double exchangeBandwidth(const Layout &layout, double together, const Parameters &parameters) {
+double gradientSyncBandwidth(const Layout &layout, double replicasPerNode, const Parameters &parameters) {
   View p{parameters};
   double bandwidth = p(Parameter::LinkBandwidth);
-  if (layout.data > together)
-    bandwidth = std::min(bandwidth, together * layout.network * p(Parameter::StreamEfficiency));
+  if (layout.data > replicasPerNode)
+    bandwidth = std::min(bandwidth, replicasPerNode * layout.network * p(Parameter::StreamEfficiency));
   return bandwidth;
 }
 
-Hiding hidingOf(const Parameters &parameters) {
-  double hides = 1 - View{parameters}(Parameter::DataParallelExposed);
-  return {hides, hides * kHiddenOfBackward};
+GradientOverlap gradientOverlapOf(const Parameters &parameters) {
+  double maxOverlap = 1 - View{parameters}(Parameter::DataParallelExposed);
+  return {maxOverlap, maxOverlap * kHiddenOfBackward};
 }
 
 } // namespace accord::calibrate

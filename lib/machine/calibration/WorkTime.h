@@ -11,10 +11,10 @@ namespace accord::calibrate {
 /// How a job is spread over devices. All numbers are at least 1 (`microbatches` may be any positive
 /// number).
 struct Layout {
-  double tensor = 1, pipeline = 1, chunks = 1,
+  double tensor = 1, pipeline = 1, virtualStages = 1,
          data = 1;         ///< chunks: model parts per device (interleaving)
   double microbatches = 1; ///< of one replica and step
-  double devicesPerServer = 8;
+  double devicesPerNode = 8;
   double network = 25e9; ///< bytes per second between servers, one way, of one device
   double unlinked = 0;   ///< share of the other devices of a server that no link reaches
   int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
@@ -50,8 +50,7 @@ struct WorkTime {
 /// scatter (Patarasuk and Yuan, 2009), plus a latency.
 /// Nothing for an item of the update, whose time is `updateTime`. `memoryBandwidth`: bytes per
 /// second of one device of the layout.
-WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth,
-                  const Parameters &parameters);
+WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth, const Parameters &parameters);
 /// Of an optimizer that reads and writes `bytes`.
 double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters);
 /// Of one that reads and writes the rows of tables that were looked up.
@@ -65,16 +64,16 @@ struct Line {
   double latency = 0, perByte = 0;
 };
 /// Of what one device hands to one of the next stage, inside of a server or across.
-Line transferLine(const Layout &layout, const Parameters &parameters, bool across);
+Line transferLine(const Layout &layout, const Parameters &parameters, bool interNode);
 /// Bytes per second at which each device of a group of replicas sends its part of a ring: those of
 /// one server, `together`, have all its links to others together.
-double exchangeBandwidth(const Layout &layout, double together, const Parameters &parameters);
+double gradientSyncBandwidth(const Layout &layout, double replicasPerNode, const Parameters &parameters);
 
 /// What computation hides of an exchange of gradients: exchange - min(hides * exchange, hidden *
 /// backward) is exposed, where `backward` is the last micro-batch's backward pass.
-struct Hiding {
-  double hides = 0, hidden = 0;
+struct GradientOverlap {
+  double maxOverlap = 0, overlapFraction = 0;
 };
-Hiding hidingOf(const Parameters &parameters);
+GradientOverlap gradientOverlapOf(const Parameters &parameters);
 
 } // namespace accord::calibrate

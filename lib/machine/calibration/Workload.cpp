@@ -51,33 +51,28 @@ private:
     if (row.recompute == "full" || row.recompute == "selective")
       out.recompute = row.recompute;
     else if (row.recompute == "any" || row.recompute == "not stated")
-      out.assumptions.push_back(
-          "activations are kept: the row does not say what is computed again");
+      out.assumptions.push_back("activations are kept: the row does not say what is computed again");
     // XLA and its like join element-wise work; frameworks that run operation after operation do
     // not.
     out.fused = contains(row.framework, "XLA") || contains(row.framework, "Neuron");
   }
 
   std::string train(const std::string &model) const {
-    return fmt::format(
-        "train row = {} on any {{\n  batch = 1\n  precision = {}\n  optimizer = {}\n}}\n", model,
-        precisionOf(row), optimizerOf(row));
+    return fmt::format("train row = {} on any {{\n  batch = 1\n  precision = {}\n  optimizer = {}\n}}\n", model,
+                       precisionOf(row), optimizerOf(row));
   }
 
   std::variant<Workload, Issue> decoder() {
-    for (auto [name, value] : {std::pair("layers", row.layers),
-                               {"hidden", row.hidden},
-                               {"heads", row.heads},
-                               {"seq_len", row.seq_len}})
+    for (auto [name, value] :
+         {std::pair("layers", row.layers), {"hidden", row.hidden}, {"heads", row.heads}, {"seq_len", row.seq_len}})
       if (!value)
         return issue(fmt::format("'{}' is a decoder without a number of '{}'", row.id, name));
     int64_t heads = static_cast<int64_t>(*row.heads), hidden = static_cast<int64_t>(*row.hidden);
     int64_t kv = static_cast<int64_t>(row.kv_heads.value_or(*row.heads));
     int64_t ffn = static_cast<int64_t>(row.ffn.value_or(4 * *row.hidden));
     if (heads > hidden || hidden % heads || kv > heads || heads % kv || heads % out.tensor)
-      return issue(fmt::format(
-          "'{}': {} heads ({} of keys and values) do not divide {} channels on {} devices", row.id,
-          heads, kv, hidden, out.tensor));
+      return issue(fmt::format("'{}': {} heads ({} of keys and values) do not divide {} channels on {} devices", row.id,
+                               heads, kv, hidden, out.tensor));
     // Megatron-LM pads the table so that every device has the same whole number of 128 rows.
     double step = 128.0 * static_cast<double>(out.tensor);
     if (!row.vocab)
@@ -86,40 +81,37 @@ private:
     bool flash = contains(row.attn_kernel, "flash"), gated = row.mlp_kind.starts_with("swiglu");
     auto notes = row.text.find("arch_notes");
     bool alibi = notes != row.text.end() && contains(notes->second, "ALiBi") && !flash;
-    std::string attention =
-        flash ? fmt::format("fused_attention(N, heads = {}, kv_heads = {}, causal = true{})", heads,
-                            kv, gated ? ", bias = false, rotary = true" : "")
-              : fmt::format("attention(N, heads = {}, kv_heads = {}, causal = true{})", heads, kv,
-                            gated   ? ", bias = false, rotary = true"
-                            : alibi ? ", alibi = true"
-                                    : ", drop = 0.1");
+    std::string attention = flash ? fmt::format("fused_attention(N, heads = {}, kv_heads = {}, causal = true{})", heads,
+                                                kv, gated ? ", bias = false, rotary = true" : "")
+                                  : fmt::format("attention(N, heads = {}, kv_heads = {}, causal = true{})", heads, kv,
+                                                gated   ? ", bias = false, rotary = true"
+                                                : alibi ? ", alibi = true"
+                                                        : ", drop = 0.1");
     bool drops = !flash && !gated && !alibi;
     std::string norm = gated ? "rms_norm(x)" : "layer_norm(x)";
     attention.replace(attention.find('N'), 1, norm);
-    std::string fed =
-        fmt::format("{}({}, {}, {})", gated ? "swiglu_mlp" : "gelu_mlp", norm, hidden, ffn);
+    std::string fed = fmt::format("{}({}, {}, {})", gated ? "swiglu_mlp" : "gelu_mlp", norm, hidden, ffn);
     auto kept = [&](const std::string &x) { return drops ? "dropout(" + x + ", rate = 0.1)" : x; };
-    out.text = fmt::format(
-        "import \"catalog/transformer.dnn\"\n"
-        "model decoder() {{\n"
-        "  input tokens : int32[{seq}]\n"
-        "  input labels : int32[{seq}]\n"
-        "  let table = parameter([{vocab}, {hidden}])\n"
-        "  var x = embedding(tokens, rows = {vocab}, dim = {hidden}, table = table){positions}\n"
-        "  repeat {layers} as block {{\n"
-        "    x = x + {attention}\n"
-        "    x = x + {fed}\n"
-        "  }}\n"
-        "  loss cross_entropy(linear({norm}, out = {vocab}, bias = false{tied}), labels)\n"
-        "}}\n",
-        fmt::arg("seq", static_cast<int64_t>(*row.seq_len)), fmt::arg("vocab", vocab),
-        fmt::arg("hidden", hidden), fmt::arg("layers", static_cast<int64_t>(*row.layers)),
-        fmt::arg("positions", gated || alibi
-                                  ? std::string()
-                                  : fmt::format(" + positions({}, {})",
-                                                static_cast<int64_t>(*row.seq_len), hidden)),
-        fmt::arg("attention", kept(attention)), fmt::arg("fed", kept(fed)), fmt::arg("norm", norm),
-        fmt::arg("tied", gated ? "" : ", weight = table"));
+    out.text =
+        fmt::format("import \"catalog/transformer.dnn\"\n"
+                    "model decoder() {{\n"
+                    "  input tokens : int32[{seq}]\n"
+                    "  input labels : int32[{seq}]\n"
+                    "  let table = parameter([{vocab}, {hidden}])\n"
+                    "  var x = embedding(tokens, rows = {vocab}, dim = {hidden}, table = table){positions}\n"
+                    "  repeat {layers} as block {{\n"
+                    "    x = x + {attention}\n"
+                    "    x = x + {fed}\n"
+                    "  }}\n"
+                    "  loss cross_entropy(linear({norm}, out = {vocab}, bias = false{tied}), labels)\n"
+                    "}}\n",
+                    fmt::arg("seq", static_cast<int64_t>(*row.seq_len)), fmt::arg("vocab", vocab),
+                    fmt::arg("hidden", hidden), fmt::arg("layers", static_cast<int64_t>(*row.layers)),
+                    fmt::arg("positions", gated || alibi ? std::string()
+                                                         : fmt::format(" + positions({}, {})",
+                                                                       static_cast<int64_t>(*row.seq_len), hidden)),
+                    fmt::arg("attention", kept(attention)), fmt::arg("fed", kept(fed)), fmt::arg("norm", norm),
+                    fmt::arg("tied", gated ? "" : ", weight = table"));
     out.text += train("decoder()");
     return out;
   }
@@ -134,22 +126,19 @@ private:
     // The masked words of the two phases of BERT's pre-training (Devlin et al., 2018: 15 % of them,
     // 20 of 128, 80 of 512).
     if (m.starts_with("BERT-Large") && seq > 0)
-      return from(
-          "bert",
-          fmt::format("bert_large(seq = {}, masked = {})", seq,
-                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * static_cast<double>(seq))));
+      return from("bert", fmt::format("bert_large(seq = {}, masked = {})", seq,
+                                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * static_cast<double>(seq))));
     if (m.starts_with("ResNet-50"))
       return from("resnet", "resnet50()");
     if (m.starts_with("ResNeXt-101 32x4d")) {
-      out.text =
-          "import \"catalog/convolution.dnn\"\nimport \"catalog/resnet.dnn\"\n"
-          "model resnext101_32x4d() {\n"
-          "  input image : float[3, 224, 224]\n"
-          "  input label : int32[1]\n"
-          "  loss cross_entropy(classifier(resnet_features(image, [3, 4, 23, 3], groups = 32, "
-          "group_width = 4), 1000), label)\n"
-          "}\n" +
-          train("resnext101_32x4d()");
+      out.text = "import \"catalog/convolution.dnn\"\nimport \"catalog/resnet.dnn\"\n"
+                 "model resnext101_32x4d() {\n"
+                 "  input image : float[3, 224, 224]\n"
+                 "  input label : int32[1]\n"
+                 "  loss cross_entropy(classifier(resnet_features(image, [3, 4, 23, 3], groups = 32, "
+                 "group_width = 4), 1000), label)\n"
+                 "}\n" +
+                 train("resnext101_32x4d()");
       return out;
     }
     if (m.starts_with("SSD300 ResNet-50"))
@@ -191,43 +180,41 @@ private:
       out.text = "import \"catalog/dlrm.dnn\"\n" + train("dlrm()");
       return out;
     }
-    out.text =
-        fmt::format("import \"catalog/dlrm.dnn\"\n"
-                    "model dlrm_of_clicks() {{\n"
-                    "  input numbers    : float[13]\n"
-                    "  input categories : int32[26]\n"
-                    "  input clicked    : fp32[1]\n"
-                    "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, "
-                    "256, 128], top = [1024, 1024, 512, 256])\n"
-                    "  loss binary_cross_entropy(logit, clicked)\n"
-                    "}}\n",
-                    rows) +
-        train("dlrm_of_clicks()");
+    out.text = fmt::format("import \"catalog/dlrm.dnn\"\n"
+                           "model dlrm_of_clicks() {{\n"
+                           "  input numbers    : float[13]\n"
+                           "  input categories : int32[26]\n"
+                           "  input clicked    : fp32[1]\n"
+                           "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, "
+                           "256, 128], top = [1024, 1024, 512, 256])\n"
+                           "  loss binary_cross_entropy(logit, clicked)\n"
+                           "}}\n",
+                           rows) +
+               train("dlrm_of_clicks()");
     return out;
   }
 
   /// SSD with a ResNet-50 up to its third stage, which keeps its resolution (NVIDIA
   /// DeepLearningExamples, PyTorch/Detection/SSD).
   Workload ssd() {
-    out.text =
-        "import \"catalog/resnet.dnn\"\nimport \"catalog/ssd.dnn\"\n"
-        "model ssd_resnet50() {\n"
-        "  input image   : float[3, 300, 300]\n"
-        "  input label   : int32[8732]\n"
-        "  input target  : float[8732, 4]\n"
-        "  input matched : float[8732, 1]\n"
-        "  let map1 = resnet_features(image, [3, 4, 6], strides = [1, 2, 1])\n"
-        "  let map2 = ssd_shrink(map1, inner = 256, out = 512, stride = 2, padding = 1)\n"
-        "  let map3 = ssd_shrink(map2, inner = 256, out = 512, stride = 2, padding = 1)\n"
-        "  let map4 = ssd_shrink(map3, inner = 128, out = 256, stride = 2, padding = 1)\n"
-        "  let map5 = ssd_shrink(map4, inner = 128, out = 256)\n"
-        "  let map6 = ssd_shrink(map5, inner = 128, out = 256)\n"
-        "  let maps = [map1, map2, map3, map4, map5, map6]\n"
-        "  let offsets = ssd_heads(maps, values = 4)\n"
-        "  loss cross_entropy(ssd_heads(maps, values = 81), label) + smooth_l1(offsets * matched, "
-        "target * matched)\n"
-        "}\n" +
-        train("ssd_resnet50()");
+    out.text = "import \"catalog/resnet.dnn\"\nimport \"catalog/ssd.dnn\"\n"
+               "model ssd_resnet50() {\n"
+               "  input image   : float[3, 300, 300]\n"
+               "  input label   : int32[8732]\n"
+               "  input target  : float[8732, 4]\n"
+               "  input matched : float[8732, 1]\n"
+               "  let map1 = resnet_features(image, [3, 4, 6], strides = [1, 2, 1])\n"
+               "  let map2 = ssd_shrink(map1, inner = 256, out = 512, stride = 2, padding = 1)\n"
+               "  let map3 = ssd_shrink(map2, inner = 256, out = 512, stride = 2, padding = 1)\n"
+               "  let map4 = ssd_shrink(map3, inner = 128, out = 256, stride = 2, padding = 1)\n"
+               "  let map5 = ssd_shrink(map4, inner = 128, out = 256)\n"
+               "  let map6 = ssd_shrink(map5, inner = 128, out = 256)\n"
+               "  let maps = [map1, map2, map3, map4, map5, map6]\n"
+               "  let offsets = ssd_heads(maps, values = 4)\n"
+               "  loss cross_entropy(ssd_heads(maps, values = 81), label) + smooth_l1(offsets * matched, "
+               "target * matched)\n"
+               "}\n" +
+               train("ssd_resnet50()");
     return out;
   }
 

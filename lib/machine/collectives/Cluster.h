@@ -16,12 +16,12 @@ struct Host {
 struct Cluster {
   std::string name;
   Machine machine; ///< one device
-  int64_t devicesPerServer = 1, servers = 1;
+  int64_t devicesPerNode = 1, servers = 1;
   /// Innermost level first: the devices of a server, then the servers. Levels of one endpoint are
   /// left out.
   Fabric fabric;
   Host host;
-  double pricePerHour = 0; ///< of one device, in dollars; 0 where no rent is stated
+  double pricePerHour = 0;              ///< of one device, in dollars; 0 where no rent is stated
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
   SourceLocation location;
 };

@@ -1,6 +1,6 @@
 #include "lib/machine/collectives/Collective.h"
-#include "lib/machine/collectives/Links.h"
-#include "lib/machine/collectives/Standing.h"
+#include "lib/machine/collectives/GroupTopology.h"
+#include "lib/machine/collectives/LinkLoads.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -33,17 +33,16 @@ void addRound(Usage &usage, const Fabric &fabric, const Round &round, const Grou
     }
   }
   double times = static_cast<double>(round.times);
-  Links::Most most = links.most();
+  Links::BottleneckLink bottleneckLink = links.bottleneckLink();
   const std::vector<int64_t> &hops = links.hopsByLevel();
-  usage.latencies.add(std::vector<double>(hops.begin(), hops.end()),
-                      times * static_cast<double>(round.latencies));
-  usage.seconds.add(links.mostByLevel(), times);
+  usage.latencies.add(std::vector<double>(hops.begin(), hops.end()), times * static_cast<double>(round.latencies));
+  usage.seconds.add(links.bottleneckTimeByLevel(), times);
   usage.messages += times * static_cast<double>(round.latencies);
   usage.factor += times * *std::max_element(out.begin(), out.end());
-  if (double part = most.time.value * times; part > usage.busiest) {
+  if (double part = bottleneckLink.time.value * times; part > usage.busiest) {
     usage.busiest = part;
-    usage.level = most.level;
-    usage.flows = most.flows;
+    usage.level = bottleneckLink.level;
+    usage.flows = bottleneckLink.flows;
   }
   double devices = static_cast<double>(groups.size() * groups[0].size());
   usage.sent.resize(fabric.levels.size());
@@ -56,7 +55,7 @@ void addRound(Usage &usage, const Fabric &fabric, const Round &round, const Grou
 
 } // namespace
 
-struct CollectiveModel::Way {
+struct CollectiveModel::Alternative {
   Algorithm algorithm = Algorithm::Ring;
   std::string symbols;
   Usage usage;                ///< all rounds, of a double tree those of one piece
@@ -69,7 +68,7 @@ struct CollectiveModel::Way {
   std::vector<Part> parts; ///< of a hierarchical one
 };
 
-static Issue badGroup(const std::string &why) { return {"A0455", why, {}, {}}; }
+static Issue badGroup(const std::string &error) { return {"A0455", error, {}, {}}; }
 
 static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &groups) {
   for (const auto &group : groups) {
@@ -77,8 +76,7 @@ static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &grou
       return badGroup("groups of devices that exchange data are equally large");
     for (size_t i = 0; i < group.size(); ++i) {
       if (group[i] < 0 || group[i] >= fabric.devices())
-        return badGroup(fmt::format("device {} exchanges data, but there are {} devices", group[i],
-                                    fabric.devices()));
+        return badGroup(fmt::format("device {} exchanges data, but there are {} devices", group[i], fabric.devices()));
       if (i > 0 && group[i] <= group[i - 1])
         return badGroup("devices of a group stand in ascending order, each once");
     }
@@ -86,10 +84,8 @@ static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &grou
   return std::nullopt;
 }
 
-std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
-                                                           Collective collective,
-                                                           const Groups &groups,
-                                                           std::optional<Algorithm> only) {
+std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric, Collective collective,
+                                                           const Groups &groups, std::optional<Algorithm> only) {
   if (auto issues = check(fabric); !issues.empty())
     return issues.front();
   if (auto issue = checkGroups(fabric, groups))
@@ -101,10 +97,10 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
     return model;
   model.peers = groups[0].size();
   int64_t n = static_cast<int64_t>(groups[0].size());
-  Span span = spanOf(fabric, groups);
-  Standing standing = standingOf(fabric, groups, span);
+  RankSpan rankSpan = rankSpanOf(fabric, groups);
+  GroupTopology groupTopology = groupTopologyOf(fabric, groups, rankSpan);
   if (!only)
-    only = fabric.levels[span.levels.back()].algorithm;
+    only = fabric.levels[rankSpan.levels.back()].algorithm;
   std::vector<double> energy, latencies;
   for (const Network &level : fabric.levels) {
     energy.push_back(level.energy.value);
@@ -112,75 +108,74 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
   }
   for (unsigned a = 0; a < kAlgorithms; ++a) {
     Algorithm algorithm = static_cast<Algorithm>(a);
-    auto way = std::make_shared<Way>();
-    way->algorithm = algorithm;
-    way->energy = energy;
+    auto alternative = std::make_shared<Alternative>();
+    alternative->algorithm = algorithm;
+    alternative->energy = energy;
     if (algorithm == Algorithm::Hierarchical) {
-      if (span.levels.size() < 2)
+      if (rankSpan.levels.size() < 2)
         continue;
-      auto [inside, across] = divided(fabric, groups, span.levels[0]);
-      if (inside.empty())
+      auto [intraNode, interNode] = splitAtLevel(fabric, groups, rankSpan.levels[0]);
+      if (intraNode.empty())
         continue;
-      double g = static_cast<double>(inside[0].size());
+      double g = static_cast<double>(intraNode[0].size());
       std::vector<std::tuple<Collective, const Groups *, double>> parts;
       using enum Collective;
       if (collective == AllReduce)
-        parts = {{ReduceScatter, &inside, 1}, {AllReduce, &across, 1 / g}, {AllGather, &inside, 1}};
+        parts = {{ReduceScatter, &intraNode, 1}, {AllReduce, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
       else if (collective == ReduceScatter)
-        parts = {{ReduceScatter, &inside, 1}, {ReduceScatter, &across, 1 / g}};
+        parts = {{ReduceScatter, &intraNode, 1}, {ReduceScatter, &interNode, 1 / g}};
       else if (collective == AllGather)
-        parts = {{AllGather, &across, 1 / g}, {AllGather, &inside, 1}};
+        parts = {{AllGather, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
       else if (collective == AllToAll)
-        parts = {{AllToAll, &inside, 1}, {AllToAll, &across, 1}};
+        parts = {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
       for (auto &[kind, subgroups, scale] : parts) {
         auto part = make(fabric, kind, *subgroups);
         if (auto *issue = std::get_if<Issue>(&part))
           return *issue;
-        way->parts.push_back({std::move(std::get<CollectiveModel>(part)), scale});
+        alternative->parts.push_back({std::move(std::get<CollectiveModel>(part)), scale});
       }
-      if (!way->parts.empty())
-        model.ways.push_back(std::move(way));
+      if (!alternative->parts.empty())
+        model.alternatives.push_back(std::move(alternative));
       continue;
     }
-    std::vector<Round> rounds = roundsOf(algorithm, collective, n, standing);
+    std::vector<Round> rounds = roundsOf(algorithm, collective, n, groupTopology);
     if (rounds.empty())
       continue;
     std::vector<int64_t> order;
-    if (algorithm == Algorithm::Ring && standing.grid.size() > 1)
-      order = ringOrder(standing.grid);
-    Usage &usage = way->usage;
+    if (algorithm == Algorithm::Ring && groupTopology.grid.size() > 1)
+      order = ringOrder(groupTopology.grid);
+    Usage &usage = alternative->usage;
     usage.latencies = usage.seconds = LevelSum(fabric.levels.size());
     for (const Round &round : rounds)
-      addRound(usage, fabric, round, groups, order, span.peers);
+      addRound(usage, fabric, round, groups, order, rankSpan.peers);
     usage.alpha = Seconds(usage.latencies.at(latencies));
     usage.perByte = usage.seconds.at(std::vector<double>(fabric.levels.size(), 1));
     if (algorithm == Algorithm::DoubleTree) {
       int64_t outside = collective == Collective::Broadcast ? 1 : 0; // the root is above both trees
       auto [one, two] = doubleTree(n - outside);
-      way->depth = std::max(depthOf(one), depthOf(two)) + outside;
+      alternative->depth = std::max(depthOf(one), depthOf(two)) + outside;
     }
-    way->symbols = symbolsOf(algorithm, collective, standing, (n & (n - 1)) == 0);
-    model.ways.push_back(std::move(way));
+    alternative->symbols = formulaOf(algorithm, collective, groupTopology, (n & (n - 1)) == 0);
+    model.alternatives.push_back(std::move(alternative));
   }
-  if (model.ways.empty())
-    return badGroup(
-        fmt::format("{} among {} devices: at most {} are routed", name(collective), n, kMostToAll));
-  bool possible = only && std::any_of(model.ways.begin(), model.ways.end(),
-                                      [&](const auto &way) { return way->algorithm == *only; });
+  if (model.alternatives.empty())
+    return badGroup(fmt::format("{} among {} devices: at most {} are routed", name(collective), n, kMaxAllToAll));
+  bool possible = only && std::any_of(model.alternatives.begin(), model.alternatives.end(),
+                                      [&](const auto &alternative) { return alternative->algorithm == *only; });
   if (possible)
-    std::erase_if(model.ways, [&](const auto &way) { return way->algorithm != *only; });
+    std::erase_if(model.alternatives, [&](const auto &alternative) { return alternative->algorithm != *only; });
   return model;
 }
 
 std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
   double bytes = std::isfinite(payload.value) && payload.value > 0 ? payload.value : 0;
   std::vector<CollectiveCost> costs;
-  for (const auto &way : ways) {
+  for (const auto &alternative : alternatives) {
     CollectiveCost cost;
-    cost.algorithm = way->algorithm;
+    cost.algorithm = alternative->algorithm;
     cost.sent.resize(networks.size());
     Seconds longest;
-    for (const Way::Part &part : way->parts) {
+    for (const Alternative::Part &part : alternative->parts) {
       CollectiveCost one = part.model.cost(Bytes(bytes * part.scale));
       cost.alpha += one.alpha;
       cost.beta += one.beta;
@@ -188,8 +183,7 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
       for (size_t l = 0; l < one.sent.size() && l < cost.sent.size(); ++l)
         cost.sent[l] += one.sent[l];
       cost.formula += (cost.formula.empty() ? "" : " + ") + fmt::format("[{}]", one.formula);
-      cost.parts += fmt::format("{}{} in {}", cost.parts.empty() ? "" : ", ", name(one.algorithm),
-                                one.network);
+      cost.parts += fmt::format("{}{} in {}", cost.parts.empty() ? "" : ", ", name(one.algorithm), one.network);
       if (one.time > longest || cost.bound.empty()) {
         longest = one.time;
         cost.bound = one.bound;
@@ -197,36 +191,34 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
         cost.flows = one.flows;
       }
     }
-    if (way->parts.empty()) {
-      const Usage &usage = way->usage;
+    if (alternative->parts.empty()) {
+      const Usage &usage = alternative->usage;
       double moved = usage.perByte * bytes;
       cost.alpha = usage.alpha;
       cost.beta = Seconds(moved);
       std::string pieces;
-      if (way->depth > 0) {
+      if (alternative->depth > 0) {
         // Each kind of round (up, down) takes depth + m - 1 of them.
         double kinds = usage.messages;
-        int64_t m = piecesFor(way->depth, usage.alpha.value / kinds, moved / kinds);
-        double rounds = static_cast<double>(way->depth + m - 1);
+        int64_t m = piecesFor(alternative->depth, usage.alpha.value / kinds, moved / kinds);
+        double rounds = static_cast<double>(alternative->depth + m - 1);
         cost.alpha = usage.alpha * rounds;
         cost.beta = Seconds(moved / static_cast<double>(m) * rounds);
-        pieces = fmt::format(", d = {}, m = {}", way->depth, m);
+        pieces = fmt::format(", d = {}, m = {}", alternative->depth, m);
       }
       for (size_t l = 0; l < usage.sent.size(); ++l) {
         cost.sent[l] = Bytes(usage.sent[l] * bytes);
-        cost.energy += Joules(usage.traffic[l] * bytes * way->energy[l]);
+        cost.energy += Joules(usage.traffic[l] * bytes * alternative->energy[l]);
       }
       cost.flows = usage.flows;
       if (usage.level >= 0)
         cost.network = networks[usage.level];
       cost.bound = (cost.alpha > cost.beta ? "latency " : "network ") + cost.network;
-      cost.formula =
-          fmt::format("{}: {} with n = {}, a = {:.6g} s, S = {:.6g} B, B = {:.6g} B/s{}{}",
-                      name(way->algorithm), way->symbols, peers, usage.alpha.value / usage.messages,
-                      bytes, usage.perByte > 0 ? usage.factor / usage.perByte : 0, pieces,
-                      usage.flows > 1 ? fmt::format(", {} messages at once on a link of '{}'",
-                                                    usage.flows, cost.network)
-                                      : "");
+      cost.formula = fmt::format(
+          "{}: {} with n = {}, a = {:.6g} s, S = {:.6g} B, B = {:.6g} B/s{}{}", name(alternative->algorithm),
+          alternative->symbols, peers, usage.alpha.value / usage.messages, bytes,
+          usage.perByte > 0 ? usage.factor / usage.perByte : 0, pieces,
+          usage.flows > 1 ? fmt::format(", {} messages at once on a link of '{}'", usage.flows, cost.network) : "");
     } else {
       cost.formula = fmt::format("hierarchical: {}", cost.formula);
     }
@@ -240,22 +232,22 @@ std::vector<CollectiveTerms> CollectiveModel::terms() const {
   size_t levels = networks.size();
   auto empty = [&] { return CollectiveTerms{LevelSum(levels), LevelSum(levels), {}}; };
   std::vector<CollectiveTerms> all;
-  for (const auto &way : ways) {
+  for (const auto &alternative : alternatives) {
     CollectiveTerms one = empty();
-    const Usage &usage = way->usage;
-    if (way->parts.empty() && way->depth > 0) {
+    const Usage &usage = alternative->usage;
+    if (alternative->parts.empty() && alternative->depth > 0) {
       // Rounds of a kind have one piece each: all kinds together are one round of the formula.
-      one.trees.push_back({usage.latencies, usage.seconds, way->depth});
+      one.trees.push_back({usage.latencies, usage.seconds, alternative->depth});
       all.push_back(std::move(one));
       continue;
     }
-    if (way->parts.empty()) {
+    if (alternative->parts.empty()) {
       one.alpha = usage.latencies, one.beta = usage.seconds;
       all.push_back(std::move(one));
       continue;
     }
     std::vector<CollectiveTerms> made = {std::move(one)}; // every choice for the parts so far
-    for (const Way::Part &part : way->parts) {
+    for (const Alternative::Part &part : alternative->parts) {
       std::vector<CollectiveTerms> longer;
       for (const CollectiveTerms &before : made)
         for (const CollectiveTerms &next : part.model.terms()) {
@@ -267,18 +259,18 @@ std::vector<CollectiveTerms> CollectiveModel::terms() const {
             both.trees.push_back({tree.alpha, std::move(scaled), tree.depth});
           }
         }
-      made = undominated(longer);
+      made = nondominated(longer);
     }
     all.insert(all.end(), made.begin(), made.end());
   }
-  return undominated(all);
+  return nondominated(all);
 }
 
 CollectiveCost CollectiveModel::cost(Bytes payload) const {
   CollectiveCost best;
   best.sent.resize(networks.size());
   best.bound = best.formula = "nothing to exchange";
-  if (ways.empty() || !(payload.value > 0) || !std::isfinite(payload.value))
+  if (alternatives.empty() || !(payload.value > 0) || !std::isfinite(payload.value))
     return best;
   bool first = true;
   for (CollectiveCost &cost : all(payload))

@@ -1,7 +1,7 @@
 // What an exchange of data among devices costs, by the fastest algorithm that is allowed.
 #pragma once
-#include "lib/machine/collectives/Rounds.h"
-#include "lib/machine/collectives/Terms.h"
+#include "lib/machine/collectives/CollectiveRounds.h"
+#include "lib/machine/collectives/CollectiveTerms.h"
 #include <memory>
 #include <variant>
 
@@ -29,9 +29,9 @@ using Groups = std::vector<std::vector<int64_t>>;
 struct CollectiveCost {
   Algorithm algorithm = Algorithm::Ring;
   Seconds time, alpha, beta;
-  std::string formula; ///< in symbols, then the numbers
-  std::string bound; ///< "network ib" or, if messages take longer to travel than to send, "latency
-                     ///< ib"; "nothing to exchange"
+  std::string formula;     ///< in symbols, then the numbers
+  std::string bound;       ///< "network ib" or, if messages take longer to travel than to send, "latency
+                           ///< ib"; "nothing to exchange"
   std::string network;     ///< the one that binds; empty if there is nothing to exchange
   std::vector<Bytes> sent; ///< by one device, per level of the fabric; the mean over devices
   Joules energy;           ///< of all links, one device's share
@@ -48,8 +48,7 @@ public:
   /// Codes: A0454 for numbers of the networks, A0455 for devices that the fabric has not, groups of
   /// different sizes, a device twice in a group, or an all-to-all among more than `kMostToAll`.
   /// `only`: this algorithm, where it can do the collective, beats what the networks state.
-  static std::variant<CollectiveModel, Issue> make(const Fabric &fabric, Collective collective,
-                                                   const Groups &groups,
+  static std::variant<CollectiveModel, Issue> make(const Fabric &fabric, Collective collective, const Groups &groups,
                                                    std::optional<Algorithm> only = {});
   /// Of the fastest way, ties to the first in the order of `Algorithm`. `payload` is the whole
   /// tensor: what is reduced, or what all parts together are, or all that one device has for
@@ -64,8 +63,8 @@ public:
   std::vector<CollectiveTerms> terms() const;
 
 private:
-  struct Way;
-  std::vector<std::shared_ptr<const Way>> ways;
+  struct Alternative;
+  std::vector<std::shared_ptr<const Alternative>> alternatives;
   std::vector<std::string> networks; ///< names of the levels
   size_t peers = 1;
 };

@@ -15,16 +15,7 @@ const char *name(Topology); ///< "switch", "fully_connected", …: the words of 
 std::optional<Topology> topologyOf(const std::string &word);
 
 /// How a collective is carried out; the formulas are in Collective.h.
-enum class Algorithm : uint8_t {
-  Ring,
-  DoubleTree,
-  HalvingDoubling,
-  Direct,
-  Tree,
-  Dimensions,
-  InSwitch,
-  Hierarchical
-};
+enum class Algorithm : uint8_t { Ring, DoubleTree, HalvingDoubling, Direct, Tree, Dimensions, InSwitch, Hierarchical };
 constexpr unsigned kAlgorithms = 8;
 const char *name(Algorithm); ///< "ring", "double_tree", "halving_doubling", …
 std::optional<Algorithm> algorithmOf(const std::string &word);
@@ -33,18 +24,16 @@ struct Network {
   std::string name;
   Topology topology = Topology::Switch;
   int64_t endpoints = 1;
-  std::vector<int64_t>
-      shape; ///< endpoints along each dimension of a mesh or torus; their product is `endpoints`
+  std::vector<int64_t> shape; ///< endpoints along each dimension of a mesh or torus; their product is `endpoints`
   /// Of one endpoint in one direction, over all its links together: each of the links of a ring,
   /// mesh or torus has its share (half, a quarter, a sixth; a dimension of two endpoints has one
   /// link), and so has each of the `endpoints` - 1 links of a fully connected network. Of a bus: of
   /// the bus.
   BytesPerSecond bandwidth;
-  Seconds latency; ///< of one message over one link (over a switch: from endpoint to endpoint)
-  double efficiency = 1; ///< share of `bandwidth` that long messages reach
-  double oversubscription =
-      1;            ///< of a fat tree: bandwidth into a leaf switch over bandwidth out of it
-  int64_t leaf = 1; ///< of a fat tree: endpoints of one leaf switch
+  Seconds latency;             ///< of one message over one link (over a switch: from endpoint to endpoint)
+  double efficiency = 1;       ///< share of `bandwidth` that long messages reach
+  double oversubscription = 1; ///< of a fat tree: bandwidth into a leaf switch over bandwidth out of it
+  int64_t leaf = 1;            ///< of a fat tree: endpoints of one leaf switch
   bool inSwitchReduction = false;
   JoulesPerByte energy; ///< of a byte over one link
   /// Measured bandwidth of an endpoint by the number of peers that exchange data; linear between
@@ -66,7 +55,7 @@ struct Fabric {
 };
 
 /// At most so many devices, so that every count fits and links can be listed.
-constexpr int64_t kMostDevices = int64_t(1) << 22;
+constexpr int64_t kMaxDevices = int64_t(1) << 22;
 
 /// Bandwidth of an endpoint when `peers` of them exchange data: by the table, else bandwidth *
 /// efficiency.

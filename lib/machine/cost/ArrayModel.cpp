@@ -1,8 +1,8 @@
 #include "lib/machine/array/LoopRoles.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/Systolic.h"
 #include "lib/machine/cost/BuiltinModels.h"
-#include "lib/machine/cost/CoreRate.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,9 +19,8 @@ std::string shapeOf(const Gemm &g) {
   return g.batch > 1 ? fmt::format("{} of {}", g.batch, shape) : shape;
 }
 std::string shapeOf(const Convolution &c) {
-  return fmt::format(
-      "{} groups, {} images, {} filters, {} channels, window {} x {}, result {} x {}", c.groups,
-      c.images, c.filters, c.channels, c.filterRows, c.filterCols, c.outRows, c.outCols);
+  return fmt::format("{} groups, {} images, {} filters, {} channels, window {} x {}, result {} x {}", c.groups,
+                     c.images, c.filters, c.channels, c.filterRows, c.filterCols, c.outRows, c.outCols);
 }
 const char *foldsOf(Dataflow flow) {
   switch (flow) {
@@ -41,7 +40,7 @@ SystolicArray arrayOf(const Core &core) {
   SystolicArray array;
   array.rows = core.rows, array.cols = core.cols, array.count = std::max<int64_t>(core.count, 1);
   array.overlapFill = core.overlapFill, array.overlapDrain = core.overlapDrain;
-  array.split = array.cutStream = !core.oneEach;
+  array.split = array.cutStream = !core.perInstanceMapping;
   return array;
 }
 SystolicArray uncut(const Core &core) {
@@ -49,9 +48,7 @@ SystolicArray uncut(const Core &core) {
   array.cutStream = false;
   return array;
 }
-Dataflow dataflowOf(const Core &core) {
-  return dataflowNamed(core.dataflow).value_or(Dataflow::WeightStationary);
-}
+Dataflow dataflowOf(const Core &core) { return parseDataflow(core.dataflow).value_or(Dataflow::WeightStationary); }
 
 /// Of the whole, or of a tile of it, as `domain` says.
 SystolicCost costOf(const Core &core, const SystolicArray &array, const std::vector<Loop> &domain,
@@ -71,20 +68,17 @@ Seconds paceOf(const CostQuery &q, const ComputeTime &whole) {
   const Core &core = q.machine.cores[q.core];
   const Operation &op = q.operation;
   SystolicArray cut = arrayOf(core), array = uncut(core);
-  auto cycles = [&](const SystolicArray &of) {
-    return asDouble(costOf(core, of, op.domain, op.tensors).cycles);
-  };
+  auto cycles = [&](const SystolicArray &of) { return asDouble(costOf(core, of, op.domain, op.tensors).cycles); };
   Seconds cycle = whole.time / cycles(cut);
-  double least = 1;
+  double min = 1;
   for (int64_t count = array.count; count >= 1; count = array.split ? count / 2 : 0) {
     cut.count = array.count = count;
-    least = std::min(least, cycles(cut) / cycles(array));
+    min = std::min(min, cycles(cut) / cycles(array));
   }
-  return cycle * least;
+  return cycle * min;
 }
 
-std::vector<LoopRole> rolesOf(const LoopRoles &roles,
-                              const std::vector<std::vector<unsigned>> &groups) {
+std::vector<LoopRole> rolesOf(const LoopRoles &roles, const std::vector<std::vector<unsigned>> &groups) {
   std::vector<LoopRole> of;
   for (const std::vector<unsigned> &group : groups) // loops of a group index the same tensors
     of.push_back(roles.roles[group.front()]);
@@ -98,12 +92,12 @@ Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> ext
                       : roles[g] == LoopRole::Rows    ? gemm.m
                       : roles[g] == LoopRole::Columns ? gemm.n
                                                       : gemm.k;
-    extent = timesIn64(extent, extents[g]);
+    extent = saturatingMultiply64(extent, extents[g]);
   }
   return gemm;
 }
 
-class ArrayModel : public ModelAtPeak {
+class ArrayModel : public PeakRateModel {
 public:
   /// Cycles of the tile's own folds, none of whose streams is cut for idle arrays, at the pace of
   /// the whole, and at least its share of the whole: then no tiles take less than the whole in sum,
@@ -116,8 +110,8 @@ public:
     TileTime share = CostModel::tileTime(q, whole, groups);
     if (!roles || dataflowOf(core) == Dataflow::RowStationary)
       return share;
-    return [of = rolesOf(*roles, groups), cycle = paceOf(q, whole), array = uncut(core),
-            flow = dataflowOf(core), share](std::span<const int64_t> extents) {
+    return [of = rolesOf(*roles, groups), cycle = paceOf(q, whole), array = uncut(core), flow = dataflowOf(core),
+            share](std::span<const int64_t> extents) {
       Gemm tile = gemmOfTile(of, extents);
       return std::max(share(extents), cycle * asDouble(systolicCost(tile, flow, array)->cycles));
     };
@@ -139,25 +133,20 @@ public:
     Seconds cycle = paceOf(q, whole);
     double spread = array.split ? static_cast<double>(array.count) : 1;
     array.count = 1;
-    return [of = rolesOf(*roles, groups), cycle, array, flow, spread,
-            all = *gemm](std::span<const int64_t> extents) {
+    return [of = rolesOf(*roles, groups), cycle, array, flow, spread, all = *gemm](std::span<const int64_t> extents) {
       auto axes = [flow](const Gemm &g) -> std::array<int64_t, 3> { // rows, columns, stream
         if (flow == Dataflow::OutputStationary)
           return {g.m, g.n, g.k};
-        return flow == Dataflow::WeightStationary ? std::array{g.k, g.n, g.m}
-                                                  : std::array{g.k, g.m, g.n};
+        return flow == Dataflow::WeightStationary ? std::array{g.k, g.n, g.m} : std::array{g.k, g.m, g.n};
       };
       auto [rows, columns, stream] = axes(all);
-      auto [mostRows, mostColumns, mostStream] = axes(gemmOfTile(of, extents));
-      auto pieces = [](int64_t extent, int64_t most) { return (extent - 1) / most + 1; };
-      double folds = static_cast<double>(all.batch) *
-                     static_cast<double>(pieces(rows, std::min(array.rows, mostRows))) *
-                     static_cast<double>(pieces(columns, std::min(array.cols, mostColumns)));
-      int64_t cuts = pieces(stream, std::min(stream, mostStream)), each = stream / cuts;
+      auto [maxRows, maxColumns, maxStream] = axes(gemmOfTile(of, extents));
+      auto pieces = [](int64_t extent, int64_t max) { return (extent - 1) / max + 1; };
+      double folds = static_cast<double>(all.batch) * static_cast<double>(pieces(rows, std::min(array.rows, maxRows))) *
+                     static_cast<double>(pieces(columns, std::min(array.cols, maxColumns)));
+      int64_t cuts = pieces(stream, std::min(stream, maxStream)), each = stream / cuts;
       Gemm one;
-      (flow == Dataflow::OutputStationary   ? one.k
-       : flow == Dataflow::WeightStationary ? one.m
-                                            : one.n) = each;
+      (flow == Dataflow::OutputStationary ? one.k : flow == Dataflow::WeightStationary ? one.m : one.n) = each;
       double interval = asDouble(systolicCost(one, flow, array)->interval);
       return cycle * (folds * static_cast<double>(cuts) * interval / spread);
     };
@@ -172,62 +161,55 @@ public:
     // Arrays that share a stream hold the same operand, which reaches all of them at once.
     const Core &core = q.machine.cores[q.core];
     SystolicCost cost = costOf(core, uncut(core), op.domain, op.tensors);
-    auto width = [&](size_t tensor) {
-      return static_cast<double>(op.tensors[tensor].elementBits) / 8;
-    };
+    auto width = [&](size_t tensor) { return static_cast<double>(op.tensors[tensor].elementBits) / 8; };
     size_t result = 0;
     while (!op.tensors[result].written)
       ++result;
-    double bytes = asDouble(cost.lhsReads) * width(roles->lhs) +
-                   asDouble(cost.rhsReads) * width(roles->rhs) +
+    double bytes = asDouble(cost.lhsReads) * width(roles->lhs) + asDouble(cost.rhsReads) * width(roles->rhs) +
                    (asDouble(cost.resultWrites) + asDouble(cost.resultReads)) * width(result);
     return std::max(Bytes(bytes), CostModel::feed(q));
   }
 
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
-                                             FlopsPerSecond peak,
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
                                              Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.rows <= 0 || core.cols <= 0)
-      return needsGeometry(q, "array", "rows and columns");
+      return missingGeometryIssue(q, "array", "rows and columns");
     if (!op.contraction || op.domain.empty() || op.flops == 0)
       return timeAtPeak(q, peak);
 
-    if (!dataflowNamed(core.dataflow))
+    if (!parseDataflow(core.dataflow))
       assumptions.insert(fmt::format("core '{}' states no dataflow: weight_stationary", core.name));
     Dataflow flow = dataflowOf(core);
     Gemm gemm = gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain));
     SystolicArray array = arrayOf(core);
     std::string shape = shapeOf(gemm);
     SystolicCost cost;
-    if (auto conv =
-            flow == Dataflow::RowStationary ? convolutionOf(op.domain, op.tensors) : std::nullopt) {
+    if (auto conv = flow == Dataflow::RowStationary ? convolutionOf(op.domain, op.tensors) : std::nullopt) {
       cost = *rowStationaryCost(*conv, array);
       shape = shapeOf(*conv);
     } else {
       cost = *systolicCost(gemm, flow, array);
     }
     // An operation may compute several products of these extents (attention), or skip a part.
-    double points = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
-                    static_cast<double>(gemm.n) * static_cast<double>(gemm.k);
+    double points = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
+                    static_cast<double>(gemm.k);
     double products = static_cast<double>(op.flops) / (2 * points);
-    std::string how = fmt::format(
-        "load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * "
-        "{:.0f}",
-        asDouble(cost.load), asDouble(cost.stream), asDouble(cost.skew), asDouble(cost.foldsOfOne),
-        asDouble(cost.interval));
+    std::string how =
+        fmt::format("load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * "
+                    "{:.0f}",
+                    asDouble(cost.load), asDouble(cost.stream), asDouble(cost.skew), asDouble(cost.foldsPerArray),
+                    asDouble(cost.interval));
     if (products != 1)
       how = fmt::format("{:.6g} * ({})", products, how);
-    how += fmt::format(" for {}, {} on {} x {}, {:.0f} folds = {}{}", shape, name(flow), core.rows,
-                       core.cols, asDouble(cost.folds), foldsOf(flow),
+    how += fmt::format(" for {}, {} on {} x {}, {:.0f} folds = {}{}", shape, name(flow), core.rows, core.cols,
+                       asDouble(cost.folds), foldsOf(flow),
                        gemm.batch > 1 && flow != Dataflow::RowStationary ? " * batch" : "");
     if (cost.pieces > 1)
       how += fmt::format(" * {} pieces of the stream", cost.pieces);
     if (array.split && array.count > 1)
-      how += fmt::format(", {:.0f} on the fullest of {} arrays", asDouble(cost.foldsOfOne),
-                         array.count);
-    how += flow == Dataflow::RowStationary ? " (Eyeriss, ISCA 2016)"
-                                           : " (SCALE-Sim v3, arXiv 2504.15377)";
+      how += fmt::format(", {:.0f} on the fullest of {} arrays", asDouble(cost.foldsPerArray), array.count);
+    how += flow == Dataflow::RowStationary ? " (Eyeriss, ISCA 2016)" : " (SCALE-Sim v3, arXiv 2504.15377)";
     return timeOfCycles(q, peak, products * asDouble(cost.cycles), how, assumptions);
   }
 };

@@ -1,24 +1,23 @@
 #include "lib/machine/cost/BuiltinModels.h"
-#include "lib/machine/cost/CoreRate.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-class PeakModel : public ModelAtPeak {
+class PeakModel : public PeakRateModel {
 public:
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
-                                             FlopsPerSecond peak, Assumptions &) const override {
-    if (core.halfWork.value <= 0 || q.operation.flops == 0)
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                             Assumptions &) const override {
+    if (core.halfPerformanceWork.value <= 0 || q.operation.flops == 0)
       return timeAtPeak(q, peak);
     int64_t count = instancesPerOperation(core);
     Flops flops(static_cast<double>(q.operation.flops));
     FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
-    return ComputeTime{
-        (flops + core.halfWork) / rate,
-        fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
-                    "{:.6g} * {:.6g})",
-                    flops.value, core.halfWork.value, count, peak.value, core.efficiency)};
+    return ComputeTime{(flops + core.halfPerformanceWork) / rate,
+                       fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                                   "{:.6g} * {:.6g})",
+                                   flops.value, core.halfPerformanceWork.value, count, peak.value, core.efficiency)};
   }
 };
 

@@ -26,18 +26,18 @@ bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
     return true;
   double banks = static_cast<double>(std::max<int64_t>(memory.banks, 1)),
          ports = static_cast<double>(std::max<int64_t>(memory.ports, 1)),
-         most = banks * ports * memory.portBytesPerCycle * clock.value;
-  if (memory.bandwidth.value <= most * (1 + 1e-9))
+         max = banks * ports * memory.portBytesPerCycle * clock.value;
+  if (memory.bandwidth.value <= max * (1 + 1e-9))
     return true;
   auto stated = memory.origins.find("bandwidth");
   auto error = emitError(accel::locationOf(op, "bandwidth"))
                << "'bandwidth' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
-               << fmt::format(", but its ports move {:.6g} B/cycle at most", most / clock.value);
+               << fmt::format(", but its ports move {:.6g} B/cycle at most", max / clock.value);
   bool counted = op.getEntries().contains("ports");
   error.attachNote(accel::locationOf(op, counted ? "ports" : "port_width"))
-      << fmt::format("{} bank{} with {} port{} of {:.6g} B/cycle each", banks,
-                     banks == 1 ? "" : "s", ports, ports == 1 ? "" : "s", memory.portBytesPerCycle);
+      << fmt::format("{} bank{} with {} port{} of {:.6g} B/cycle each", banks, banks == 1 ? "" : "s", ports,
+                     ports == 1 ? "" : "s", memory.portBytesPerCycle);
   return false;
 }
 
@@ -69,21 +69,19 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
                                             "used"
                                           : "the smallest tile");
   error.attachNote(accel::locationOf(op, "array"))
-      << fmt::format("a tile is the {} x {} elements of one fold, and the {} and {} that pass them",
-                     core.rows, core.cols, core.rows, core.cols);
+      << fmt::format("a tile is the {} x {} elements of one fold, and the {} and {} that pass them", core.rows,
+                     core.cols, core.rows, core.cols);
   return false;
 }
 
-double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow, int operand,
-                         int result) {
+double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow, int operand, int result) {
   double r = static_cast<double>(rows), c = static_cast<double>(cols), in = operand, out = result;
   if (dataflow == "output_stationary")
     return r * c * out + (r + c) * in;
   return r * c * in + r * in + c * out; // a row of operands comes in, a row of results goes out
 }
 
-bool checkMemories(accel::AcceleratorOp accelerator, const MemoryOrder &order,
-                   const Machine &machine) {
+bool checkMemories(accel::AcceleratorOp accelerator, const MemoryOrder &order, const Machine &machine) {
   bool good = true;
   for (auto [op, memory] : llvm::zip(order.memories, machine.memories))
     good &= checkPorts(op, memory, machine.clock);

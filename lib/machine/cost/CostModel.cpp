@@ -1,6 +1,6 @@
 #include "lib/machine/cost/CostModel.h"
 #include "lib/machine/cost/BuiltinModels.h"
-#include "lib/machine/cost/Mapped.h"
+#include "lib/machine/cost/MappedOperation.h"
 #include "lib/machine/model/Lookups.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -54,8 +54,7 @@ std::unique_ptr<CostModel> makeCostModel(const std::string &name) {
   return factory(); // outside the lock: a model may be built on another one
 }
 
-std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,
-                                                   Assumptions &assumptions) const {
+std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query, Assumptions &assumptions) const {
   if (query.parts)
     return roofline(query, *query.parts, assumptions);
   auto computed = compute(query, assumptions);
@@ -64,10 +63,10 @@ std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,
   const ComputeTime &whole = std::get<ComputeTime>(computed);
   if (!isMapped(query))
     return roofline(query, whole, assumptions);
-  auto mapping = mapped(query, whole, *this, assumptions);
+  auto mapping = mapOperation(query, whole, *this, assumptions);
   if (auto *issue = std::get_if<Issue>(&mapping))
     return std::move(*issue);
-  const Mapped &best = std::get<Mapped>(mapping);
+  const MappedOperation &best = std::get<MappedOperation>(mapping);
   return roofline(query, best.compute, assumptions, &best.traffic);
 }
 
@@ -85,8 +84,7 @@ TileTime CostModel::tileTime(const CostQuery &query, const ComputeTime &whole,
 }
 
 Bytes CostModel::feed(const CostQuery &query) const {
-  return Bytes(static_cast<double>(query.operation.bytesRead) +
-               static_cast<double>(query.operation.bytesWritten));
+  return Bytes(static_cast<double>(query.operation.bytesRead) + static_cast<double>(query.operation.bytesWritten));
 }
 
 namespace {
@@ -104,25 +102,23 @@ std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, 
   if (memory.bandwidth.value <= 0) {
     if (i == 0)
       return Issue{"A0451",
-                   fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth",
-                               op.name, bytes.value, memory.name, machine.name),
+                   fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth", op.name, bytes.value,
+                               memory.name, machine.name),
                    op.location,
                    {{machine.location, fmt::format("'{}' is described here", machine.name)}}};
-    assumptions.insert(
-        fmt::format("memory '{}' states no bandwidth and limits nothing", memory.name));
+    assumptions.insert(fmt::format("memory '{}' states no bandwidth and limits nothing", memory.name));
     return std::nullopt;
   }
   cost.transfer[i] = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
   std::string share = memory.efficiency < 1 ? " * efficiency" : "",
               number = memory.efficiency < 1 ? fmt::format(" * {:.6g}", memory.efficiency) : "";
   bool late = memory.latency.value > 0;
-  cost.formula += fmt::format(
-      "; {} = {}bytes / {} = {}{:.0f} / {} = {:.6g} s", memory.name, late ? "latency + " : "",
-      share.empty() ? "bandwidth" : "(bandwidth" + share + ")",
-      late ? fmt::format("{:.6g} + ", memory.latency.value) : "", bytes.value,
-      share.empty() ? fmt::format("{:.6g}", memory.bandwidth.value)
-                    : fmt::format("({:.6g}{})", memory.bandwidth.value, number),
-      cost.transfer[i].value);
+  cost.formula += fmt::format("; {} = {}bytes / {} = {}{:.0f} / {} = {:.6g} s", memory.name, late ? "latency + " : "",
+                              share.empty() ? "bandwidth" : "(bandwidth" + share + ")",
+                              late ? fmt::format("{:.6g} + ", memory.latency.value) : "", bytes.value,
+                              share.empty() ? fmt::format("{:.6g}", memory.bandwidth.value)
+                                            : fmt::format("({:.6g}{})", memory.bandwidth.value, number),
+                              cost.transfer[i].value);
   return std::nullopt;
 }
 
@@ -149,19 +145,18 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
     Bytes bytes = compulsory;
     if (lookup && machine.memories[i].sector.value > 0) {
       bytes += Bytes(sectorOverhead(*lookup, machine.memories[i].sector.value));
-      cost.formula += fmt::format("; {} rows of {} B are moved in sectors of {} B", lookup->rows,
-                                  lookup->rowBytes, machine.memories[i].sector.value);
+      cost.formula += fmt::format("; {} rows of {} B are moved in sectors of {} B", lookup->rows, lookup->rowBytes,
+                                  machine.memories[i].sector.value);
     }
     if (i > 0 && !traffic && bytes.value > 0)
-      assumptions.insert(fmt::format(
-          "traffic at '{}' is compulsory: each operand and result passes once, whatever the tiling",
-          machine.memories[i].name));
+      assumptions.insert(
+          fmt::format("traffic at '{}' is compulsory: each operand and result passes once, whatever the tiling",
+                      machine.memories[i].name));
     if (auto issue = addTransfer(query, i, traffic ? traffic->bytes[i] : bytes, cost, assumptions))
       return std::move(*issue);
   }
   if (core.reads < 0 && machine.memories.size() > 1)
-    assumptions.insert(fmt::format(
-        "core '{}' states no memory it reads: its traffic passes every level", core.name));
+    assumptions.insert(fmt::format("core '{}' states no memory it reads: its traffic passes every level", core.name));
   if (traffic) {
     cost.tiles = traffic->tiles;
     cost.gap = traffic->gap;
@@ -183,8 +178,8 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
     if (added && cost.transfer[i].value > 0) {
       cost.time += cost.transfer[i];
       serial += " + " + memory.name;
-      assumptions.insert(fmt::format("'{}' is not double buffered: it is filled before it is used",
-                                     machine.memories[i + 1].name));
+      assumptions.insert(
+          fmt::format("'{}' is not double buffered: it is filled before it is used", machine.memories[i + 1].name));
     } else if (cost.transfer[i] > cost.time) {
       cost.time = cost.transfer[i];
     }
@@ -195,8 +190,8 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
     cost.bound = "kernel floor";
     cost.formula += fmt::format("; kernel floor = {:.6g} s", cost.floor.value);
   }
-  cost.formula += fmt::format("; time = {} = {:.6g} s ({})",
-                              serial.empty() ? "max" : "max" + serial, cost.time.value, cost.bound);
+  cost.formula +=
+      fmt::format("; time = {} = {:.6g} s ({})", serial.empty() ? "max" : "max" + serial, cost.time.value, cost.bound);
   cost.cycles = machine.clock * cost.time;
   return cost;
 }

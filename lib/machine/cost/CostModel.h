@@ -1,7 +1,7 @@
 // What one operation costs on one core: the interface that built-in models and plugins implement.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/machine/model/Costs.h"
+#include "lib/support/Check.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,8 +53,7 @@ public:
                             const std::vector<std::vector<unsigned>> &groups) const;
   /// What no tiles take less of, if each has at most these extents; ends searches sooner. Default:
   /// nothing is known.
-  virtual TileTime tileFloor(const CostQuery &, const ComputeTime &,
-                             const std::vector<std::vector<unsigned>> &) const {
+  virtual TileTime tileFloor(const CostQuery &, const ComputeTime &, const std::vector<std::vector<unsigned>> &) const {
     return nullptr;
   }
   /// Bytes between the nearest memory and the core. Default: compulsory.

@@ -1,9 +1,9 @@
 #include "lib/machine/cost/Estimate.h"
-#include "lib/machine/energy/Energy.h"
+#include "lib/machine/cost/CommunicationCosts.h"
 #include "lib/machine/cost/EstimateFailures.h"
-#include "lib/machine/cost/Exchanges.h"
 #include "lib/machine/cost/MappingCache.h"
 #include "lib/machine/cost/PriceCache.h"
+#include "lib/machine/energy/Energy.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,8 @@ Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
     std::vector<std::string> types;
     for (const auto &[type, peak] : core.peak)
       types.push_back(type);
-    has += fmt::format("{}{} core '{}' ({})", has.empty() ? "" : ", ", name(core.kind), core.name,
-                       fmt::join(types, ", "));
+    has +=
+        fmt::format("{}{} core '{}' ({})", has.empty() ? "" : ", ", name(core.kind), core.name, fmt::join(types, ", "));
   }
   return {"A0409",
           fmt::format("'{}' ({}) needs a {} core{}, '{}' has {}", op.name, op.kind, name(op.core),
@@ -59,14 +59,13 @@ public:
   /// The unknown name, if there is one, or why devices cannot exchange data.
   std::optional<Issue> prepare(const WorkGraph &graph, const EstimateOptions &options) {
     if (options.fabric) {
-      auto exchanges = Exchanges::make(graph, machine_, options);
-      if (auto *issue = std::get_if<Issue>(&exchanges))
+      auto communicationCosts = CommunicationCosts::make(graph, machine_, options);
+      if (auto *issue = std::get_if<Issue>(&communicationCosts))
         return std::move(*issue);
-      exchanges_ = std::move(std::get<Exchanges>(exchanges));
+      communicationCosts_ = std::move(std::get<CommunicationCosts>(communicationCosts));
     }
     bool geometry = name_ == "array" || name_ == "vector";
-    if (geometry && llvm::none_of(machine_.cores,
-                                  [&](const Core &core) { return modelFor(core, name_) == name_; }))
+    if (geometry && llvm::none_of(machine_.cores, [&](const Core &core) { return modelFor(core, name_) == name_; }))
       return Issue{"A0451",
                    fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
                                name_ == "array" ? "'array'" : "'lanes'", machine_.name),
@@ -79,8 +78,7 @@ public:
       auto made = makeCostModel(model);
       if (!made)
         return Issue{"A0450",
-                     fmt::format("unknown cost model '{}', there are '{}'", model,
-                                 fmt::join(costModelNames(), "', '")),
+                     fmt::format("unknown cost model '{}', there are '{}'", model, fmt::join(costModelNames(), "', '")),
                      name_.empty() ? machine_.location : SourceLocation{}, // --cost-model
                      {}};
       models_[model] = std::move(made);
@@ -103,13 +101,12 @@ public:
       cost.bytes.resize(machine_.memories.size());
       cost.transfer.resize(machine_.memories.size());
       cost.bound = op.body != kNone ? "critical path" : "view";
-      cost.formula =
-          op.body != kNone ? "count * length of the body's schedule" : "a view moves nothing";
+      cost.formula = op.body != kNone ? "count * length of the body's schedule" : "a view moves nothing";
       return cost;
     }
     if (op.givenSeconds)
       return given(op, assumptions);
-    if (op.core == CoreKind::Network && exchanges_)
+    if (op.core == CoreKind::Network && communicationCosts_)
       return exchanged(op, assumptions);
     auto chosen = choose(op, assumptions);
     if (auto *failure = std::get_if<Failure>(&chosen))
@@ -123,13 +120,13 @@ public:
   /// Where this machine's `oneEach` is one of two ways: the cost on one instance, of an operation
   /// that is one piece of arithmetic on such a core. What was given was measured on a whole device.
   std::optional<OperationCost> priceAlone(const Operation &op, Assumptions &assumptions) const {
-    if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network ||
-        op.givenSeconds || !op.parts.empty())
+    if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network || op.givenSeconds ||
+        !op.parts.empty())
       return std::nullopt;
     Assumptions words;
     auto priced = price(op, words);
     auto *cost = std::get_if<OperationCost>(&priced);
-    if (!cost || cost->core < 0 || !machine_.cores[cost->core].either)
+    if (!cost || cost->core < 0 || !machine_.cores[cost->core].anyMapping)
       return std::nullopt;
     assumptions.merge(words);
     return std::move(*cost);
@@ -139,13 +136,10 @@ private:
   /// What was measured elsewhere takes that time here, on the core that products run on.
   std::variant<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
     OperationCost cost;
-    auto tensor = llvm::find_if(machine_.cores,
-                                [](const Core &core) { return core.kind == CoreKind::Tensor; });
+    auto tensor = llvm::find_if(machine_.cores, [](const Core &core) { return core.kind == CoreKind::Tensor; });
     if (machine_.cores.empty())
       return Failure{"core", noCore(op, machine_, false)};
-    cost.core = tensor == machine_.cores.end()
-                    ? 0
-                    : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
+    cost.core = tensor == machine_.cores.end() ? 0 : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
     cost.instances = instancesPerOperation(machine_.cores[cost.core]);
     cost.bytes.resize(machine_.memories.size());
     cost.transfer.resize(machine_.memories.size());
@@ -153,14 +147,12 @@ private:
     cost.cycles = machine_.clock * cost.time;
     cost.model = cost.bound = "given";
     cost.type = op.type;
-    cost.formula = fmt::format("time = {:.6g} s (given in the description, on every machine)",
-                               cost.time.value);
+    cost.formula = fmt::format("time = {:.6g} s (given in the description, on every machine)", cost.time.value);
     assumptions.insert("operations with a given time move no counted bytes and use no energy");
     if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
       return Failure{"time given",
                      {"A0452",
-                      fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s",
-                                  op.name, cost.time.value),
+                      fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s", op.name, cost.time.value),
                       op.location,
                       {}},
                      cost.time.value};
@@ -170,8 +162,8 @@ private:
   /// What `price` gives on the core on which it is least, the first among equals; a failure only
   /// where every core fails. Peaks alone do not tell: an array of twice the size may idle.
   template <typename Priced, typename Price, typename Time>
-  static std::variant<Priced, Failure> fastest(const std::vector<CoreChoice> &cores,
-                                               Assumptions &assumptions, Price price, Time time) {
+  static std::variant<Priced, Failure> fastest(const std::vector<CoreChoice> &cores, Assumptions &assumptions,
+                                               Price price, Time time) {
     std::optional<std::variant<Priced, Failure>> best;
     Assumptions ofBest;
     for (const CoreChoice &choice : cores) {
@@ -195,13 +187,13 @@ private:
     // A plugin's model may look at anything.
     if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
       return priceNow(op, choice, model, assumptions);
-    bool numbers = prices_->keeps() == PriceCache::Keeps::Numbers;
-    PriceCache::Question question;
-    question.operation = prices_->numberOf(op);
-    question.machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
-    question.type = prices_->numberOf(choice.type);
-    question.core = static_cast<uint32_t>(choice.core);
-    auto known = prices_->find(question);
+    bool numbers = prices_->detail() == PriceCache::Detail::Numbers;
+    PriceCache::PriceKey priceKey;
+    priceKey.operation = prices_->numberOf(op);
+    priceKey.machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
+    priceKey.type = prices_->numberOf(choice.type);
+    priceKey.core = static_cast<uint32_t>(choice.core);
+    auto known = prices_->find(priceKey);
     if (!known) {
       auto priced = std::make_shared<PriceCache::Priced>();
       auto cost = priceNow(op, choice, model, priced->words);
@@ -216,22 +208,20 @@ private:
         priced->cost.tiles = {};
       }
       known = std::move(priced);
-      prices_->keep(question, known);
+      prices_->insert(priceKey, known);
     }
     if (!known->words.empty())
       assumptions.insert(known->words.begin(), known->words.end());
     return known->cost;
   }
 
-  std::variant<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice,
-                                                const std::string &model,
+  std::variant<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice, const std::string &model,
                                                 Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
     CostQuery query{op, machine_, choice.core, choice.type};
     // A plugin's model may look at anything of this machine.
-    query.mappings = prices_ && (model == "array" || model == "vector" || model == "peak")
-                         ? &prices_->mappings()
-                         : &mappings_;
+    query.mappings =
+        prices_ && (model == "array" || model == "vector" || model == "peak") ? &prices_->mappings() : &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
     if (!op.parts.empty()) {
@@ -249,21 +239,19 @@ private:
     priced.instances = op.parts.empty() ? instancesPerOperation(core) : core.count;
     priced.parts = std::move(parts);
     if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
-      return Failure{
-          priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
-          {"A0452",
-           fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
-                       "holds at most 9e6 s",
-                       op.name, priced.time.value, core.name, machine_.name, priced.bound),
-           op.location,
-           {describedHere(machine_)}},
-          priced.time.value};
+      return Failure{priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
+                                  "holds at most 9e6 s",
+                                  op.name, priced.time.value, core.name, machine_.name, priced.bound),
+                      op.location,
+                      {describedHere(machine_)}},
+                     priced.time.value};
     return std::move(priced);
   }
 
-  std::variant<OperationCost, Failure> exchanged(const Operation &op,
-                                                 Assumptions &assumptions) const {
-    auto priced = exchanges_->price(op, assumptions);
+  std::variant<OperationCost, Failure> exchanged(const Operation &op, Assumptions &assumptions) const {
+    auto priced = communicationCosts_->price(op, assumptions);
     if (auto *issue = std::get_if<Issue>(&priced))
       return Failure{"exchange", std::move(*issue)};
     OperationCost &cost = std::get<OperationCost>(priced);
@@ -280,8 +268,7 @@ private:
   }
 
   /// The cores that an operation may run on, with what was assumed to find them.
-  std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op,
-                                                        Assumptions &assumptions) const {
+  std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op, Assumptions &assumptions) const {
     for (const Want &want : wants_)
       if (want.core == op.core && want.type == op.type && !want.choices.empty()) {
         if (!want.words.empty())
@@ -291,14 +278,13 @@ private:
     std::vector<CoreChoice> choices = chooseCores(op, machine_);
     if (choices.empty()) {
       bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
-      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
-                     noCore(op, machine_, ofKind)};
+      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""), noCore(op, machine_, ofKind)};
     }
     for (const CoreChoice &choice : choices) {
       const Core &core = machine_.cores[choice.core];
       if (choice.type != op.type)
-        assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
-                                       op.type, core.name, choice.type));
+        assumptions.insert(
+            fmt::format("{} on core '{}' runs as {}, for which it states a peak", op.type, core.name, choice.type));
       if (core.kind != op.core)
         assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does "
                                        "them",
@@ -353,12 +339,10 @@ private:
     for (const auto &[core, time] : ofCore)
       if (time > joint.time)
         joint.time = time;
-    joint.formula =
-        fmt::format("{} [{}]", ofCore.size() > 1 ? "largest sum of a core" : "sum", each);
+    joint.formula = fmt::format("{} [{}]", ofCore.size() > 1 ? "largest sum of a core" : "sum", each);
     if (ofCore.size() > 1)
-      assumptions.insert(
-          "parts of a fused operation on different cores overlap tile by tile, and it "
-          "holds all of these cores while it runs");
+      assumptions.insert("parts of a fused operation on different cores overlap tile by tile, and it "
+                         "holds all of these cores while it runs");
     return joint;
   }
 
@@ -370,8 +354,7 @@ private:
     Assumptions words;
   };
   void want(CoreKind core, const std::string &type) {
-    if (llvm::any_of(wants_,
-                     [&](const Want &other) { return other.core == core && other.type == type; }))
+    if (llvm::any_of(wants_, [&](const Want &other) { return other.core == core && other.type == type; }))
       return;
     Operation op;
     op.core = core, op.type = type;
@@ -389,14 +372,14 @@ private:
   mutable MappingCache mappings_;
   PriceCache *prices_ = nullptr;
   std::vector<uint32_t> known_; ///< numbers of this machine's keys: all cores, then each
-  std::optional<Exchanges> exchanges_;
+  std::optional<CommunicationCosts> communicationCosts_;
 };
 
 /// The machine with its cores that leave it open as one of both forms.
-Machine withEither(Machine machine, bool oneEach) {
+Machine withEither(Machine machine, bool perInstanceMapping) {
   for (Core &core : machine.cores)
-    if (core.either)
-      core.oneEach = oneEach;
+    if (core.anyMapping)
+      core.perInstanceMapping = perInstanceMapping;
   return machine;
 }
 
@@ -405,7 +388,7 @@ Machine withEither(Machine machine, bool oneEach) {
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options) {
   const std::string &model = options.costModel.empty() ? machine.costModel : options.costModel;
-  bool open = llvm::any_of(machine.cores, [](const Core &core) { return core.either; });
+  bool open = llvm::any_of(machine.cores, [](const Core &core) { return core.anyMapping; });
   Machine spread = withEither(machine, false), single = withEither(machine, true);
   Estimator estimator(spread, model), alone(single, model);
   if (auto issue = estimator.prepare(graph, options))

@@ -1,7 +1,7 @@
 // Prices every operation of a work graph on a machine.
 #pragma once
-#include "lib/machine/cost/CostModel.h"
 #include "lib/machine/collectives/Collective.h"
+#include "lib/machine/cost/CostModel.h"
 
 namespace accord {
 class PriceCache;

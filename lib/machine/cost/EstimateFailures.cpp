@@ -8,7 +8,7 @@
 namespace accord {
 
 std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &graph) {
-  constexpr size_t kMost = 20, kNamed = 3;
+  constexpr size_t kMax = 20, kNamed = 3;
   std::map<std::string, size_t> places;
   std::vector<std::vector<Failure *>> causes;
   for (Failure &failure : failures) {
@@ -19,10 +19,9 @@ std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &grap
   }
   std::vector<Issue> issues;
   for (std::vector<Failure *> &same : causes) {
-    if (issues.size() == kMost)
+    if (issues.size() == kMax)
       break;
-    auto shown = llvm::max_element(
-        same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
+    auto shown = llvm::max_element(same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
     Issue &issue = issues.emplace_back(std::move((*shown)->issue));
     same.erase(shown);
     if (same.empty())
@@ -30,12 +29,10 @@ std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &grap
     std::vector<std::string> names;
     for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
       names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
-    std::string more =
-        same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
-    issue.notes.insert(issue.notes.begin(),
-                       {graph.operations[same.front()->operation].location,
-                        fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
-                                    same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
+    std::string more = same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
+    issue.notes.insert(issue.notes.begin(), {graph.operations[same.front()->operation].location,
+                                             fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
+                                                         same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
   }
   return issues;
 }

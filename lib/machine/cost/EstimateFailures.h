@@ -1,7 +1,7 @@
 // Why operations have no cost, as a reader is told.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Check.h"
 #include <string>
 #include <vector>
 

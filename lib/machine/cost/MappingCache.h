@@ -13,9 +13,9 @@ struct MappingKey {
   tile::Nest nest;
   int core;
   std::string type;
-  double compute, feed, besides; ///< seconds of the whole operation; bytes to the core, and besides
-                                 ///< the tiles
-  std::string machine;           ///< numbers of its memories and of the core, in bytes
+  double compute, feed, otherBytes; ///< seconds of the whole operation; bytes to the core, and besides
+                                    ///< the tiles
+  std::string machine;              ///< numbers of its memories and of the core, in bytes
   auto operator<=>(const MappingKey &) const = default;
 };
 
@@ -27,15 +27,15 @@ public:
     auto found = mappings_.find(key);
     return found == mappings_.end() ? std::nullopt : std::optional(found->second);
   }
-  void keep(MappingKey key, const tile::Mapping &mapping) {
+  void insert(MappingKey key, const tile::Mapping &mapping) {
     std::lock_guard lock(mutex_);
-    if (mappings_.size() >= kMost)
+    if (mappings_.size() >= kMax)
       mappings_.clear();
     mappings_.emplace(std::move(key), mapping);
   }
 
 private:
-  static constexpr size_t kMost = 20000; ///< beyond so many all are forgotten: some 40 MB
+  static constexpr size_t kMax = 20000; ///< beyond so many all are forgotten: some 40 MB
   std::mutex mutex_;
   std::map<MappingKey, tile::Mapping> mappings_;
 };

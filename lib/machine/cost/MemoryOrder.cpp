@@ -8,9 +8,8 @@ namespace accord {
 namespace {
 
 struct Paths {
-  llvm::DenseMap<Operation *, llvm::SetVector<Operation *>>
-      nearer;                                     ///< memory -> the next ones on some path
-  llvm::DenseMap<Operation *, Operation *> feeds; ///< core -> the memory before it
+  llvm::DenseMap<Operation *, llvm::SetVector<Operation *>> nearer; ///< memory -> the next ones on some path
+  llvm::DenseMap<Operation *, Operation *> feeds;                   ///< core -> the memory before it
   llvm::SetVector<Operation *> onPath;
 };
 
@@ -37,9 +36,7 @@ Paths collect(accel::AcceleratorOp accelerator) {
   return paths;
 }
 
-std::string nameOf(Operation *operation) {
-  return cast<SymbolOpInterface>(operation).getName().str();
-}
+std::string nameOf(Operation *operation) { return cast<SymbolOpInterface>(operation).getName().str(); }
 
 } // namespace
 
@@ -58,15 +55,13 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
   }
   for (accel::MemoryOp memory : left)
     if (hasPath && !paths.onPath.contains(memory))
-      return emitError(accel::blockLocation(memory))
-             << "no path reaches memory '" << memory.getSymName() << "'";
+      return emitError(accel::blockLocation(memory)) << "no path reaches memory '" << memory.getSymName() << "'";
   // The next one is the memory that no memory left stands before; there must be exactly one each
   // time.
   while (hasPath && !left.empty()) {
     SmallVector<accel::MemoryOp> next;
     for (accel::MemoryOp memory : left)
-      if (llvm::none_of(
-              left, [&](accel::MemoryOp other) { return paths.nearer[other].contains(memory); }))
+      if (llvm::none_of(left, [&](accel::MemoryOp other) { return paths.nearer[other].contains(memory); }))
         next.push_back(memory);
     if (next.empty())
       return emitError(accel::blockLocation(left.front()))
@@ -75,8 +70,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
       auto error = emitError(accel::blockLocation(next[1]))
                    << "memories '" << nameOf(next[0]) << "' and '" << nameOf(next[1])
                    << "' stand side by side: plans need memories one behind the other";
-      error.attachNote(accel::blockLocation(next[0]))
-          << "'" << nameOf(next[0]) << "' is declared here";
+      error.attachNote(accel::blockLocation(next[0])) << "'" << nameOf(next[0]) << "' is declared here";
       return error;
     }
     order.memories.push_back(next[0]);
@@ -84,8 +78,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
   }
   for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
     if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
-      return emitError(accel::blockLocation(core))
-             << "no path reaches core '" << core.getSymName() << "'";
+      return emitError(accel::blockLocation(core)) << "no path reaches core '" << core.getSymName() << "'";
   for (auto [index, memory] : llvm::enumerate(order.memories))
     order.indexOf[memory] = static_cast<int>(index);
   for (auto [core, memory] : paths.feeds)

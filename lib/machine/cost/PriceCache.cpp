@@ -7,7 +7,7 @@ namespace accord {
 namespace {
 
 /// Beyond so many all are forgotten: some hundred megabytes.
-constexpr size_t kMost = 100000;
+constexpr size_t kMax = 100000;
 
 /// Numbers and words in a row; no two different rows are the same bytes.
 class Row {
@@ -32,8 +32,7 @@ public:
   Row &operator<<(const std::vector<LoopTensor> &tensors) {
     *this << static_cast<int64_t>(tensors.size());
     for (const LoopTensor &tensor : tensors) {
-      *this << tensor.elementBits << int64_t{tensor.written}
-            << static_cast<int64_t>(tensor.sizes.size());
+      *this << tensor.elementBits << int64_t{tensor.written} << static_cast<int64_t>(tensor.sizes.size());
       for (int64_t size : tensor.sizes)
         *this << size;
       *this << static_cast<int64_t>(tensor.dimensions.size());
@@ -46,13 +45,10 @@ public:
     return *this;
   }
   Row &operator<<(const Core &core) {
-    *this << core.name << static_cast<int64_t>(core.kind) << core.count << core.rows << core.cols
-          << core.lanes << core.dataflow << int64_t{core.reads} << core.efficiency
-          << core.halfWork.value
-          << int64_t{core.overlapFill | core.overlapDrain << 1 | core.oneEach << 2 |
-                     core.either << 3}
-          << static_cast<int64_t>(core.origins.count("efficiency"))
-          << static_cast<int64_t>(core.peak.size());
+    *this << core.name << static_cast<int64_t>(core.kind) << core.count << core.rows << core.cols << core.lanes
+          << core.dataflow << int64_t{core.reads} << core.efficiency << core.halfPerformanceWork.value
+          << int64_t{core.overlapFill | core.overlapDrain << 1 | core.perInstanceMapping << 2 | core.anyMapping << 3}
+          << static_cast<int64_t>(core.origins.count("efficiency")) << static_cast<int64_t>(core.peak.size());
     for (const auto &[type, peak] : core.peak)
       *this << type << peak.value;
     *this << static_cast<int64_t>(core.cyclesOf.size());
@@ -62,22 +58,20 @@ public:
   }
   Row &operator<<(const Memory &memory) {
     return *this << memory.name << memory.kind << memory.capacity.value << memory.bandwidth.value
-                 << memory.latency.value << memory.energy.value << int64_t{memory.doubleBuffered}
-                 << memory.ports << memory.banks << memory.portBytesPerCycle << memory.efficiency
-                 << memory.sector.value;
+                 << memory.latency.value << memory.energy.value << int64_t{memory.doubleBuffered} << memory.ports
+                 << memory.banks << memory.portBytesPerCycle << memory.efficiency << memory.sector.value;
   }
 };
 
 } // namespace
 
-PriceCache::PriceCache(Keeps keeps) : keeps_(keeps), mappings_(std::make_unique<MappingCache>()) {}
+PriceCache::PriceCache(Detail detail) : detail_(detail), mappings_(std::make_unique<MappingCache>()) {}
 PriceCache::~PriceCache() = default;
 
 std::string PriceCache::keyOf(const Operation &op) {
   Row row;
-  row << op.kind << op.type << static_cast<int64_t>(op.core) << op.flops << op.bytesRead
-      << op.bytesWritten << int64_t{op.contraction} << op.domain << op.tensors
-      << static_cast<int64_t>(op.parts.size());
+  row << op.kind << op.type << static_cast<int64_t>(op.core) << op.flops << op.bytesRead << op.bytesWritten
+      << int64_t{op.contraction} << op.domain << op.tensors << static_cast<int64_t>(op.parts.size());
   for (const FusedPart &part : op.parts)
     row << part.name << part.kind << static_cast<int64_t>(part.core) << part.type << part.flops
         << int64_t{part.contraction} << part.domain << part.tensors;
@@ -108,36 +102,35 @@ uint32_t PriceCache::numberOf(const std::string &key) {
 uint32_t PriceCache::numberOf(const Operation &operation) {
   std::less<> before;
   const Operation *first = operations_.data();
-  if (!operations_.empty() && !before(&operation, first) &&
-      before(&operation, first + operations_.size()))
+  if (!operations_.empty() && !before(&operation, first) && before(&operation, first + operations_.size()))
     return ofOperations_[static_cast<size_t>(&operation - first)];
   return numberOf(keyOf(operation));
 }
 
-void PriceCache::know(const WorkGraph &graph) {
+void PriceCache::registerGraph(const WorkGraph &graph) {
   for (const Operation &operation : graph.operations)
     ofOperations_.push_back(numberOf(keyOf(operation)));
   operations_ = graph.operations;
 }
 
-size_t PriceCache::Hash::operator()(const Question &question) const {
+size_t PriceCache::Hash::operator()(const PriceKey &priceKey) const {
   uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
-  for (uint32_t word : {question.operation, question.machine, question.type, question.core})
+  for (uint32_t word : {priceKey.operation, priceKey.machine, priceKey.type, priceKey.core})
     hash = (hash ^ word) * 0x100000001b3ull;
   return hash ^ (hash >> 32);
 }
 
-std::shared_ptr<const PriceCache::Priced> PriceCache::find(const Question &question) {
+std::shared_ptr<const PriceCache::Priced> PriceCache::find(const PriceKey &priceKey) {
   std::lock_guard lock(mutex_);
-  auto found = prices_.find(question);
+  auto found = prices_.find(priceKey);
   return found == prices_.end() ? nullptr : found->second;
 }
 
-void PriceCache::keep(const Question &question, std::shared_ptr<const Priced> priced) {
+void PriceCache::insert(const PriceKey &priceKey, std::shared_ptr<const Priced> priced) {
   std::lock_guard lock(mutex_);
-  if (prices_.size() >= kMost)
+  if (prices_.size() >= kMax)
     prices_.clear();
-  prices_.try_emplace(question, std::move(priced));
+  prices_.try_emplace(priceKey, std::move(priced));
 }
 
 } // namespace accord

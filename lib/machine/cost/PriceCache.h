@@ -16,10 +16,10 @@ class PriceCache {
 public:
   /// What is kept: all, or without what only people read (formulas, tiles, assumptions), which is
   /// most of a price and half of the time that looking it up takes.
-  enum class Keeps : uint8_t { All, Numbers };
-  explicit PriceCache(Keeps keeps = Keeps::All);
+  enum class Detail : uint8_t { All, Numbers };
+  explicit PriceCache(Detail detail = Detail::All);
   ~PriceCache();
-  Keeps keeps() const { return keeps_; }
+  Detail detail() const { return detail_; }
 
   struct Priced {
     OperationCost cost;
@@ -33,33 +33,33 @@ public:
 
   /// Numbers the operations of a graph, which outlives this cache and stays as it is. Once, before
   /// anything is asked for.
-  void know(const WorkGraph &graph);
+  void registerGraph(const WorkGraph &graph);
   /// A number that stands for a key of `keyOf`, or for that of an operation.
   uint32_t numberOf(const std::string &key);
   uint32_t numberOf(const Operation &operation);
 
   /// Of an operation on a core, in this arithmetic: numbers of their keys.
-  struct Question {
+  struct PriceKey {
     uint32_t operation = 0, machine = 0, type = 0, core = 0;
-    friend bool operator==(const Question &, const Question &) = default;
+    friend bool operator==(const PriceKey &, const PriceKey &) = default;
   };
   /// Null: not known.
-  std::shared_ptr<const Priced> find(const Question &question);
-  void keep(const Question &question, std::shared_ptr<const Priced> priced);
+  std::shared_ptr<const Priced> find(const PriceKey &priceKey);
+  void insert(const PriceKey &priceKey, std::shared_ptr<const Priced> priced);
 
   MappingCache &mappings() { return *mappings_; } ///< of all machines
 
 private:
   struct Hash {
-    size_t operator()(const Question &question) const;
+    size_t operator()(const PriceKey &priceKey) const;
   };
-  const Keeps keeps_;
+  const Detail detail_;
   std::span<const Operation> operations_; ///< of the graph that is known
   std::vector<uint32_t> ofOperations_;
   std::unique_ptr<MappingCache> mappings_;
   std::mutex mutex_;
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_map<Question, std::shared_ptr<const Priced>, Hash> prices_;
+  std::unordered_map<PriceKey, std::shared_ptr<const Priced>, Hash> prices_;
 };
 
 } // namespace accord

@@ -1,7 +1,7 @@
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/VectorCycles.h"
 #include "lib/machine/cost/BuiltinModels.h"
-#include "lib/machine/cost/CoreRate.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -16,14 +16,13 @@ int64_t reductionsOf(const std::string &kind) {
   return 1;
 }
 
-class VectorModel : public ModelAtPeak {
+class VectorModel : public PeakRateModel {
 public:
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
-                                             FlopsPerSecond peak,
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
                                              Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.lanes <= 0)
-      return needsGeometry(q, "vector", "the lanes");
+      return missingGeometryIssue(q, "vector", "the lanes");
     auto table = core.cyclesOf.find(op.kind);
     bool given = table != core.cyclesOf.end();
     if (op.domain.empty() || (op.flops == 0 && !given))
@@ -32,44 +31,39 @@ public:
     RowWork work;
     for (const Loop &loop : op.domain) {
       int64_t &extent = loop.kind == IteratorKind::Reduction ? work.length : work.rows;
-      extent = timesIn64(extent, std::max<int64_t>(loop.extent, 1));
+      extent = saturatingMultiply64(extent, std::max<int64_t>(loop.extent, 1));
     }
     bool reduces = work.length > 1;
     double points = static_cast<double>(work.rows) * static_cast<double>(work.length);
     work.cyclesPerElement = given ? table->second : static_cast<double>(op.flops) / points;
     work.reductions = reductionsOf(op.kind);
-    std::string perElement =
-        given ? fmt::format("{:.6g} stated for {}", work.cyclesPerElement, op.kind)
-              : fmt::format("{:.6g} FLOP of an element", work.cyclesPerElement);
-    VectorUnit unit{core.lanes, std::max<int64_t>(core.count, 1), !core.oneEach};
+    std::string perElement = given ? fmt::format("{:.6g} stated for {}", work.cyclesPerElement, op.kind)
+                                   : fmt::format("{:.6g} FLOP of an element", work.cyclesPerElement);
+    VectorUnit unit{core.lanes, std::max<int64_t>(core.count, 1), !core.perInstanceMapping};
     double cores = static_cast<double>(unit.split ? unit.count : 1);
     if (!reduces) {
       auto cycles = elementCycles(work.rows, work.cyclesPerElement, unit);
       return finish(q, peak, cycles,
-                    fmt::format("ceil(elements / lanes) * c = ceil({} / {:.0f}) * {:.6g}, c = {}",
-                                work.rows, static_cast<double>(core.lanes) * cores,
-                                work.cyclesPerElement, perElement),
+                    fmt::format("ceil(elements / lanes) * c = ceil({} / {:.0f}) * {:.6g}, c = {}", work.rows,
+                                static_cast<double>(core.lanes) * cores, work.cyclesPerElement, perElement),
                     assumptions);
     }
     auto fastest = rowCycles(work, unit);
     int64_t g = fastest ? fastest->lanesPerRow : 1;
-    std::string how = fmt::format(
-        "ceil(rows / at once) * (ceil(length / g) * c{}) = ceil({} / {:.0f}) * (ceil({} / {}) * "
-        "{:.6g}{}), g = {} lanes of a row, c = {}",
-        g > 1 ? " + reductions * log2(g)" : "", work.rows,
-        fastest ? static_cast<double>(fastest->rowsAtOnce) : 1, work.length, g,
-        work.cyclesPerElement, g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g,
-        perElement);
-    return finish(q, peak, fastest ? std::optional(fastest->cycles) : std::nullopt, how,
-                  assumptions);
+    std::string how =
+        fmt::format("ceil(rows / at once) * (ceil(length / g) * c{}) = ceil({} / {:.0f}) * (ceil({} / {}) * "
+                    "{:.6g}{}), g = {} lanes of a row, c = {}",
+                    g > 1 ? " + reductions * log2(g)" : "", work.rows,
+                    fastest ? static_cast<double>(fastest->rowsAtOnce) : 1, work.length, g, work.cyclesPerElement,
+                    g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g, perElement);
+    return finish(q, peak, fastest ? std::optional(fastest->cycles) : std::nullopt, how, assumptions);
   }
 
 private:
-  static std::variant<ComputeTime, Issue> finish(const CostQuery &q, FlopsPerSecond peak,
-                                                 std::optional<double> cycles,
+  static std::variant<ComputeTime, Issue> finish(const CostQuery &q, FlopsPerSecond peak, std::optional<double> cycles,
                                                  const std::string &how, Assumptions &assumptions) {
     if (!cycles)
-      return needsGeometry(q, "vector", "the lanes and the cycles of an element");
+      return missingGeometryIssue(q, "vector", "the lanes and the cycles of an element");
     return timeOfCycles(q, peak, *cycles, how, assumptions);
   }
 };

@@ -34,8 +34,7 @@ std::string describe(dnn::PrecisionAttr precision) {
 
 std::string typeOf(mlir::Operation &op) {
   for (mlir::Value typed : op.getOperands())
-    if (isa<RankedTensorType>(typed.getType()) &&
-        isa<FloatType>(getElementTypeOrSelf(typed.getType())))
+    if (isa<RankedTensorType>(typed.getType()) && isa<FloatType>(getElementTypeOrSelf(typed.getType())))
       return arithmetic(typed.getType());
   return Operation().type;
 }

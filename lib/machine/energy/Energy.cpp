@@ -1,5 +1,5 @@
 #include "lib/machine/energy/Energy.h"
-#include "lib/machine/energy/Scaling.h"
+#include "lib/machine/energy/NodeScaling.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -8,8 +8,7 @@ namespace accord {
 namespace {
 
 const char *const kDefault = "default ";
-const char *const kTypes[] = {"bf16", "fp16", "fp32",  "tf32",  "fp64", "fp8",
-                              "int4", "int8", "int16", "int32", "int64"};
+const char *const kTypes[] = {"bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "int4", "int8", "int16", "int32", "int64"};
 
 std::set<std::string> typesOf(const Machine &machine) {
   std::set<std::string> types;
@@ -31,20 +30,19 @@ std::string named(double node) {
 
 } // namespace
 
-Joules EnergyParts::total() const {
+Joules EnergyBreakdown::total() const {
   Joules sum = arithmetic + idle;
   for (Joules memory : memories)
     sum += memory;
   return sum;
 }
 
-EnergyParts energyOf(const OperationCost &cost, const Machine &machine) {
-  EnergyParts parts;
+EnergyBreakdown energyOf(const OperationCost &cost, const Machine &machine) {
+  EnergyBreakdown parts;
   parts.memories.resize(machine.memories.size());
   parts.idle = machine.idle * cost.time;
   Joules moved;
-  for (size_t i = 0; cost.energy.value > 0 && i < machine.memories.size() && i < cost.bytes.size();
-       ++i) {
+  for (size_t i = 0; cost.energy.value > 0 && i < machine.memories.size() && i < cost.bytes.size(); ++i) {
     parts.memories[i] = cost.bytes[i] * machine.memories[i].energy;
     moved += parts.memories[i];
   }
@@ -54,16 +52,15 @@ EnergyParts energyOf(const OperationCost &cost, const Machine &machine) {
   return parts;
 }
 
-EnergyParts stepEnergyParts(const WorkGraph &graph, const Costs &costs, const Machine &machine,
-                            Seconds step) {
-  EnergyParts sum;
+EnergyBreakdown stepEnergyBreakdown(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step) {
+  EnergyBreakdown sum;
   sum.memories.resize(machine.memories.size());
   sum.idle = machine.idle * step;
   for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
     if (graph.operations[id].body != kNone)
       continue;
     double times = static_cast<double>(graph.executions(id));
-    EnergyParts one = energyOf(costs.operations[id], machine);
+    EnergyBreakdown one = energyOf(costs.operations[id], machine);
     sum.arithmetic += one.arithmetic * times;
     for (size_t i = 0; i < sum.memories.size(); ++i)
       sum.memories[i] += one.memories[i] * times;
@@ -71,11 +68,11 @@ EnergyParts stepEnergyParts(const WorkGraph &graph, const Costs &costs, const Ma
   return sum;
 }
 
-Watts averagePower(const EnergyParts &energy, Seconds step) {
+Watts averagePower(const EnergyBreakdown &energy, Seconds step) {
   return step.value > 0 ? energy.total() / step : Watts();
 }
 
-std::optional<Issue> checkPower(const EnergyParts &energy, const Machine &machine, Seconds step) {
+std::optional<Issue> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step) {
   Watts average = averagePower(energy, step);
   if (machine.tdp.value <= 0 || average <= machine.tdp)
     return std::nullopt;
@@ -83,28 +80,26 @@ std::optional<Issue> checkPower(const EnergyParts &energy, const Machine &machin
   std::string of = fmt::format("arithmetic {:.4g} J", energy.arithmetic.value);
   for (size_t i = 0; i < energy.memories.size(); ++i)
     of += fmt::format(", {} {:.4g} J", machine.memories[i].name, energy.memories[i].value);
-  return Issue{
-      "A0482",
-      fmt::format("a step uses {:.4g} J in {:.4g} s, {:.4g} W on average, but the 'tdp' of "
-                  "'{}' is {:.4g} W: it would lower its clock ({}, idle {:.4g} J)",
-                  energy.total().value, step.value, average.value, machine.name, machine.tdp.value,
-                  of, energy.idle.value),
-      origin == machine.origins.end() ? machine.location : origin->second.location,
-      {}};
+  return Issue{"A0482",
+               fmt::format("a step uses {:.4g} J in {:.4g} s, {:.4g} W on average, but the 'tdp' of "
+                           "'{}' is {:.4g} W: it would lower its clock ({}, idle {:.4g} J)",
+                           energy.total().value, step.value, average.value, machine.name, machine.tdp.value, of,
+                           energy.idle.value),
+               origin == machine.origins.end() ? machine.location : origin->second.location,
+               {}};
 }
 
-void fillEnergies(Machine &machine, double node,
-                  const std::map<std::string, std::string> &standards, const EnergyTable &table) {
+void fillEnergies(Machine &machine, double node, const std::map<std::string, std::string> &standards,
+                  const EnergyTable &table) {
   if (!(node > 0))
     return;
   if (!machine.origins.count("mac") && machine.energyPerFlopOf.empty())
     for (const std::string &type : typesOf(machine))
       if (auto energy = table.flop(type, node)) {
         machine.energyPerFlopOf[type] = energy->value;
-        machine.origins["mac." + type] = {fmt::format("{}{:.3g} pJ per multiply-accumulate at {}",
-                                                      kDefault, energy->value.value * 2e12,
-                                                      named(node)),
-                                          energy->source, machine.location};
+        machine.origins["mac." + type] = {
+            fmt::format("{}{:.3g} pJ per multiply-accumulate at {}", kDefault, energy->value.value * 2e12, named(node)),
+            energy->source, machine.location};
       }
   for (Memory &memory : machine.memories) {
     if (memory.origins.count("energy"))
@@ -127,9 +122,8 @@ void fillEnergies(Machine &machine, double node,
       how = "for its capacity at " + named(node);
     }
     memory.energy = energy.value;
-    memory.origins["energy"] = {
-        fmt::format("{}{:.3g} pJ/bit {}", kDefault, energy.value.value / 8 * 1e12, how),
-        energy.source, machine.location};
+    memory.origins["energy"] = {fmt::format("{}{:.3g} pJ/bit {}", kDefault, energy.value.value / 8 * 1e12, how),
+                                energy.source, machine.location};
   }
 }
 
@@ -143,16 +137,14 @@ std::vector<std::string> energyAssumptions(const Machine &machine) {
       source = origin.source;
     }
   if (!types.empty())
-    out.push_back(
-        fmt::format("'{}' states no energy of arithmetic: {} (lib/catalog/energy.csv: {}; "
-                    "the arithmetic alone, without instructions and wires)",
-                    machine.name, types, source));
+    out.push_back(fmt::format("'{}' states no energy of arithmetic: {} (lib/catalog/energy.csv: {}; "
+                              "the arithmetic alone, without instructions and wires)",
+                              machine.name, types, source));
   for (const Memory &memory : machine.memories)
     if (auto origin = memory.origins.find("energy");
         origin != memory.origins.end() && origin->second.text.starts_with(kDefault))
-      out.push_back(fmt::format(
-          "memory '{}' states no energy: {} (lib/catalog/energy.csv: {})", memory.name,
-          origin->second.text.substr(std::string_view(kDefault).size()), origin->second.source));
+      out.push_back(fmt::format("memory '{}' states no energy: {} (lib/catalog/energy.csv: {})", memory.name,
+                                origin->second.text.substr(std::string_view(kDefault).size()), origin->second.source));
   return out;
 }
 

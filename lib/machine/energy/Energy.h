@@ -5,7 +5,7 @@
 
 namespace accord {
 
-struct EnergyParts {
+struct EnergyBreakdown {
   Joules arithmetic;
   std::vector<Joules> memories; ///< per level, as in Machine::memories
   Joules idle;                  ///< idle power over the time
@@ -14,27 +14,25 @@ struct EnergyParts {
 
 /// Of one execution: bytes of each level times its energy per byte, what else the operation uses
 /// as arithmetic, and idle power times its time.
-EnergyParts energyOf(const OperationCost &cost, const Machine &machine);
+EnergyBreakdown energyOf(const OperationCost &cost, const Machine &machine);
 
 /// Of one step: all operations that are no repeats, times their executions, and idle power over
 /// `step`.
-EnergyParts stepEnergyParts(const WorkGraph &graph, const Costs &costs, const Machine &machine,
-                            Seconds step);
+EnergyBreakdown stepEnergyBreakdown(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step);
 
 /// Energy over time; 0 for no time.
-Watts averagePower(const EnergyParts &energy, Seconds step);
+Watts averagePower(const EnergyBreakdown &energy, Seconds step);
 
 /// Issue A0482, a warning, when the average is above the design power: the chip would lower its
 /// clock. Nothing when the machine states no design power.
-std::optional<Issue> checkPower(const EnergyParts &energy, const Machine &machine, Seconds step);
+std::optional<Issue> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step);
 
 /// Numbers the machine does not state, from the table, for logic of a node in metres: energy per
 /// FLOP by type unless it states `mac`, and energy per byte of each memory that states none: of
 /// dram by its standard (hbm2 unless it is in `standards`, by name of the memory), of register
 /// files and of other on-chip memory by capacity. Each gets an origin whose text starts with
 /// "default". Types are those that cores state; all if one states none.
-void fillEnergies(Machine &machine, double node,
-                  const std::map<std::string, std::string> &standards = {},
+void fillEnergies(Machine &machine, double node, const std::map<std::string, std::string> &standards = {},
                   const EnergyTable &table = EnergyTable::shipped());
 
 /// One sentence for each number that `fillEnergies` filled in.

@@ -1,5 +1,5 @@
 #include "lib/machine/energy/EnergyTable.h"
-#include "lib/machine/energy/Scaling.h"
+#include "lib/machine/energy/NodeScaling.h"
 #include "lib/support/Dimension.h"
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,7 @@
 namespace accord {
 
 std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const std::string &file) {
-  auto parsed =
-      Table::parse(text, file, {"part", "type", "size", "energy", "per", "node", "source"});
+  auto parsed = Table::parse(text, file, {"part", "type", "size", "energy", "per", "node", "source"});
   if (auto *issue = std::get_if<Issue>(&parsed))
     return std::move(*issue);
   const Table &table = std::get<Table>(parsed);
@@ -59,8 +58,7 @@ std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const 
   }
   if (out.srams.empty())
     return Issue{"A0103", "the table has no 'sram'", {file, 1, 1}, {}};
-  std::sort(out.srams.begin(), out.srams.end(),
-            [](const Entry &a, const Entry &b) { return a.size < b.size; });
+  std::sort(out.srams.begin(), out.srams.end(), [](const Entry &a, const Entry &b) { return a.size < b.size; });
   return out;
 }
 
@@ -73,20 +71,17 @@ const EnergyTable &EnergyTable::shipped() {
   return energies;
 }
 
-std::optional<Sourced<Joules>> EnergyTable::operation(const std::string &what,
-                                                      const std::string &type) const {
+std::optional<Sourced<Joules>> EnergyTable::operation(const std::string &what, const std::string &type) const {
   auto found = operations.find({what, type});
   if (found == operations.end())
     return std::nullopt;
   return Sourced<Joules>{Joules(found->second.joules), found->second.source};
 }
 
-std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type,
-                                                        double node) const {
+std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type, double node) const {
   static const std::map<std::string, const char *> kAs = {
-      {"bf16", "fp16"},   {"fp16", "fp16"},   {"fp32", "fp32"},  {"tf32", "fp32"},
-      {"fp64", "fp32"},   {"fp8", "int8"},    {"int4", "int8"},  {"int8", "int8"},
-      {"int16", "int32"}, {"int32", "int32"}, {"int64", "int32"}};
+      {"bf16", "fp16"}, {"fp16", "fp16"}, {"fp32", "fp32"},   {"tf32", "fp32"},   {"fp64", "fp32"},  {"fp8", "int8"},
+      {"int4", "int8"}, {"int8", "int8"}, {"int16", "int32"}, {"int32", "int32"}, {"int64", "int32"}};
   auto as = kAs.find(type);
   if (as == kAs.end())
     return std::nullopt;
@@ -97,15 +92,13 @@ std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type,
     return std::nullopt;
   double significand = type == "fp64" ? 53.0 * 53 / (24.0 * 24) : 1;
   const NodeScaling &scaling = NodeScaling::shipped();
-  double both =
-      multiply->second.joules * significand * scaling.energy(multiply->second.node, node) +
-      add->second.joules * scaling.energy(add->second.node, node);
+  double both = multiply->second.joules * significand * scaling.energy(multiply->second.node, node) +
+                add->second.joules * scaling.energy(add->second.node, node);
   return Sourced<JoulesPerFlop>{JoulesPerFlop(both / 2), multiply->second.source};
 }
 
 EnergyTable::Entry EnergyTable::sramAt(double size) const {
-  auto above = std::find_if(srams.begin(), srams.end(),
-                            [&](const Entry &entry) { return entry.size >= size; });
+  auto above = std::find_if(srams.begin(), srams.end(), [&](const Entry &entry) { return entry.size >= size; });
   if (above == srams.begin())
     return srams.front();
   if (above == srams.end())
@@ -121,8 +114,7 @@ Sourced<JoulesPerByte> EnergyTable::sram(Bytes capacity, double node) const {
   if (srams.empty())
     return {};
   Entry entry = sramAt(capacity.value);
-  return {JoulesPerByte(entry.joules * NodeScaling::shipped().energy(entry.node, node)),
-          entry.source};
+  return {JoulesPerByte(entry.joules * NodeScaling::shipped().energy(entry.node, node)), entry.source};
 }
 
 std::optional<Sourced<JoulesPerByte>> EnergyTable::dram(const std::string &kind) const {
@@ -139,9 +131,7 @@ std::vector<std::string> EnergyTable::dramKinds() const {
   return kinds;
 }
 
-Sourced<JoulesPerByte> EnergyTable::registerFile() const {
-  return {JoulesPerByte(registers.joules), registers.source};
-}
+Sourced<JoulesPerByte> EnergyTable::registerFile() const { return {JoulesPerByte(registers.joules), registers.source}; }
 Sourced<JoulesPerByte> EnergyTable::wirePerMillimetre() const {
   return {JoulesPerByte(wire.size > 0 ? wire.joules * 1e-3 / wire.size : 0), wire.source};
 }

@@ -25,12 +25,10 @@ bool split(std::string_view line, std::vector<TableCell> &cells) {
       if (close == std::string_view::npos)
         return false;
       end = line.find(',', close);
-      cells.push_back({std::string(line.substr(start + 1, close - start - 1)),
-                       static_cast<unsigned>(start) + 1});
+      cells.push_back({std::string(line.substr(start + 1, close - start - 1)), static_cast<unsigned>(start) + 1});
     } else {
       end = line.find(',', at);
-      cells.push_back(
-          {std::string(trimmed(line.substr(at, end - at))), static_cast<unsigned>(start) + 1});
+      cells.push_back({std::string(trimmed(line.substr(at, end - at))), static_cast<unsigned>(start) + 1});
     }
     if (end == std::string_view::npos)
       return true;
@@ -62,9 +60,8 @@ std::variant<Table, Issue> Table::parse(std::string_view text, const std::string
       return issue("A0004", 1, "a text in quotes does not end on its line");
     for (size_t i = 0; !header && i < std::min(keys.size(), row.cells.size()); ++i)
       if (row.cells[i].text != keys[i])
-        return issue(
-            "A0101", row.cells[i].column,
-            fmt::format("'{}' is not the key that stands here, '{}'", row.cells[i].text, keys[i]));
+        return issue("A0101", row.cells[i].column,
+                     fmt::format("'{}' is not the key that stands here, '{}'", row.cells[i].text, keys[i]));
     if (row.cells.size() > keys.size())
       return issue("A0101", row.cells[keys.size()].column,
                    fmt::format("a cell too many, after {}", fmt::join(keys, ", ")));
@@ -76,10 +73,7 @@ std::variant<Table, Issue> Table::parse(std::string_view text, const std::string
     header = true;
   }
   if (!header)
-    return Issue{"A0103",
-                 fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")),
-                 {file, 1, 1},
-                 {}};
+    return Issue{"A0103", fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")), {file, 1, 1}, {}};
   return table;
 }
 
@@ -87,12 +81,10 @@ const TableCell &Table::cell(const TableRow &row, std::string_view key) const {
   return row.cells[static_cast<size_t>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin())];
 }
 
-const std::string &Table::text(const TableRow &row, std::string_view key) const {
-  return cell(row, key).text;
-}
+const std::string &Table::text(const TableRow &row, std::string_view key) const { return cell(row, key).text; }
 
-std::variant<double, Issue> Table::number(const TableRow &row, std::string_view key,
-                                          const Dimension &dimension, bool negative) const {
+std::variant<double, Issue> Table::number(const TableRow &row, std::string_view key, const Dimension &dimension,
+                                          bool negative) const {
   const TableCell &where = cell(row, key);
   auto issue = [&](std::string code, std::string message) {
     return Issue{std::move(code), std::move(message), {file_, row.line, where.column}, {}};

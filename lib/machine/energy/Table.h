@@ -32,8 +32,8 @@ public:
   /// Value of a cell in base units. Issues at the cell: what `parseQuantity` says of it, A0203 for
   /// another dimension (A0202 for a number without a unit), A0302 below zero where `negative` is
   /// not allowed.
-  std::variant<double, Issue> number(const TableRow &row, std::string_view key,
-                                     const Dimension &dimension, bool negative = false) const;
+  std::variant<double, Issue> number(const TableRow &row, std::string_view key, const Dimension &dimension,
+                                     bool negative = false) const;
 
 private:
   const TableCell &cell(const TableRow &row, std::string_view key) const;

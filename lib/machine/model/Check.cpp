@@ -7,15 +7,15 @@ namespace accord {
 namespace {
 
 /// Executions of one operation; with 63-bit FLOPs the product stays far below a Count.
-constexpr double kMostExecutions = 1e15;
+constexpr double kMaxExecutions = 1e15;
 
 class Checker {
 public:
   explicit Checker(const WorkGraph &graph) : graph_(graph) {}
   std::vector<Issue> run() {
     // Later checks follow ids and parents, so they need the earlier ones to hold.
-    for (auto step : {&Checker::ranges, &Checker::regions, &Checker::producers, &Checker::scopes,
-                      &Checker::order, &Checker::numbers, &Checker::repeats}) {
+    for (auto step : {&Checker::ranges, &Checker::regions, &Checker::producers, &Checker::scopes, &Checker::order,
+                      &Checker::numbers, &Checker::repeats}) {
       (this->*step)();
       if (!issues_.empty())
         break;
@@ -25,8 +25,7 @@ public:
 
 private:
   template <typename... T>
-  void report(const char *code, const SourceLocation &at, fmt::format_string<T...> text,
-              T &&...args) {
+  void report(const char *code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
     if (issues_.size() < 20)
       issues_.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }
@@ -35,13 +34,10 @@ private:
   }
 
   void ranges() {
-    size_t values = graph_.values.size(), operations = graph_.operations.size(),
-           regions = graph_.regions.size();
+    size_t values = graph_.values.size(), operations = graph_.operations.size(), regions = graph_.regions.size();
     if (regions < 2)
-      return report(
-          "A0920", {},
-          "the graph has {} regions, it needs one for the micro-batch and one for the update",
-          regions);
+      return report("A0920", {}, "the graph has {} regions, it needs one for the micro-batch and one for the update",
+                    regions);
     if (values >= kNone || operations >= kNone)
       return report("A0920", {}, "the graph has more than 2^32 - 2 values or operations");
     for (const Value &v : graph_.values)
@@ -53,24 +49,20 @@ private:
         for (ValueId v : *ids)
           good &= v < values;
       if (!good)
-        report("A0920", op.location, "operation '{}' names a value or a region that does not exist",
-               op.name);
+        report("A0920", op.location, "operation '{}' names a value or a region that does not exist", op.name);
     }
     for (const Region &region : graph_.regions) {
-      bool good = (region.parent == kNone || region.parent < regions) &&
-                  (region.owner == kNone || region.owner < operations);
+      bool good =
+          (region.parent == kNone || region.parent < regions) && (region.owner == kNone || region.owner < operations);
       for (OperationId id : region.operations)
         good &= id < operations;
       for (const Region::Carried &c : region.carried)
-        good &=
-            c.argument < values && c.yielded < values && c.initial < values && c.result < values;
+        good &= c.argument < values && c.yielded < values && c.initial < values && c.result < values;
       for (const auto *slices : {&region.stashed, &region.unstashed})
         for (const Region::Slice &s : *slices)
           good &= s.inside < values && s.stacked < values;
       if (!good)
-        report("A0920", {},
-               "region '{}' names an operation, a value or a region that does not exist",
-               region.name);
+        report("A0920", {}, "region '{}' names an operation, a value or a region that does not exist", region.name);
     }
   }
 
@@ -79,24 +71,22 @@ private:
       const Region &region = graph_.regions[id];
       bool top = id == kMicrobatchRegion || id == kUpdateRegion;
       if (top) {
-        if (region.owner != kNone || region.parent != kNone || region.count != 1 ||
-            !region.carried.empty() || !region.stashed.empty() || !region.unstashed.empty())
+        if (region.owner != kNone || region.parent != kNone || region.count != 1 || !region.carried.empty() ||
+            !region.stashed.empty() || !region.unstashed.empty())
           report("A0920", location(region.owner),
                  "region '{}' runs once and belongs to no repeat, found an owner, a count or "
                  "carried values",
                  region.name);
         continue;
       }
-      if (region.owner == kNone || region.parent == kNone ||
-          graph_.operations[region.owner].body != id ||
+      if (region.owner == kNone || region.parent == kNone || graph_.operations[region.owner].body != id ||
           graph_.operations[region.owner].region != region.parent) {
-        report("A0920", location(region.owner),
-               "region '{}' is not the body of a repeat in its parent", region.name);
+        report("A0920", location(region.owner), "region '{}' is not the body of a repeat in its parent", region.name);
         continue;
       }
       if (region.count < 1)
-        report("A0920", location(region.owner),
-               "repeat '{}' runs {} times, it has to run at least once", region.name, region.count);
+        report("A0920", location(region.owner), "repeat '{}' runs {} times, it has to run at least once", region.name,
+               region.count);
       unsigned depth = 0;
       RegionId at = id;
       while (at != kNone && depth <= kMaxNesting) {
@@ -104,27 +94,24 @@ private:
         ++depth;
       }
       if (depth > kMaxNesting)
-        report("A0920", location(region.owner), "repeat '{}' is nested more than {} deep",
-               region.name, kMaxNesting);
+        report("A0920", location(region.owner), "repeat '{}' is nested more than {} deep", region.name, kMaxNesting);
     }
     std::vector<unsigned> listed(graph_.operations.size());
     for (RegionId id = 0; id < graph_.regions.size(); ++id)
       for (OperationId op : graph_.regions[id].operations) {
         ++listed[op];
         if (graph_.operations[op].region != id)
-          report("A0920", location(op),
-                 "operation '{}' is listed in region '{}', to which it does not belong",
+          report("A0920", location(op), "operation '{}' is listed in region '{}', to which it does not belong",
                  graph_.operations[op].name, graph_.regions[id].name);
       }
     for (OperationId id = 0; id < listed.size(); ++id) {
       const Operation &op = graph_.operations[id];
       if (listed[id] != 1)
-        report("A0920", op.location,
-               "operation '{}' is listed {} times in regions, it has to be once", op.name,
+        report("A0920", op.location, "operation '{}' is listed {} times in regions, it has to be once", op.name,
                listed[id]);
       if (op.body != kNone && graph_.regions[op.body].owner != id)
-        report("A0920", op.location, "repeat '{}' and its body '{}' disagree on their owner",
-               op.name, graph_.regions[op.body].name);
+        report("A0920", op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
+               graph_.regions[op.body].name);
     }
   }
 
@@ -132,8 +119,8 @@ private:
     std::vector<OperationId> maker(graph_.values.size(), kNone);
     auto make = [&](ValueId v, OperationId id) {
       if (maker[v] != kNone && maker[v] != id)
-        report("A0920", location(id), "value '{}' is made by '{}' and by '{}'",
-               graph_.values[v].name, graph_.operations[maker[v]].name, graph_.operations[id].name);
+        report("A0920", location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
+               graph_.operations[maker[v]].name, graph_.operations[id].name);
       maker[v] = id;
     };
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -150,8 +137,7 @@ private:
     std::vector<bool> argument(graph_.values.size());
     auto bind = [&](ValueId v, const Region &region) {
       if (argument[v] || maker[v] != kNone)
-        report("A0920", location(region.owner),
-               "argument '{}' of repeat '{}' is bound twice or made by an operation",
+        report("A0920", location(region.owner), "argument '{}' of repeat '{}' is bound twice or made by an operation",
                graph_.values[v].name, region.name);
       argument[v] = true;
     };
@@ -186,8 +172,7 @@ private:
     auto use = [&](ValueId v, RegionId at, OperationId by) {
       if (!visible(graph_.values[v].region, at))
         report("A0920", location(by), "'{}' uses value '{}' of region '{}', which is not around it",
-               graph_.operations[by].name, graph_.values[v].name,
-               graph_.regions[graph_.values[v].region].name);
+               graph_.operations[by].name, graph_.values[v].name, graph_.regions[graph_.values[v].region].name);
     };
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
       const Operation &op = graph_.operations[id];
@@ -195,17 +180,14 @@ private:
         use(v, op.region, id);
       for (ValueId v : op.results)
         if (graph_.values[v].region != op.region)
-          report("A0920", op.location,
-                 "'{}' makes value '{}', which is said to be of another region", op.name,
+          report("A0920", op.location, "'{}' makes value '{}', which is said to be of another region", op.name,
                  graph_.values[v].name);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v)
       if (ValueId of = graph_.values[v].alias; of != kNone) {
         RegionId region = graph_.values[v].region;
-        if (region == kNone ? graph_.values[of].region != kNone
-                            : !visible(graph_.values[of].region, region))
-          report("A0920", {},
-                 "value '{}' is a view of '{}', which is in a region that is not around it",
+        if (region == kNone ? graph_.values[of].region != kNone : !visible(graph_.values[of].region, region))
+          report("A0920", {}, "value '{}' is a view of '{}', which is in a region that is not around it",
                  graph_.values[v].name, graph_.values[of].name);
       }
     for (RegionId id = 2; id < graph_.regions.size(); ++id) {
@@ -217,9 +199,8 @@ private:
       };
       auto outside = [&](ValueId v) {
         if (graph_.values[v].region != region.parent)
-          report("A0920", location(region.owner),
-                 "value '{}' has to be in the region around repeat '{}'", graph_.values[v].name,
-                 region.name);
+          report("A0920", location(region.owner), "value '{}' has to be in the region around repeat '{}'",
+                 graph_.values[v].name, region.name);
       };
       for (const Region::Carried &c : region.carried) {
         inside(c.argument);
@@ -245,13 +226,12 @@ private:
       for (OperationId id : region.operations) {
         for (OperationId before : d.predecessors[id])
           if (!done[before])
-            report("A0920", location(id),
-                   "operation '{}' stands before '{}', whose result it needs",
+            report("A0920", location(id), "operation '{}' stands before '{}', whose result it needs",
                    graph_.operations[id].name, graph_.operations[before].name);
         for (ValueId v : d.uses[id])
           if (d.producer[v] == id)
-            report("A0920", location(id), "operation '{}' needs its own result '{}'",
-                   graph_.operations[id].name, graph_.values[v].name);
+            report("A0920", location(id), "operation '{}' needs its own result '{}'", graph_.operations[id].name,
+                   graph_.values[v].name);
         for (ValueId result : graph_.operations[id].results)
           view(d, id, result);
         done[id] = true;
@@ -284,7 +264,7 @@ private:
         report("A0920", {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
       memory += v.bytes;
     }
-    for (const Resident &r : graph_.residents) {
+    for (const StaticTensor &r : graph_.staticTensors) {
       if (r.bytes < 0)
         report("A0920", {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
       memory += r.bytes;
@@ -295,19 +275,15 @@ private:
       for (RegionId at = op.region; at != kNone; at = graph_.regions[at].parent)
         times *= graph_.regions[at].count;
       if (op.flops < 0 || op.bytesRead < 0 || op.bytesWritten < 0)
-        report("A0920", op.location,
-               "operation '{}' has negative work: {} FLOP, {} B read, {} B written", op.name,
+        report("A0920", op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written", op.name,
                op.flops, op.bytesRead, op.bytesWritten);
       for (const Loop &loop : op.domain)
         if (loop.extent < 0)
-          report("A0920", op.location, "a loop of operation '{}' has extent {}", op.name,
-                 loop.extent);
+          report("A0920", op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
       if (op.core == CoreKind::None && op.body == kNone && op.flops != 0)
-        report("A0920", op.location, "operation '{}' wants no core, but has {} FLOP", op.name,
-               op.flops);
-      if (times > kMostExecutions)
-        report("A0920", op.location, "operation '{}' runs more than {:.0e} times in a step",
-               op.name, kMostExecutions);
+        report("A0920", op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
+      if (times > kMaxExecutions)
+        report("A0920", op.location, "operation '{}' runs more than {:.0e} times in a step", op.name, kMaxExecutions);
       total += times * (static_cast<long double>(op.flops) + op.bytesRead + op.bytesWritten);
     }
     if (total > 1e37L)
@@ -320,12 +296,11 @@ private:
     auto slices = [&](const Region &region, const Region::Slice &s) {
       const Value &stack = graph_.values[s.stacked];
       if (stack.slices != region.count || stack.bytes % stack.slices != 0)
-        report("A0920", location(region.owner),
-               "stack '{}' has {} B in {} slices, repeat '{}' runs {} times", stack.name,
-               stack.bytes, stack.slices, region.name, region.count);
+        report("A0920", location(region.owner), "stack '{}' has {} B in {} slices, repeat '{}' runs {} times",
+               stack.name, stack.bytes, stack.slices, region.name, region.count);
       else if (int64_t one = graph_.values[s.inside].bytes; one != stack.bytes / stack.slices)
-        report("A0920", location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B",
-               stack.name, stack.bytes / stack.slices, graph_.values[s.inside].name, one);
+        report("A0920", location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B", stack.name,
+               stack.bytes / stack.slices, graph_.values[s.inside].name, one);
     };
     for (const Region &region : graph_.regions) {
       for (const Region::Slice &s : region.stashed)
@@ -336,10 +311,8 @@ private:
         int64_t bytes = graph_.values[c.argument].bytes;
         for (ValueId v : {c.yielded, c.initial, c.result})
           if (graph_.values[v].bytes != bytes)
-            report("A0920", location(region.owner),
-                   "repeat '{}' carries '{}' of {} B, but '{}' has {} B", region.name,
-                   graph_.values[c.argument].name, bytes, graph_.values[v].name,
-                   graph_.values[v].bytes);
+            report("A0920", location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B", region.name,
+                   graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
       }
     }
   }
@@ -354,28 +327,25 @@ std::vector<Issue> check(const WorkGraph &graph) { return Checker(graph).run(); 
 
 std::vector<Issue> check(const Machine &machine) {
   std::vector<Issue> issues;
-  auto report = [&](std::string text) {
-    issues.push_back({"A0921", std::move(text), machine.location, {}});
-  };
+  auto report = [&](std::string text) { issues.push_back({"A0921", std::move(text), machine.location, {}}); };
   auto number = [&](const std::string &what, double value) {
     if (!(value >= 0) || !std::isfinite(value))
-      report(fmt::format("{} of '{}' is {}, it has to be finite and not negative", what,
-                         machine.name, value));
+      report(fmt::format("{} of '{}' is {}, it has to be finite and not negative", what, machine.name, value));
   };
   number("clock", machine.clock.value);
   number("idle power", machine.idle.value);
   // Sums over a step and what follows from them stay finite below this.
-  constexpr double kMostJoules = 1e30, kMostSquareMetres = 1e12;
-  auto upTo = [&](const std::string &what, double value, double most, const char *unit) {
+  constexpr double kMaxJoules = 1e30, kMaxSquareMetres = 1e12;
+  auto upTo = [&](const std::string &what, double value, double max, const char *unit) {
     number(what, value);
-    if (value > most && std::isfinite(value))
-      report(fmt::format("{} of '{}' is {:g} {}, and no machine has more than {:g}", what,
-                         machine.name, value, unit, most));
+    if (value > max && std::isfinite(value))
+      report(fmt::format("{} of '{}' is {:g} {}, and no machine has more than {:g}", what, machine.name, value, unit,
+                         max));
   };
-  upTo("energy per FLOP", machine.energyPerFlop.value, kMostJoules, "J");
+  upTo("energy per FLOP", machine.energyPerFlop.value, kMaxJoules, "J");
   for (const auto &[type, energy] : machine.energyPerFlopOf)
-    upTo("energy per FLOP in " + type, energy.value, kMostJoules, "J");
-  upTo("area", machine.area.value, kMostSquareMetres, "m2");
+    upTo("energy per FLOP in " + type, energy.value, kMaxJoules, "J");
+  upTo("area", machine.area.value, kMaxSquareMetres, "m2");
   number("bandwidth from the host", machine.hostBandwidth.value);
   if (machine.memories.empty())
     report(fmt::format("'{}' has no memory", machine.name));
@@ -383,19 +353,18 @@ std::vector<Issue> check(const Machine &machine) {
     number("capacity of memory '" + m.name + "'", m.capacity.value);
     number("bandwidth of memory '" + m.name + "'", m.bandwidth.value);
     number("latency of memory '" + m.name + "'", m.latency.value);
-    upTo("energy of memory '" + m.name + "'", m.energy.value, kMostJoules, "J/B");
+    upTo("energy of memory '" + m.name + "'", m.energy.value, kMaxJoules, "J/B");
     number("sector of memory '" + m.name + "'", m.sector.value);
   }
   for (const Core &c : machine.cores) {
     if (c.count < 1 || c.rows < 0 || c.cols < 0 || c.lanes < 0)
-      report(fmt::format("core '{}' of '{}' has count {}, array {} x {}, lanes {}", c.name,
-                         machine.name, c.count, c.rows, c.cols, c.lanes));
+      report(fmt::format("core '{}' of '{}' has count {}, array {} x {}, lanes {}", c.name, machine.name, c.count,
+                         c.rows, c.cols, c.lanes));
     if (c.reads < -1 || c.reads >= static_cast<int>(machine.memories.size()))
       report(fmt::format("core '{}' of '{}' reads memory {} of {}", c.name, machine.name, c.reads,
                          machine.memories.size()));
     if (!(c.efficiency > 0 && c.efficiency <= 1))
-      report(fmt::format("efficiency of core '{}' is {}, it has to be above 0 and at most 1",
-                         c.name, c.efficiency));
+      report(fmt::format("efficiency of core '{}' is {}, it has to be above 0 and at most 1", c.name, c.efficiency));
     for (const auto &[type, peak] : c.peak)
       number("peak of core '" + c.name + "' for " + type, peak.value);
   }

@@ -22,33 +22,32 @@ struct Tile {
 };
 
 struct OperationCost {
-  int core = -1;            ///< index into Machine::cores; -1: no core needed (view) or a repeat
+  int core = -1; ///< index into Machine::cores; -1: no core needed (view) or a repeat
   /// Of `core` that it runs on, while it runs; 0: as the core says (`instancesPerOperation`). A fused operation holds
   /// all instances of each core that its parts use.
   int64_t instances = 0;
-  Seconds time;             ///< of one execution
-  Cycles cycles;            ///< time in the machine's clock, 0 when it states none
-  Seconds compute;          ///< at the core's peak
-  std::vector<Bytes> bytes; ///< per memory level, as in Machine::memories
+  Seconds time;                  ///< of one execution
+  Cycles cycles;                 ///< time in the machine's clock, 0 when it states none
+  Seconds compute;               ///< at the core's peak
+  std::vector<Bytes> bytes;      ///< per memory level, as in Machine::memories
   std::vector<Seconds> transfer; ///< per memory level
-  std::vector<Tile> tiles; ///< by memory, of an operation whose traffic follows from a mapping
+  std::vector<Tile> tiles;       ///< by memory, of an operation whose traffic follows from a mapping
   /// No mapping takes less than (1 - gap) of this one's time: above 0 where the search for tiles
   /// ended at its work limit.
   double gap = 0;
   Seconds floor; ///< no execution takes less: what starting it takes
   Joules energy;
-  std::string model; ///< the cost model that priced it: "peak", "array", …; "schedule" for a repeat
-  std::string
-      type; ///< arithmetic whose peak was used; differs from the operation's type after a fallback
-  std::string bound; ///< "compute", "bandwidth hbm", "kernel floor", "view", or "critical path" for
-                     ///< a repeat
+  std::string model;   ///< the cost model that priced it: "peak", "array", …; "schedule" for a repeat
+  std::string type;    ///< arithmetic whose peak was used; differs from the operation's type after a fallback
+  std::string bound;   ///< "compute", "bandwidth hbm", "kernel floor", "view", or "critical path" for
+                       ///< a repeat
   std::string formula; ///< in symbols and with the numbers substituted, for `accord explain`
   /// Of a fused operation, one per `Operation::parts`: `compute` is the largest of the cores' sums.
   std::vector<PartCost> parts;
 };
 
 /// Whether an operation holds a core while it runs: its own, and those that parts of it compute on.
-inline bool holds(const OperationCost &cost, int core) {
+inline bool usesCore(const OperationCost &cost, int core) {
   for (const PartCost &part : cost.parts)
     if (part.core == core && part.compute.value > 0)
       return true;
@@ -56,8 +55,8 @@ inline bool holds(const OperationCost &cost, int core) {
 }
 
 /// Of the instances of a core, how many an operation holds while it runs: 0 where it does not use the core.
-inline int64_t heldInstances(const Machine &machine, const OperationCost &cost, int core) {
-  if (!holds(cost, core))
+inline int64_t occupiedInstances(const Machine &machine, const OperationCost &cost, int core) {
+  if (!usesCore(cost, core))
     return 0;
   const Core &of = machine.cores[static_cast<size_t>(core)];
   if (cost.core != core || !cost.parts.empty())
@@ -66,8 +65,7 @@ inline int64_t heldInstances(const Machine &machine, const OperationCost &cost, 
 }
 
 struct Costs {
-  std::vector<OperationCost>
-      operations; ///< by OperationId; a repeat's is filled from its body's schedule
+  std::vector<OperationCost> operations; ///< by OperationId; a repeat's is filled from its body's schedule
   /// Other forms of an operation that were priced, where the scheduler may choose (`Core::either`): on another number
   /// of instances. What stands in `operations` is one that is not here.
   std::map<OperationId, std::vector<OperationCost>> alternatives;

@@ -88,8 +88,7 @@ Dependences Dependences::of(const WorkGraph &graph) {
       // read by the repeat.
       ValueId source = d.source[c.yielded];
       OperationId maker = d.producer[source];
-      if (maker == kNone ? graph.values[source].region != op.body
-                         : graph.operations[maker].region != op.body)
+      if (maker == kNone ? graph.values[source].region != op.body : graph.operations[maker].region != op.body)
         read(id, source);
     }
     for (const Region::Slice &s : body.unstashed)
@@ -104,8 +103,7 @@ Dependences Dependences::of(const WorkGraph &graph) {
   return d;
 }
 
-Dependences::Slices Dependences::order(const WorkGraph &graph, const Region &taker,
-                                       const Region::Slice &slice) const {
+Dependences::Slices Dependences::order(const WorkGraph &graph, const Region &taker, const Region::Slice &slice) const {
   // A slice of a stack of stacks: outwards to the repeat that made it all, then inwards again.
   ValueId stack = source[slice.stacked];
   size_t levels = 0;

@@ -3,9 +3,8 @@
 namespace accord {
 
 double flopsPerCycle(const Core &core) {
-  return core.rows > 0 && core.cols > 0
-             ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-             : static_cast<double>(core.lanes);
+  return core.rows > 0 && core.cols > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
+                                        : static_cast<double>(core.lanes);
 }
 
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type) {
@@ -14,9 +13,7 @@ FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::st
   return FlopsPerSecond(flopsPerCycle(core) * machine.clock.value);
 }
 
-bool overlapsTransfers(const Memory &memory) {
-  return memory.doubleBuffered || memory.kind == "cache";
-}
+bool overlapsTransfers(const Memory &memory) { return memory.doubleBuffered || memory.kind == "cache"; }
 
 size_t levelsOf(const Machine &machine, const Core &core) {
   return core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;

@@ -1,8 +1,8 @@
 // One accelerator as plain data, in base units, each number with where it was written and its
 // source.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/sparsity/problem/Sparsity.h"
 #include "lib/support/Units.h"
 #include <map>
 #include <optional>
@@ -29,8 +29,8 @@ struct Memory {
   /// Ports together move ports * width * clock at most; 0 when not stated. Ports and banks of one memory work at once.
   int64_t ports = 0, banks = 0;
   double portBytesPerCycle = 0;
-  double efficiency = 1; ///< share of `bandwidth` that long transfers reach
-  Bytes sector;          ///< smallest piece it reads or writes; 0 when not stated
+  double efficiency = 1;                 ///< share of `bandwidth` that long transfers reach
+  Bytes sector;                          ///< smallest piece it reads or writes; 0 when not stated
   std::map<std::string, Origin> origins; ///< by key: "capacity", "bandwidth", …
 };
 
@@ -46,14 +46,14 @@ struct Core {
   int reads = -1;        ///< index into Machine::memories of the level it reads
   double efficiency = 1; ///< share of the peak that large work reaches; 1 unless the file states one
   /// Work of one operation at which half of `efficiency` is reached: share = efficiency * flops / (flops + halfWork).
-  Flops halfWork;
+  Flops halfPerformanceWork;
   bool overlapFill = false;  ///< an array fills for the next fold while this one computes
   bool overlapDrain = false; ///< … and drains the last one
   /// Whether each operation runs on one instance (others on the others) instead of being spread over all.
-  bool oneEach = false;
+  bool perInstanceMapping = false;
   /// The scheduler decides for each operation whether it runs on one instance or is spread over all. Costs of both
   /// forms are those with `oneEach` true and false.
-  bool either = false;
+  bool anyMapping = false;
   /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per lane and cycle.
   std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
@@ -72,7 +72,7 @@ struct Machine {
   std::vector<Memory> memories; ///< from the farthest (device memory, index 0) to the nearest
   std::vector<Core> cores;
   /// What the host and the runtime add: to each operation that runs on a core, to each micro-batch, to each step.
-  struct HostCost {
+  struct HostOverhead {
     Seconds kernel, microbatch, step;
   } host;
   Watts idle, tdp;
@@ -81,8 +81,9 @@ struct Machine {
   std::map<std::string, JoulesPerFlop> energyPerFlopOf;
   BytesPerSecond hostBandwidth; ///< from the host's memory to the device's; 0 when not stated
   SquareMetres area;            ///< of the chip: stated, or of its parts; 0 when neither is known
-  std::string costModel; ///< empty: chosen by what the cores state; else a registered name
-  /// What a calibration fitted to measured steps, by name (lib/machine/calibration/Parameters.h); no values: there is none.
+  std::string costModel;        ///< empty: chosen by what the cores state; else a registered name
+  /// What a calibration fitted to measured steps, by name (lib/machine/calibration/Parameters.h); no values: there is
+  /// none.
   struct Fitted {
     std::string source; ///< its file
     std::vector<std::pair<std::string, double>> values;
@@ -97,10 +98,10 @@ struct Machine {
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
 /// How many instances of a core one operation runs on: all, or one where each has its own. Where either may be,
 /// `OperationCost::instances` tells.
-inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1 : core.count; }
+inline int64_t instancesPerOperation(const Core &core) { return core.perInstanceMapping ? 1 : core.count; }
 /// How many operations a core runs at a time at most: one if each is spread over all instances.
 inline int64_t operationsAtOnce(const Core &core) {
-  return core.oneEach || core.either ? core.count : 1;
+  return core.perInstanceMapping || core.anyMapping ? core.count : 1;
 }
 /// Energy of one FLOP of a type: by type if the machine knows it, else `energyPerFlop`.
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);

@@ -1,4 +1,5 @@
-// The finished answer: work, machine, costs, schedule, memory, objective, bound. What emitters print and `verify` re-checks.
+// The finished answer: work, machine, costs, schedule, memory, objective, bound. What emitters print and `verify`
+// re-checks.
 #pragma once
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Schedule.h"
@@ -11,10 +12,11 @@ struct MemoryPoint {
   std::array<int64_t, kCategories> bytes{};
 };
 struct MemoryUse {
-  int64_t peak = 0;                            ///< bytes in Machine::memories[0]
-  std::array<int64_t, kCategories> atPeak{};   ///< by category
-  Picoseconds when;                            ///< time of the peak in the step
-  std::vector<MemoryPoint> timeline;           ///< at most a few thousand points; of the first and last micro-batch and the update
+  int64_t peak = 0;                          ///< bytes in Machine::memories[0]
+  std::array<int64_t, kCategories> atPeak{}; ///< by category
+  Picoseconds when;                          ///< time of the peak in the step
+  std::vector<MemoryPoint>
+      timeline; ///< at most a few thousand points; of the first and last micro-batch and the update
 };
 
 struct Conflict {
@@ -25,20 +27,20 @@ struct Conflict {
 };
 
 struct Plan {
-  std::string job;    ///< the `train` block's name
+  std::string job; ///< the `train` block's name
   WorkGraph graph;
   Machine machine;
   Costs costs;
   Schedule schedule;
   MemoryUse memory;
-  std::vector<Timing> timing; ///< by OperationId
+  std::vector<Timing> timing;            ///< by OperationId
   std::vector<OperationId> criticalPath; ///< top-level chain, repeats entered once
-  int64_t batch = 1;          ///< samples per step
+  int64_t batch = 1;                     ///< samples per step
   bool feasible = true;
   std::vector<Conflict> conflicts; ///< why not, when infeasible
   std::string objective = "throughput";
-  double objectiveValue = 0;  ///< samples per second
-  double objectiveBound = 0;  ///< no schedule of this space does better
+  double objectiveValue = 0; ///< samples per second
+  double objectiveBound = 0; ///< no schedule of this space does better
   std::vector<std::string> assumptions;
   std::string version;
 };

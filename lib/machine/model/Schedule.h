@@ -1,7 +1,7 @@
 // When each operation runs on which core, hierarchically: one schedule per region, repeats as units.
 #pragma once
-#include "lib/scheduling/problem/SchedulingResult.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/scheduling/problem/SchedulingResult.h"
 #include "lib/support/Units.h"
 
 namespace accord {
@@ -15,9 +15,9 @@ struct Slot {
 };
 
 struct RegionSchedule {
-  std::vector<Slot> slots; ///< sorted by start, then operation
-  Picoseconds length;      ///< of one iteration; a repeat takes count * length
-  Picoseconds criticalPath; ///< longest dependence chain of one iteration (unlimited cores)
+  std::vector<Slot> slots;   ///< sorted by start, then operation
+  Picoseconds length;        ///< of one iteration; a repeat takes count * length
+  Picoseconds criticalPath;  ///< longest dependence chain of one iteration (unlimited cores)
   Picoseconds resourceBound; ///< most loaded core kind or memory level
   /// Of a top region without repeats: what the scheduler proved of one iteration in its order, without what it costs
   /// the host, where that is more than critical path and work alone. Tasks are the region's operations in their order;

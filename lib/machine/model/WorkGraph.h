@@ -19,7 +19,8 @@ const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "up
 enum class CoreKind : uint8_t { None, Tensor, Vector, Network };
 const char *name(CoreKind);
 
-/// `Buffers`: what collectives deliver and only the pass that asked for it reads (what is kept for the backward pass is an activation).
+/// `Buffers`: what collectives deliver and only the pass that asked for it reads (what is kept for the backward pass is
+/// an activation).
 enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Buffers, Inputs };
 constexpr unsigned kCategories = 7;
 const char *name(Category);
@@ -41,8 +42,8 @@ struct Value {
   Category category = Category::Activations;
   RegionId region = kNone; ///< where it is defined
   /// A stacked value (a repeat's stash): `bytes` is the whole; `slices` its number of iterations, else 1.
-  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it: the newest
-  /// slice first if one of the two is `reverse`, the oldest first if none or both are.
+  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes
+  /// it: the newest slice first if one of the two is `reverse`, the oldest first if none or both are.
   int64_t slices = 1;
   /// A view shares the storage of another value (reshape, a region's argument bound from outside); kNone otherwise.
   ValueId alias = kNone;
@@ -54,7 +55,8 @@ struct Loop {
   IteratorKind kind = IteratorKind::Parallel;
 };
 
-/// How one tensor of a loop nest is indexed: position d is the sum over `dimensions[d]` of stride * iterator (+ a constant).
+/// How one tensor of a loop nest is indexed: position d is the sum over `dimensions[d]` of stride * iterator (+ a
+/// constant).
 struct LoopTensor {
   struct Term {
     unsigned loop = 0; ///< index into the domain
@@ -63,12 +65,12 @@ struct LoopTensor {
   std::vector<std::vector<Term>> dimensions; ///< an empty one is a fixed position
   /// Elements that each dimension has; the loops of a padded window reach more. Empty: as many as the loops reach.
   std::vector<int64_t> sizes;
-  int64_t elementBits = 32;                  ///< as stored
-  bool written = false;                      ///< a result
+  int64_t elementBits = 32; ///< as stored
+  bool written = false;     ///< a result
 };
 
 /// What a collective moves. `payload` is the whole tensor: what is reduced, or what all parts together are, in bytes.
-struct Exchange {
+struct Communication {
   std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all"
   std::string axis; ///< "tensor", "data", …
   int64_t devices = 1;
@@ -106,19 +108,19 @@ struct Operation {
   int64_t bytesWritten = 0;  ///< compulsory: each result once
   /// Seconds of one execution on any machine, if they were measured elsewhere; else it has a cost.
   std::optional<double> givenSeconds;
-  bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
-  std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
+  bool contraction = false; ///< multiply-accumulates (counts towards model FLOPs)
+  std::vector<Loop> domain; ///< iteration domain from WorkOpInterface
   /// Of a contraction: operands, then results, by the loops of `domain`; else empty.
   std::vector<LoopTensor> tensors;
-  std::optional<Exchange> exchange; ///< of a collective
-  /// Of a fused operation, in order; else empty. `flops` is their sum, and `core`, `type`, `contraction` and `domain` are
-  /// those of the main one: the contraction, if there is one.
+  std::optional<Communication> communication; ///< of a collective
+  /// Of a fused operation, in order; else empty. `flops` is their sum, and `core`, `type`, `contraction` and `domain`
+  /// are those of the main one: the contraction, if there is one.
   std::vector<FusedPart> parts;
   std::vector<TensorAccess> accesses; ///< operands, then results; empty unless `describeAccesses` was called
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
-  RegionId region = 0;      ///< the region it is in
-  RegionId body = kNone;    ///< of a repeat
+  RegionId region = 0;   ///< the region it is in
+  RegionId body = kNone; ///< of a repeat
   SourceLocation location;
 };
 
@@ -138,8 +140,8 @@ struct Region {
   std::string name; ///< "step", "block", …
   int64_t count = 1;
   RegionId parent = kNone;
-  OperationId owner = kNone;            ///< the repeat operation in the parent
-  std::vector<OperationId> operations;  ///< in dependence order
+  OperationId owner = kNone;           ///< the repeat operation in the parent
+  std::vector<OperationId> operations; ///< in dependence order
   struct Carried {
     ValueId argument; ///< value inside the body at the start of an iteration
     ValueId yielded;  ///< value inside the body that becomes the next iteration's argument
@@ -154,11 +156,11 @@ struct Region {
   };
   std::vector<Slice> stashed;   ///< body -> parent, grows
   std::vector<Slice> unstashed; ///< parent -> body argument, shrinks
-  bool reverse = false; ///< iterations run from the last to the first, and so they leave and take slices
+  bool reverse = false;         ///< iterations run from the last to the first, and so they leave and take slices
 };
 
 /// Memory that is there during the whole step: weights, gradient buffers, optimizer states.
-struct Resident {
+struct StaticTensor {
   std::string name; ///< of the parameter
   Category category = Category::Weights;
   int64_t bytes = 0; ///< of all copies together
@@ -166,9 +168,9 @@ struct Resident {
 
 /// Region 0 runs `microbatches` times before its operations of phase Update run once: those are in region `update`.
 struct WorkGraph {
-  std::string model;     ///< "gpt2_xl"
-  std::string precision; ///< "mixed(bf16)"
-  std::string optimizer; ///< "adam"
+  std::string model;              ///< "gpt2_xl"
+  std::string precision;          ///< "mixed(bf16)"
+  std::string optimizer;          ///< "adam"
   std::string recompute = "none"; ///< the policy: "none", "selective", "full"
   int64_t microbatch = 1;
   int64_t microbatches = 1; ///< gradient accumulation steps on this device
@@ -176,7 +178,7 @@ struct WorkGraph {
   std::vector<Value> values;
   std::vector<Operation> operations; ///< of all regions, indexed by OperationId
   std::vector<Region> regions;       ///< [0] one micro-batch, [1] the update, then repeat bodies
-  std::vector<Resident> residents;
+  std::vector<StaticTensor> staticTensors;
 
   /// How often an operation runs in one step: counts of the enclosing regions, times microbatches outside the update.
   Count executions(OperationId) const;

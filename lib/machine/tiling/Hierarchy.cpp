@@ -6,8 +6,8 @@
 
 namespace accord::tile {
 
-double visits(const Shape &shape, unsigned tensor, const Split *const *levels,
-              const Order *const *orders, unsigned level) {
+double visits(const Shape &shape, unsigned tensor, const Split *const *levels, const Order *const *orders,
+              unsigned level) {
   while (level > 0 && !(orders[level]->ended >> tensor & 1))
     --level;
   if (level == 0)
@@ -20,8 +20,8 @@ double visits(const Shape &shape, unsigned tensor, const Split *const *levels,
   return product;
 }
 
-double linkBits(const Shape &shape, const double *sums, const Split *const *levels,
-                const Order *const *orders, unsigned level) {
+double linkBits(const Shape &shape, const double *sums, const Split *const *levels, const Order *const *orders,
+                unsigned level) {
   double bits = 0;
   for (unsigned t = 0; t < shape.tensors.size(); ++t) {
     const ShapeTensor &tensor = shape.tensors[t];
@@ -41,32 +41,32 @@ uint32_t iterating(const Shape &shape, const Split *outer, const Split *inner) {
   return mask;
 }
 
-Clock::Clock(std::span<const Level> levels, Seconds leastCompute) : least(leastCompute) {
+Clock::Clock(std::span<const Level> levels, Seconds minCompute) : min(minCompute) {
   auto rate = [](const Level &level) {
-    double most = std::numeric_limits<double>::infinity();
+    double max = std::numeric_limits<double>::infinity();
     if (level.bandwidth.value > 0)
-      most = level.bandwidth.value;
+      max = level.bandwidth.value;
     if (level.ports.value > 0)
-      most = std::min(most, level.ports.value);
-    return most;
+      max = std::min(max, level.ports.value);
+    return max;
   };
   for (size_t l = 0; l < levels.size(); ++l) {
-    double room = levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1);
-    rooms.push_back(l > 1 ? std::min(room, rooms[l - 1]) : room);
+    double capacityBits = levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1);
+    capacitiesBits.push_back(l > 1 ? std::min(capacityBits, capacitiesBits[l - 1]) : capacityBits);
     rates.push_back(l ? rate(levels[l - 1]) : 0);
-    besides.push_back(levels[l].besides.value * 8);
+    otherBytes.push_back(levels[l].otherBytes.value * 8);
     latencies.push_back(l ? levels[l - 1].latency : Seconds(0));
     overlapped.push_back(levels[l].doubleBuffered);
   }
 }
 
 Seconds Clock::link(unsigned level, double bits) const {
-  bits += besides[level];
+  bits += otherBytes[level];
   return bits > 0 ? latencies[level] + Seconds(bits / 8 / rates[level]) : Seconds(0);
 }
 
 Seconds Clock::total(Seconds compute, const double *bits) const {
-  Seconds time = std::max(compute, least);
+  Seconds time = std::max(compute, min);
   for (unsigned l = count(); l-- > 1;) {
     Seconds transfer = link(l, bits[l]);
     time = overlapped[l] ? std::max(time, transfer) : time + transfer;
@@ -98,38 +98,30 @@ Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsi
 
 std::optional<Issue> check(std::span<const Level> levels) {
   if (levels.empty() || levels.size() > kMaxLevels)
-    return Issue{
-        "A0921",
-        fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size()),
-        {},
-        {}};
+    return Issue{"A0921", fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size()), {}, {}};
   for (const Level &level : levels) {
     bool good = level.capacity.value >= 0;
-    for (double number :
-         {level.bandwidth.value, level.latency.value, level.ports.value, level.besides.value})
+    for (double number : {level.bandwidth.value, level.latency.value, level.ports.value, level.otherBytes.value})
       good = good && std::isfinite(number) && number >= 0;
     if (!good)
-      return Issue{
-          "A0921",
-          fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is "
-                      "negative or not a number",
-                      level.name),
-          {},
-          {}};
+      return Issue{"A0921",
+                   fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is "
+                               "negative or not a number",
+                               level.name),
+                   {},
+                   {}};
   }
   return std::nullopt;
 }
 
-Issue doesNotFit(std::span<const Level> levels, unsigned level, double bits) {
+Issue doesNotFitIssue(std::span<const Level> levels, unsigned level, double bits) {
   const Level &memory = levels[level];
-  return Issue{
-      "A0453",
-      fmt::format("memory '{}' has {:.0f} B, but one tile of each tensor takes {:.0f} B{}",
-                  memory.name, memory.capacity.value,
-                  std::ceil(bits / 8 * (memory.doubleBuffered ? 2 : 1)),
-                  memory.doubleBuffered ? ", counted twice because it is double buffered" : ""),
-      {},
-      {}};
+  return Issue{"A0453",
+               fmt::format("memory '{}' has {:.0f} B, but one tile of each tensor takes {:.0f} B{}", memory.name,
+                           memory.capacity.value, std::ceil(bits / 8 * (memory.doubleBuffered ? 2 : 1)),
+                           memory.doubleBuffered ? ", counted twice because it is double buffered" : ""),
+               {},
+               {}};
 }
 
 } // namespace accord::tile

@@ -1,5 +1,5 @@
 // First answers of the search: always the same family of tilings, those of them that fit.
-#include "lib/machine/tiling/Search.h"
+#include "lib/machine/tiling/TileSearch.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,9 +13,8 @@ std::vector<std::vector<unsigned>> Search::classes(unsigned level) const {
   // Inner loops first: rows of an image before the images, whose cut has no halo.
   std::sort(open.rbegin(), open.rend());
   for (unsigned loop : open) {
-    auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
-      return shape.indexes[group.front()] == shape.indexes[loop];
-    });
+    auto same = std::find_if(groups.begin(), groups.end(),
+                             [&](const auto &group) { return shape.indexes[group.front()] == shape.indexes[loop]; });
     if (same == groups.end())
       groups.push_back({loop});
     else
@@ -26,19 +25,19 @@ std::vector<std::vector<unsigned>> Search::classes(unsigned level) const {
 
 /// From `base`, gives each loop in turn the largest extent that fits.
 void Search::fill(unsigned level, std::vector<int64_t> tile, const std::vector<unsigned> &turn) {
-  if (!spend())
+  if (!consumeNode())
     return;
   for (unsigned loop : turn) {
     const std::vector<int64_t> &extents = *frames[level].extents[loop];
-    Index most = static_cast<Index>(extents.size() - 1);
+    Index max = static_cast<Index>(extents.size() - 1);
     auto at = std::lower_bound(extents.begin(), extents.end(), tile[loop]) - extents.begin();
-    tile[loop] = extents[largest(level, loop, static_cast<Index>(at), most, tile.data())];
+    tile[loop] = extents[largest(level, loop, static_cast<Index>(at), max, tile.data())];
   }
   for (unsigned loop : turn)
     setTile(level, loop, tile[loop]);
-  Objective hope = objective(level, frames[level].compute, leastBits(level, nullptr));
+  Objective hope = objective(level, frames[level].compute, minBits(level, nullptr));
   if (improves(hope))
-    leave(level);
+    finishLevel(level);
 }
 
 void Search::incumbents(unsigned level) {
@@ -46,15 +45,15 @@ void Search::incumbents(unsigned level) {
   auto groups = classes(level);
   if (groups.empty())
     return; // nothing to decide: `assign` takes it as it is
-  Box box = everything(level);
+  Box box = wholeBox(level);
   if (!bounds(level, box))
     return;
   Objective ideal = box.value;
   auto done = [&] { return cut || (found && !improves(ideal)); };
 
-  std::vector<int64_t> least(loops);
+  std::vector<int64_t> min(loops);
   for (unsigned i = 0; i < loops; ++i)
-    least[i] = f.extents[i]->front();
+    min[i] = f.extents[i]->front();
   auto flat = [&](const std::vector<unsigned> &turn) {
     std::vector<unsigned> all;
     for (unsigned g : turn)
@@ -67,11 +66,11 @@ void Search::incumbents(unsigned level) {
   std::iota(turn.begin(), turn.end(), 0);
   if (groups.size() <= 4) {
     do
-      fill(level, least, flat(turn));
+      fill(level, min, flat(turn));
     while (!done() && std::next_permutation(turn.begin(), turn.end()));
   } else {
     for (size_t r = 0; r < groups.size() && !done(); ++r) {
-      fill(level, least, flat(turn));
+      fill(level, min, flat(turn));
       std::rotate(turn.begin(), turn.begin() + 1, turn.end());
     }
   }
@@ -79,7 +78,7 @@ void Search::incumbents(unsigned level) {
   std::iota(turn.begin(), turn.end(), 0);
   for (unsigned thin = 0; groups.size() <= 4 && thin + 1 < 1u << groups.size() && !done(); ++thin) {
     auto cube = [&](double side) {
-      std::vector<int64_t> tile = least;
+      std::vector<int64_t> tile = min;
       for (unsigned g = 0; g < groups.size(); ++g)
         for (unsigned loop : groups[g])
           if (!(thin >> g & 1)) {
@@ -91,9 +90,7 @@ void Search::incumbents(unsigned level) {
           }
       return tile;
     };
-    auto fits = [&](double side) {
-      return shape.footprintBits(cube(side).data()) <= clock.room(level);
-    };
+    auto fits = [&](double side) { return shape.footprintBits(cube(side).data()) <= clock.capacityBits(level); };
     double side = 1, step = 2;
     while (side < 1e18 && fits(side * step))
       side *= step;

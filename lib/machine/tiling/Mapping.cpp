@@ -1,6 +1,6 @@
 #include "lib/machine/tiling/Mapping.h"
 #include "lib/machine/tiling/Hierarchy.h"
-#include "lib/machine/tiling/Search.h"
+#include "lib/machine/tiling/TileSearch.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -8,8 +8,7 @@
 namespace accord::tile {
 namespace {
 
-std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels,
-                               std::span<const Tiling> tilings) {
+std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings) {
   auto refuse = [](std::string why) { return Issue{"A0920", std::move(why), {}, {}}; };
   if (tilings.size() + 1 != levels.size())
     return refuse(fmt::format("{} tilings for {} memories", tilings.size(), levels.size()));
@@ -30,16 +29,15 @@ std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels,
 
 } // namespace
 
-std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels,
-                                   std::span<const Tiling> tilings, const ComputeOfTile &compute,
-                                   const SearchLimits &limits) {
+std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
+                                   const ComputeOfTile &compute, const SearchLimits &limits) {
   for (auto issue : {check(nest), check(levels)})
     if (issue)
       return std::move(*issue);
   if (auto issue = malformed(nest, levels, tilings))
     return std::move(*issue);
   Shape shape(nest);
-  Clock clock(levels, limits.leastCompute);
+  Clock clock(levels, limits.minCompute);
   unsigned loops = static_cast<unsigned>(nest.loops.size());
   std::vector<std::vector<Split>> splits(levels.size());
   std::vector<Order> orders(levels.size());
@@ -51,8 +49,7 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     if (l > 0) {
       for (unsigned i = 0; i < loops; ++i)
         splits[l].push_back(splits[l - 1][i].cut(tilings[l - 1].tile[i]));
-      orders[l] = orderOf(shape, tilings[l - 1].order,
-                          iterating(shape, splits[l - 1].data(), splits[l].data()));
+      orders[l] = orderOf(shape, tilings[l - 1].order, iterating(shape, splits[l - 1].data(), splits[l].data()));
     }
     splitsAt.push_back(splits[l].data());
     ordersAt.push_back(&orders[l]);
@@ -65,8 +62,8 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     level.tile = tilings[l - 1].tile;
     level.order = tilings[l - 1].order;
     double tileBits = shape.footprintBits(level.tile.data());
-    if (tileBits > clock.room(l))
-      return doesNotFit(levels, l, tileBits);
+    if (tileBits > clock.capacityBits(l))
+      return doesNotFitIssue(levels, l, tileBits);
     level.footprint = Bytes(tileBits / 8);
     for (unsigned i = 0; i < loops; ++i) {
       int64_t around = splits[l - 1][i].tile, tile = level.tile[i];
@@ -74,8 +71,7 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     }
     for (unsigned t = 0; t < shape.tensors.size(); ++t) {
       const ShapeTensor &tensor = shape.tensors[t];
-      double moved =
-          tensor.sum(splitsAt[l]) * visits(shape, t, splitsAt.data(), ordersAt.data(), l);
+      double moved = tensor.sum(splitsAt[l]) * visits(shape, t, splitsAt.data(), ordersAt.data(), l);
       TensorTraffic traffic;
       if (tensor.written) {
         traffic.written = Bytes(moved * tensor.bits / 8);
@@ -95,8 +91,7 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     nearest.push_back(&splits.back()[i]);
   out.compute = computeOf(compute, nearest.data(), loops);
   if (!(out.compute.value >= 0) || !std::isfinite(out.compute.value))
-    return Issue{
-        "A0452", fmt::format("the compute time of a loop nest is {} s", out.compute.value), {}, {}};
+    return Issue{"A0452", fmt::format("the compute time of a loop nest is {} s", out.compute.value), {}, {}};
   out.time = out.bound = clock.total(out.compute, bits.data());
   if (!std::isfinite(out.time.value))
     return Issue{"A0452", "the time of a loop nest passes all numbers", {}, {}};
@@ -110,8 +105,8 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
   return out;
 }
 
-std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels,
-                                         const ComputeOfTile &compute, const SearchLimits &limits) {
+std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
+                                         const SearchLimits &limits) {
   for (auto issue : {check(nest), check(levels)})
     if (issue)
       return std::move(*issue);
@@ -119,8 +114,7 @@ std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level
   if (auto issue = search.fits())
     return std::move(*issue);
   if (!search.run())
-    return Issue{
-        "A0452", "the compute time of a tile is negative, infinite or not a number", {}, {}};
+    return Issue{"A0452", "the compute time of a tile is negative, infinite or not a number", {}, {}};
   auto priced = price(nest, levels, search.best, compute, limits);
   if (auto *mapping = std::get_if<Mapping>(&priced)) {
     mapping->bound = std::min(mapping->time, Seconds(search.bound));
@@ -131,8 +125,7 @@ std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level
   return priced;
 }
 
-std::vector<std::string> describe(const Nest &nest, std::span<const Level> levels,
-                                  const Mapping &mapping) {
+std::vector<std::string> describe(const Nest &nest, std::span<const Level> levels, const Mapping &mapping) {
   std::vector<std::string> lines;
   Shape shape(nest);
   for (size_t l = 0; l < mapping.levels.size() && l + 1 < levels.size(); ++l) {

@@ -27,8 +27,8 @@
 // tiles and their reuse, Parashar et al. (Timeloop, ISPASS 2019, section V); what traffic is
 // possible at best, Hong and Kung (STOC 1981), Irony, Toledo, Tiskin (JPDC 64(9), 2004).
 #pragma once
-#include "lib/support/Units.h"
 #include "lib/machine/tiling/Nest.h"
+#include "lib/support/Units.h"
 #include <functional>
 #include <variant>
 
@@ -42,7 +42,7 @@ struct Level {
   bool doubleBuffered = false;
   BytesPerSecond ports; ///< ports * width * clock; 0: not stated, limits nothing
   /// What crosses the link into this memory besides the tiles, whatever they are.
-  Bytes besides = Bytes(0);
+  Bytes otherBytes = Bytes(0);
 };
 
 /// Seconds that the core takes for one tile of these extents (one per loop) in the nearest memory.
@@ -60,7 +60,7 @@ struct SearchLimits {
   /// everywhere.
   int64_t nodes = 20000;
   /// The arithmetic takes no less, whatever the tiles: moving operands into the core may.
-  Seconds leastCompute = Seconds(0);
+  Seconds minCompute = Seconds(0);
   /// Ends searches sooner where the arithmetic decides, and makes `bound` tighter there. Without it
   /// all that is known of tiles not yet decided is the compute time of the whole nest at once.
   ComputeFloor floor = {};
@@ -105,9 +105,8 @@ struct Tiling {
 /// is no permutation), A0921 (levels: none, more than 8, or a number that is negative or not
 /// finite; a capacity may be infinite), A0452 (compute times that are negative or not finite),
 /// A0453 (a tile does not fit).
-std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels,
-                                   std::span<const Tiling> tilings, const ComputeOfTile &compute,
-                                   const SearchLimits &limits = {});
+std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
+                                   const ComputeOfTile &compute, const SearchLimits &limits = {});
 
 /// The mapping of least time; of those the one with the least bytes on link 1, then link 2 and so
 /// on; of those the first one found, always the same. Searched: the extents of `candidates`
@@ -116,13 +115,11 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
 /// farthest, and improved by local search (Descent.h), also from the best where one memory is half
 /// as large. While the search is exact, more capacity, bandwidth, ports or a faster core never give
 /// more time. A0453 when not even tiles of one granule fit; the other issues as in `price`.
-std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels,
-                                         const ComputeOfTile &compute,
+std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                                          const SearchLimits &limits = {});
 
 /// One line per memory from 1: "vmem tile 256x512x128, order m n k: A 2x, B 1x, C 1x" (how often
 /// each tensor passes the link, against each element once).
-std::vector<std::string> describe(const Nest &nest, std::span<const Level> levels,
-                                  const Mapping &mapping);
+std::vector<std::string> describe(const Nest &nest, std::span<const Level> levels, const Mapping &mapping);
 
 } // namespace accord::tile

@@ -1,16 +1,14 @@
 #include "lib/machine/tiling/Nest.h"
-#include "lib/machine/tiling/Shape.h"
+#include "lib/machine/tiling/NestShape.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace accord::tile {
 namespace {
 
-constexpr double kMost = 4.611686018427387904e18; // 2^62
+constexpr double kMax = 4.611686018427387904e18; // 2^62
 
-std::optional<Issue> refuse(std::string why) {
-  return Issue{"A0920", "loop nest " + std::move(why), {}, {}};
-}
+std::optional<Issue> refuse(std::string why) { return Issue{"A0920", "loop nest " + std::move(why), {}, {}}; }
 
 /// Whether a loop of the nest is alone in every position it has, and each tensor has one at most.
 bool standsAlone(const Nest &nest, unsigned loop) {
@@ -18,13 +16,12 @@ bool standsAlone(const Nest &nest, unsigned loop) {
     unsigned uses = 0;
     for (size_t d = 0; d < tensor.dimensions.size(); ++d) {
       const auto &terms = tensor.dimensions[d];
-      bool here = std::any_of(terms.begin(), terms.end(),
-                              [&](const Term &t) { return t.loop == loop && t.stride != 0; });
+      bool here =
+          std::any_of(terms.begin(), terms.end(), [&](const Term &t) { return t.loop == loop && t.stride != 0; });
       if (!here)
         continue;
       ++uses;
-      bool capped = d < tensor.sizes.size() && tensor.sizes[d] > 0 &&
-                    tensor.sizes[d] < nest.loops[loop].extent;
+      bool capped = d < tensor.sizes.size() && tensor.sizes[d] > 0 && tensor.sizes[d] < nest.loops[loop].extent;
       if (terms.size() > 1 || capped)
         return false;
     }
@@ -54,11 +51,11 @@ std::optional<Issue> check(const Nest &nest) {
   for (size_t i = 0; i < nest.loops.size(); ++i) {
     const NestLoop &loop = nest.loops[i];
     if (loop.extent < 1 || loop.granule < 1)
-      return refuse(fmt::format("has a loop '{}' of extent {} and granule {}", nameOf(nest, i),
-                                loop.extent, loop.granule));
+      return refuse(
+          fmt::format("has a loop '{}' of extent {} and granule {}", nameOf(nest, i), loop.extent, loop.granule));
     iterations *= static_cast<double>(loop.extent);
   }
-  if (iterations > kMost)
+  if (iterations > kMax)
     return refuse("has more than 2^62 iterations");
   std::vector<int64_t> all;
   for (const NestLoop &loop : nest.loops)
@@ -66,17 +63,15 @@ std::optional<Issue> check(const Nest &nest) {
   for (size_t t = 0; t < nest.tensors.size(); ++t) {
     const NestTensor &tensor = nest.tensors[t];
     if (tensor.elementBits < 1)
-      return refuse(
-          fmt::format("has a tensor '{}' of {} bits", tensorName(nest, t), tensor.elementBits));
+      return refuse(fmt::format("has a tensor '{}' of {} bits", tensorName(nest, t), tensor.elementBits));
     for (const auto &terms : tensor.dimensions)
       for (const Term &term : terms)
         if (term.loop >= nest.loops.size())
-          return refuse(fmt::format("has no loop {}, which '{}' is indexed by", term.loop,
-                                    tensorName(nest, t)));
+          return refuse(fmt::format("has no loop {}, which '{}' is indexed by", term.loop, tensorName(nest, t)));
     for (int64_t size : tensor.sizes)
       if (size < 0)
         return refuse(fmt::format("has a tensor '{}' of size {}", tensorName(nest, t), size));
-    if (elements(tensor, all) * static_cast<double>(tensor.elementBits) > kMost)
+    if (elements(tensor, all) * static_cast<double>(tensor.elementBits) > kMax)
       return refuse(fmt::format("has a tensor '{}' of more than 2^62 bits", tensorName(nest, t)));
   }
   return std::nullopt;
@@ -91,8 +86,7 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors) {
     tensor.elementBits = from.elementBits;
     tensor.written = from.written;
     tensor.sizes = from.sizes;
-    tensor.name =
-        std::string(1, static_cast<char>('A' + std::min<size_t>(nest.tensors.size(), 25)));
+    tensor.name = std::string(1, static_cast<char>('A' + std::min<size_t>(nest.tensors.size(), 25)));
     for (const auto &terms : from.dimensions) {
       auto &into = tensor.dimensions.emplace_back();
       for (const LoopTensor::Term &term : terms)
@@ -112,8 +106,8 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors) {
   return nest;
 }
 
-Grouped grouped(const Nest &nest) {
-  Grouped out;
+GroupedNest grouped(const Nest &nest) {
+  GroupedNest out;
   if (check(nest)) { // nothing of it can be relied on: whoever maps it is told why
     out.nest = nest;
     for (unsigned i = 0; i < nest.loops.size(); ++i)
@@ -126,8 +120,8 @@ Grouped grouped(const Nest &nest) {
     unsigned into = out.members.size();
     for (unsigned g = 0; alone && g < out.members.size(); ++g) {
       unsigned first = out.members[g].front();
-      if (nest.loops[first].granule == 1 && standsAlone(nest, first) &&
-          tensorsOf(nest, first) == tensorsOf(nest, i) && tensorsOf(nest, i) != 0) {
+      if (nest.loops[first].granule == 1 && standsAlone(nest, first) && tensorsOf(nest, first) == tensorsOf(nest, i) &&
+          tensorsOf(nest, i) != 0) {
         into = g;
         break;
       }

@@ -1,7 +1,7 @@
 // The loop nest of one operation as the mapper sees it, and how many elements a tile of it touches.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Check.h"
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -60,14 +60,14 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors);
 /// Loops that index the same tensors, each alone in its position, behave as one loop over all of
 /// their iterations: rows of a matrix product over batch and sequence, batch and heads of
 /// attention.
-struct Grouped {
+struct GroupedNest {
   Nest nest;
   std::vector<std::vector<unsigned>> members; ///< by loop of `nest`: the loops it stands for
 };
 /// Tiles of the grouped loop are runs of consecutive iterations, which a box of the single loops
 /// need not be: the space of tiles is larger. Loops with a granule above 1 stay alone, and all
 /// loops of a nest that `check` refuses.
-Grouped grouped(const Nest &nest);
+GroupedNest grouped(const Nest &nest);
 
 /// Elements of one tensor that a tile of these extents (one per loop) touches: the product over its
 /// dimensions of the different positions, at most `sizes`. One loop reaches t of them; two loops of

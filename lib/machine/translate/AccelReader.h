@@ -2,8 +2,8 @@
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
 #include "lib/machine/model/Machine.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 
 namespace accord {
 
@@ -12,16 +12,13 @@ using Origins = std::map<std::string, Origin>;
 /// Reads the keys of one block; the first problem is reported and remembered.
 class AccelReader {
 public:
-  AccelReader(mlir::Operation *block, mlir::DictionaryAttr entries, std::string name,
-              Origins &origins)
+  AccelReader(mlir::Operation *block, mlir::DictionaryAttr entries, std::string name, Origins &origins)
       : block(block), entries(entries), name(std::move(name)), origins(origins) {}
 
   bool failed = false;
 
   /// The value of `key` if it is stated, as `Kind` and nothing left open.
-  template <typename Kind> Kind get(llvm::StringRef key) {
-    return closed<Kind>(key, entries.get(key));
-  }
+  template <typename Kind> Kind get(llvm::StringRef key) { return closed<Kind>(key, entries.get(key)); }
 
   template <typename Kind> Kind closed(llvm::StringRef key, mlir::Attribute value) {
     if (!value)
@@ -40,14 +37,12 @@ public:
   }
 
   void remember(llvm::StringRef key, const std::string &text, llvm::StringRef source = "") {
-    origins[key.str()] = {text, source.str(),
-                          sourceOf(accel::locationOf(block, key.split('.').first))};
+    origins[key.str()] = {text, source.str(), sourceOf(accel::locationOf(block, key.split('.').first))};
   }
 
   /// In base units, per second where it was stated per cycle (and in seconds where in cycles);
   /// `divisor` of it.
-  double number(llvm::StringRef key, accel::QuantityAttr value, Rational clock,
-                int64_t divisor = 1) {
+  double number(llvm::StringRef key, accel::QuantityAttr value, Rational clock, int64_t divisor = 1) {
     if (!value)
       return 0;
     Quantity quantity = value.quantity();
@@ -63,9 +58,7 @@ public:
     remember(key, value.spelled(), value.getSource());
     return (quantity.value / Rational(divisor)).toDouble();
   }
-  double number(llvm::StringRef key, Rational clock = 0) {
-    return number(key, get<accel::QuantityAttr>(key), clock);
-  }
+  double number(llvm::StringRef key, Rational clock = 0) { return number(key, get<accel::QuantityAttr>(key), clock); }
 
 private:
   mlir::Operation *block;
@@ -76,7 +69,7 @@ private:
 
 /// `sparse nm(n, m) { … }`: the operand is stored compressed, and only what is kept is computed;
 /// `sparse { … }`: as it says.
-SparseCore sparseCoreOf(AccelReader &keys, mlir::DictionaryAttr zeros);
+SparseCore sparseCoreOf(AccelReader &keys, mlir::DictionaryAttr sparsity);
 /// `dataflow { … }`.
 DataflowFabric fabricOf(AccelReader &keys, mlir::DictionaryAttr fabric);
 

@@ -2,12 +2,12 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
-#include "lib/machine/translate/AccelReader.h"
-#include "lib/machine/energy/Area.h"
 #include "lib/machine/cost/CheckMemories.h"
+#include "lib/machine/energy/AreaModel.h"
 #include "lib/machine/energy/Energy.h"
-#include "lib/machine/translate/MachineParts.h"
-#include "lib/machine/translate/SourceOf.h"
+#include "lib/machine/translate/AccelReader.h"
+#include "lib/machine/translate/MachineProperties.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -61,16 +61,14 @@ struct PerCycle {
 
 PerCycle readGeometry(AccelReader &keys, Core &core) {
   if (auto array = keys.get<ArrayAttr>("array"); array && array.size() == 2) {
-    auto rows = keys.closed<IntegerAttr>("array", array[0]),
-         cols = keys.closed<IntegerAttr>("array", array[1]);
+    auto rows = keys.closed<IntegerAttr>("array", array[0]), cols = keys.closed<IntegerAttr>("array", array[1]);
     if (!rows || !cols)
       return {};
     core.rows = rows.getInt();
     core.cols = cols.getInt();
     std::string shape = std::to_string(core.rows) + " x " + std::to_string(core.cols);
     keys.remember("array", shape);
-    return {Rational(2) * Rational(core.rows) * Rational(core.cols),
-            "2 * " + shape + " FLOP/cycle * clock"};
+    return {Rational(2) * Rational(core.rows) * Rational(core.cols), "2 * " + shape + " FLOP/cycle * clock"};
   }
   if (auto lanes = keys.get<IntegerAttr>("lanes")) {
     core.lanes = lanes.getInt();
@@ -80,8 +78,7 @@ PerCycle readGeometry(AccelReader &keys, Core &core) {
   return {};
 }
 
-bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree,
-              Core &core) {
+bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree, Core &core) {
   core.name = op.getSymName().str();
   core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
   AccelReader keys(op, op.getEntries(), core.name, core.origins);
@@ -108,13 +105,11 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
       types.push_back(core.peak.begin()->first);
     double follows = (geometry.flops * clock).toDouble();
     for (const std::string &type : types)
-      if (auto stated = core.peak.find(type);
-          ratesAgree && stated != core.peak.end() && follows > 0 &&
-          std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
-        keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12),
-                                     " TFLOP/s of ", type, " for one core by its peak, but ",
-                                     fmt::format("{:.6g}", follows / 1e12), " by its ",
-                                     core.rows ? "array" : "lanes", " and the clock");
+      if (auto stated = core.peak.find(type); ratesAgree && stated != core.peak.end() && follows > 0 &&
+                                              std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
+        keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
+                                     " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12),
+                                     " by its ", core.rows ? "array" : "lanes", " and the clock");
     auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
     keys.remember("peak", all, first ? first.getSource() : "");
   } else if (!geometry.text.empty()) {
@@ -130,10 +125,10 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
     core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     core.efficiency = keys.number("efficiency", efficiency, clock);
-  core.halfWork = Flops(keys.number("half_work"));
-  if (auto spread = keys.get<StringAttr>("spread")) {
-    core.oneEach = spread.getValue() == "one_each";
-    core.either = spread.getValue() == "either" && core.count > 1;
+  core.halfPerformanceWork = Flops(keys.number("half_work"));
+  if (auto mapping = keys.get<StringAttr>("spread")) {
+    core.perInstanceMapping = mapping.getValue() == "one_each";
+    core.anyMapping = mapping.getValue() == "either" && core.count > 1;
   }
   if (auto overlap = keys.get<ArrayAttr>("overlap"))
     for (Attribute what : overlap)
@@ -143,8 +138,8 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
     for (NamedAttribute entry : cycles)
       if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
         core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
-  if (auto zeros = keys.get<DictionaryAttr>("sparse"))
-    core.sparse = sparseCoreOf(keys, zeros);
+  if (auto sparsity = keys.get<DictionaryAttr>("sparse"))
+    core.sparse = sparseCoreOf(keys, sparsity);
   if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
     auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
     core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
@@ -183,16 +178,13 @@ bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
   AccelReader keys(power, power.getEntries(), "power", machine.origins);
   machine.idle = Watts(keys.number("idle"));
   machine.tdp = Watts(keys.number("tdp"));
-  machine.energyPerFlop =
-      JoulesPerFlop(keys.number("mac", keys.get<accel::QuantityAttr>("mac"), clock, 2));
+  machine.energyPerFlop = JoulesPerFlop(keys.number("mac", keys.get<accel::QuantityAttr>("mac"), clock, 2));
   if (auto types = keys.get<DictionaryAttr>("mac_by_type"))
     for (NamedAttribute type : types)
       if (auto energy = keys.closed<accel::QuantityAttr>("mac_by_type", type.getValue())) {
-        machine.energyPerFlopOf[type.getName().str()] =
-            JoulesPerFlop(energy.quantity().value.toDouble() / 2);
-        machine.origins["mac." + type.getName().str()] = {
-            energy.spelled(), energy.getSource().str(),
-            sourceOf(accel::locationOf(power, "mac_by_type"))};
+        machine.energyPerFlopOf[type.getName().str()] = JoulesPerFlop(energy.quantity().value.toDouble() / 2);
+        machine.origins["mac." + type.getName().str()] = {energy.spelled(), energy.getSource().str(),
+                                                          sourceOf(accel::locationOf(power, "mac_by_type"))};
       }
   return !keys.failed;
 }
@@ -213,8 +205,7 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
       rule.model = AreaModel::shipped(name.getValue());
       if (!rule.model) {
         emitError(accel::locationOf(area, "model"))
-            << "no area model '" << name.getValue()
-            << "' is in the catalogue, which has 'catalog/area_45nm'";
+            << "no area model '" << name.getValue() << "' is in the catalogue, which has 'catalog/area_45nm'";
         return false;
       }
       parts.remember("model", name.str());
@@ -223,11 +214,9 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
     }
     std::map<std::string, Origin> own; // "mac" of power is another one
     AccelReader rates(area, area.getEntries(), "area", own);
-    rule.rates = {rates.number("mac"), rates.number("lane"), rates.number("sram"),
-                  rates.number("fixed")};
+    rule.rates = {rates.number("mac"), rates.number("lane"), rates.number("sram"), rates.number("fixed")};
     for (const auto &[key, origin] : own)
-      rule.origin.text +=
-          fmt::format("{}{} {}", rule.origin.text.empty() ? "" : ", ", key, origin.text);
+      rule.origin.text += fmt::format("{}{} {}", rule.origin.text.empty() ? "" : ", ", key, origin.text);
     rule.origin.source = own.empty() ? "" : own.begin()->second.source;
     rule.origin.location = sourceOf(accel::blockLocation(area));
     if (rates.failed)
@@ -238,7 +227,7 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
 
 } // namespace
 
-bool readHead(accel::AcceleratorOp accelerator, MachineHead &head) {
+bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &head) {
   Machine &machine = head.machine;
   machine.name = accelerator.getSymName().str();
   machine.location = sourceOf(accel::blockLocation(accelerator));
@@ -283,8 +272,7 @@ FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
   return memory;
 }
 
-FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order,
-                       bool ratesAgree) {
+FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree) {
   Core core;
   if (!readCore(op, clock, order, ratesAgree, core))
     return failure();
@@ -299,9 +287,8 @@ std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
       return std::move(*issue);
     }
     machine.area = std::get<SquareMetres>(sum);
-    machine.origins["area"] = {
-        fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
-        rule.origin.location};
+    machine.origins["area"] = {fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
+                               rule.origin.location};
   } else if (rule.rates) {
     machine.area = areaOfParts(machine, *rule.rates);
     machine.origins["area"] = rule.origin;
@@ -309,7 +296,7 @@ std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
   return std::nullopt;
 }
 
-Watts powerAtPeak(const Machine &machine, bool least) {
+Watts powerAtPeak(const Machine &machine, bool min) {
   Watts sum = machine.idle;
   for (const Core &core : machine.cores) {
     std::vector<std::string> types;
@@ -317,10 +304,10 @@ Watts powerAtPeak(const Machine &machine, bool least) {
       types.push_back(type);
     if (types.empty())
       types.push_back(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
-    double power = least ? std::numeric_limits<double>::infinity() : 0;
+    double power = min ? std::numeric_limits<double>::infinity() : 0;
     for (const std::string &type : types) {
       double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
-      power = least ? std::min(power, one) : std::max(power, one);
+      power = min ? std::min(power, one) : std::max(power, one);
     }
     sum += Watts(power * static_cast<double>(core.count));
   }
@@ -330,8 +317,8 @@ Watts powerAtPeak(const Machine &machine, bool least) {
 }
 
 FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
-  MachineHead head;
-  bool good = readHead(accelerator, head);
+  MachineProperties head;
+  bool good = readMachineProperties(accelerator, head);
   FailureOr<MemoryOrder> order = memoryOrder(accelerator);
   if (failed(order))
     return failure();

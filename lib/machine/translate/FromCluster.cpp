@@ -1,7 +1,7 @@
 #include "lib/machine/translate/FromCluster.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
-#include "lib/machine/translate/SourceOf.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,13 +16,11 @@ Issue uneven(mlir::Operation *at, std::string message) {
 }
 
 /// The only block of its kind in a scope; null after an issue.
-template <typename Op>
-Op only(mlir::Operation *scope, llvm::StringRef what, std::optional<Issue> &issue) {
+template <typename Op> Op only(mlir::Operation *scope, llvm::StringRef what, std::optional<Issue> &issue) {
   Op first;
   for (Op one : scope->getRegion(0).getOps<Op>()) {
     if (first) {
-      issue = uneven(
-          one, fmt::format("not supported yet: several kinds of {} in one cluster", what.str()));
+      issue = uneven(one, fmt::format("not supported yet: several kinds of {} in one cluster", what.str()));
       issue->notes.push_back({sourceOf(accel::blockLocation(first)), "the first one is here"});
       return nullptr;
     }
@@ -68,15 +66,12 @@ public:
     if (!value || isa<Kind>(value))
       return dyn_cast_or_null<Kind>(value);
     if (!issue)
-      issue = {
-          "A0456",
-          fmt::format(
-              "'{}' {}", key.str(),
-              isa<accel::ChoiceAttr>(value)
-                  ? "is left open: choose a value, or mine the cluster"
-                  : "has no value yet: it depends on other keys"),
-          sourceOf(accel::locationOf(block, key)),
-          {}};
+      issue = {"A0456",
+               fmt::format("'{}' {}", key.str(),
+                           isa<accel::ChoiceAttr>(value) ? "is left open: choose a value, or mine the cluster"
+                                                         : "has no value yet: it depends on other keys"),
+               sourceOf(accel::locationOf(block, key)),
+               {}};
     return {};
   }
   std::optional<double> number(llvm::StringRef key) {
@@ -84,8 +79,7 @@ public:
     if (!value)
       return std::nullopt;
     if (origins)
-      (*origins)[key.str()] = {value.spelled(), value.getSource().str(),
-                               sourceOf(accel::locationOf(block, key))};
+      (*origins)[key.str()] = {value.spelled(), value.getSource().str(), sourceOf(accel::locationOf(block, key))};
     return value.quantity().value.toDouble();
   }
   std::optional<int64_t> integer(llvm::StringRef key) {
@@ -129,32 +123,29 @@ std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
       if (auto value = keys.closed<accel::QuantityAttr>("bandwidth_by_peers", entry.getValue())) {
         int64_t peers = 0;
         if (!entry.getName().getValue().getAsInteger(10, peers)) // else the verifier has refused it
-          network.bandwidthByPeers.push_back(
-              {peers, BytesPerSecond(value.quantity().value.toDouble())});
+          network.bandwidthByPeers.push_back({peers, BytesPerSecond(value.quantity().value.toDouble())});
       }
   if (keys.issue)
     return *keys.issue;
   std::sort(network.bandwidthByPeers.begin(), network.bandwidthByPeers.end());
   if (!latency)
-    assumptions.push_back(
-        fmt::format("messages over network '{}' take no latency: it states none", network.name));
+    assumptions.push_back(fmt::format("messages over network '{}' take no latency: it states none", network.name));
   if (!efficiency && network.bandwidthByPeers.empty())
-    assumptions.push_back(fmt::format(
-        "network '{}' reaches its whole bandwidth: it states no efficiency", network.name));
+    assumptions.push_back(
+        fmt::format("network '{}' reaches its whole bandwidth: it states no efficiency", network.name));
   return network;
 }
 
 /// The widest network of a scope that connects all `names`.
-std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names,
-                                    int64_t endpoints, std::vector<std::string> &assumptions) {
+std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names, int64_t endpoints,
+                                    std::vector<std::string> &assumptions) {
   std::optional<Network> best;
   std::vector<std::string> ofBest;
   bool several = false;
   for (auto op : scope->getRegion(0).getOps<accel::NetworkOp>()) {
     auto connects = op.getEntries().getAs<ArrayAttr>("connects");
     auto ends = [&](llvm::StringRef name) {
-      return llvm::any_of(connects.getAsRange<FlatSymbolRefAttr>(),
-                          [&](auto one) { return one.getValue() == name; });
+      return llvm::any_of(connects.getAsRange<FlatSymbolRefAttr>(), [&](auto one) { return one.getValue() == name; });
     };
     if (!connects || !llvm::all_of(names, ends))
       continue;
@@ -173,15 +164,15 @@ std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm:
     return uneven(scope, fmt::format("no network connects '{}'", llvm::join(names, "' and '")));
   assumptions.insert(assumptions.end(), ofBest.begin(), ofBest.end());
   if (several)
-    assumptions.push_back(fmt::format(
-        "devices exchange data over network '{}', which has the most bandwidth", best->name));
+    assumptions.push_back(
+        fmt::format("devices exchange data over network '{}', which has the most bandwidth", best->name));
   return std::move(*best);
 }
 
 /// Dollars per hour of one device: what the first price that is a rent says of the device, of its
 /// server or of the whole cluster.
-double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device,
-              int64_t perServer, int64_t servers, std::vector<std::string> &assumptions) {
+double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device, int64_t devicesPerNode,
+              int64_t servers, std::vector<std::string> &assumptions) {
   for (mlir::Operation *scope : {cluster.getOperation(), server.getOperation()}) {
     if (!scope)
       continue;
@@ -190,8 +181,7 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
       if (!amount)
         continue;
-      if (amount.quantity().dimension !=
-          Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
+      if (amount.quantity().dimension != Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
         assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
                               "device");
         continue;
@@ -200,15 +190,14 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       if (per && per.getValue() == device.getSymName())
         return hour;
       if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
-        return hour / static_cast<double>(perServer);
-      return hour / static_cast<double>(perServer) / static_cast<double>(servers);
+        return hour / static_cast<double>(devicesPerNode);
+      return hour / static_cast<double>(devicesPerNode) / static_cast<double>(servers);
     }
   }
   return 0;
 }
 
-std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster,
-                                                        accel::DeviceOp device) {
+std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster, accel::DeviceOp device) {
   auto accelerator = dyn_cast_or_null<accel::AcceleratorOp>(
       SymbolTable::lookupSymbolIn(cluster->getParentOp(), device.getAcceleratorAttr()));
   if (!accelerator) // the verifier knows
@@ -226,10 +215,9 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
   auto devices = device.instances();
   auto servers = server ? server.instances() : std::optional<int64_t>(1);
   if (!devices || !servers)
-    return uneven(
-        devices ? server.getOperation() : device.getOperation(),
-        "the count is left open: choose a value, or mine the cluster");
-  cluster.devicesPerServer = *devices;
+    return uneven(devices ? server.getOperation() : device.getOperation(),
+                  "the count is left open: choose a value, or mine the cluster");
+  cluster.devicesPerNode = *devices;
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
   if (*devices > 1) {
@@ -324,10 +312,9 @@ std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<M
     if (oneServer) { // in each server both kinds
       scope = kinds[i].server ? kinds[i].server.getOperation() : op.getOperation();
       names.push_back(kinds[i].device.getSymName());
-      endpoints += all.groups[i].devicesPerServer;
+      endpoints += all.groups[i].devicesPerNode;
     } else {
-      llvm::StringRef name =
-          kinds[i].server ? kinds[i].server.getSymName() : kinds[i].device.getSymName();
+      llvm::StringRef name = kinds[i].server ? kinds[i].server.getSymName() : kinds[i].device.getSymName();
       if (!llvm::is_contained(names, name)) {
         names.push_back(name);
         endpoints += all.groups[i].servers;

@@ -25,7 +25,6 @@ std::variant<std::vector<accel::AcceleratorOp>, Issue> acceleratorsOf(accel::Clu
 
 /// A group for the devices of one kind in the servers of one kind; `machines` by group. A0456 where
 /// no network connects all groups.
-std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp cluster,
-                                              std::vector<Machine> machines);
+std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp cluster, std::vector<Machine> machines);
 
 } // namespace accord

@@ -1,7 +1,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
 #include "lib/machine/energy/Arithmetic.h"
-#include "lib/machine/translate/SourceOf.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -39,14 +39,13 @@ private:
   void parts(dnn::FusedOp op, Operation &into);
   void parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into);
   void gradientBuffers(mlir::Operation &op, Operation &into);
-  void exchange(mlir::Operation &op, Operation &into);
-  void residents();
+  void communication(mlir::Operation &op, Operation &into);
+  void staticTensors();
   std::string unique(mlir::Operation &op);
   /// What a batch is to an operation: once per step, the samples of all micro-batches.
   std::optional<int64_t> samplesOf(mlir::Operation *op) const {
-    return isa<dnn::UpdateOp, dnn::GradientAllReduceOp>(op)
-               ? checkedMultiply(out.microbatch, out.microbatches)
-               : out.microbatch;
+    return isa<dnn::UpdateOp, dnn::GradientAllReduceOp>(op) ? checkedMultiply(out.microbatch, out.microbatches)
+                                                            : out.microbatch;
   }
   void fail(mlir::Operation &op, const char *what) {
     if (problem.empty())
@@ -149,8 +148,8 @@ std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
   for (auto [index, map] : llvm::enumerate(w.maps)) {
     LoopTensor tensor;
     tensor.written = index >= operands;
-    mlir::Value value = tensor.written ? mlir::Value(op->getResult(index - operands))
-                                       : mlir::Value(op->getOperand(index));
+    mlir::Value value =
+        tensor.written ? mlir::Value(op->getResult(index - operands)) : mlir::Value(op->getOperand(index));
     tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
     for (AffineExpr position : map.getResults())
       tensor.dimensions.push_back(termsOf(position, w.domain.size()));
@@ -168,8 +167,7 @@ std::vector<Loop> Extractor::loops(WorkOpInterface op) {
   Work w = op.getWork();
   for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
     domain.push_back({ShapedType::isDynamic(extent) ? samplesOf(op).value_or(1) : extent,
-                      kind == utils::IteratorType::reduction ? IteratorKind::Reduction
-                                                             : IteratorKind::Parallel});
+                      kind == utils::IteratorType::reduction ? IteratorKind::Reduction : IteratorKind::Parallel});
   return domain;
 }
 
@@ -180,8 +178,7 @@ static std::string kindOf(mlir::Operation *op) {
     kind += " " + custom.getFunction().str();
   if (auto update = dyn_cast<dnn::UpdateOp>(op); update && update.getRowsAttr())
     kind += "_rows";
-  if (isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op) &&
-      dnn::rowsOf(op->getResult(0).getType()))
+  if (isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op) && dnn::rowsOf(op->getResult(0).getType()))
     kind.replace(kind.size() - 5, 5, "_rows_grad");
   return kind;
 }
@@ -203,14 +200,14 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
   into.type = typeOf(*op.getMain().getOperation());
 }
 
-/// What a collective moves: the whole tensor, as lib/training/shard/Traffic.cpp counts it.
-void Extractor::exchange(mlir::Operation &op, Operation &into) {
+/// What a collective moves: the whole tensor, as lib/training/shard/CollectiveTraffic.cpp counts it.
+void Extractor::communication(mlir::Operation &op, Operation &into) {
   if (into.core != CoreKind::Network)
     return;
   std::optional<int64_t> payload;
   auto fill = [&](auto one, StringRef kind) {
-    into.exchange = Exchange{kind.str(), one.getAxis().str(),
-                             static_cast<int64_t>(one.getDevices()), payload.value_or(0)};
+    into.communication =
+        Communication{kind.str(), one.getAxis().str(), static_cast<int64_t>(one.getDevices()), payload.value_or(0)};
   };
   llvm::TypeSwitch<mlir::Operation *>(&op)
       .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {
@@ -226,7 +223,7 @@ void Extractor::exchange(mlir::Operation &op, Operation &into) {
         payload = samples ? one.getBytesWritten(*samples) : std::nullopt;
         fill(one, one.getRowsAttr() ? "all_gather" : "all_reduce");
       });
-  if (into.exchange && !payload)
+  if (into.communication && !payload)
     fail(op, "exchanges data that");
 }
 
@@ -235,14 +232,12 @@ void Extractor::exchange(mlir::Operation &op, Operation &into) {
 void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
   Type format = source.getPrecision().getGradients();
   for (OpResult result : op.getResults()) {
-    bool stored = llvm::any_of(result.getUsers(),
-                               [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
+    bool stored = llvm::any_of(result.getUsers(), [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!stored || !type || into.core == CoreKind::None)
       continue;
     auto own = bytesOf(type, out.microbatch);
-    auto buffer =
-        bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()), out.microbatch);
+    auto buffer = bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()), out.microbatch);
     if (!own || !buffer)
       return fail(op, "has a gradient whose size");
     into.bytesWritten += *buffer - *own;
@@ -269,8 +264,7 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
     if (ids.count(value))
       out.operations[id].operands.push_back(idOf(value));
 
-  Category category =
-      out.operations[id].phase == Phase::Forward ? Category::Activations : Category::Temporaries;
+  Category category = out.operations[id].phase == Phase::Forward ? Category::Activations : Category::Temporaries;
   for (mlir::Value argument : op.getCarriedArguments())
     define(argument, body, category);
   for (auto [argument, stack] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
@@ -283,15 +277,13 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
   dnn::YieldOp yield = op.getYield();
   for (auto [argument, yielded, initial, result] :
        llvm::zip(op.getCarriedArguments(), yield.getCarried(), op.getInits(), op.getCarried()))
-    out.regions[body].carried.push_back(
-        {idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
+    out.regions[body].carried.push_back({idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
   for (auto [inside, stack] : llvm::zip(yield.getStashed(), op.getStashed()))
     out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
 }
 
 /// Two kinds of cores at work: each has its part of the FLOPs.
-void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list,
-                      Operation &into) {
+void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into) {
   for (const dnn::AttentionPart &one : list) {
     FusedPart part;
     part.name = (dnn::nameOf(op) + "." + one.name).str();
@@ -301,10 +293,9 @@ void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> li
     part.flops = checkedMultiply(volume(one.domain, out.microbatch), one.flopsPerPoint).value_or(0);
     part.contraction = one.contraction;
     for (int64_t extent : one.domain)
-      part.domain.push_back(
-          {ShapedType::isDynamic(extent) ? out.microbatch : extent, IteratorKind::Parallel});
-    for (size_t d = 4 + dnn::batchRank(cast<RankedTensorType>(op->getOperand(0).getType())) - 1;
-         d < part.domain.size(); ++d)
+      part.domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent, IteratorKind::Parallel});
+    for (size_t d = 4 + dnn::batchRank(cast<RankedTensorType>(op->getOperand(0).getType())) - 1; d < part.domain.size();
+         ++d)
       part.domain[d].kind = IteratorKind::Reduction; // keys, and the width of the products
     into.parts.push_back(std::move(part));
   }
@@ -356,7 +347,7 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
   if (auto worker = dyn_cast<WorkOpInterface>(op)) {
     work(worker, described);
-    exchange(op, described);
+    communication(op, described);
     gradientBuffers(op, described);
     if (auto fused = dyn_cast<dnn::FusedOp>(op))
       parts(fused, described);
@@ -379,21 +370,21 @@ void Extractor::block(Block &block, RegionId region) {
     operation(op, region);
 }
 
-void Extractor::residents() {
+void Extractor::staticTensors() {
   llvm::StringMap<dnn::UpdateOp> updates;
   for (dnn::UpdateOp update : source.getOptimizerStep().getUpdates())
     updates[update.getParameter()] = update;
   for (dnn::ParameterOp parameter : source.getParameters()) {
     dnn::UpdateOp update = updates.lookup(parameter.getSymName());
     auto samples = samplesOf(update);
-    auto bytes = samples ? dnn::residentBytes(update, *samples) : std::nullopt;
+    auto bytes = samples ? dnn::staticBytes(update, *samples) : std::nullopt;
     if (!bytes)
       return fail(*parameter.getOperation(), "needs memory that");
     std::string name = parameter.getSymName().str();
-    out.residents.push_back({name, Category::Weights, bytes->weights});
-    out.residents.push_back({name, Category::Gradients, bytes->gradients});
+    out.staticTensors.push_back({name, Category::Weights, bytes->weights});
+    out.staticTensors.push_back({name, Category::Gradients, bytes->gradients});
     if (bytes->optimizerStates)
-      out.residents.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
+      out.staticTensors.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
     out.parameters += parameter.getElements();
   }
 }
@@ -410,7 +401,7 @@ std::optional<WorkGraph> Extractor::run(std::string &error) {
     define(input, kMicrobatchRegion, Category::Inputs);
   block(micro, kMicrobatchRegion);
   block(source.getOptimizerStep().getBlock(), kUpdateRegion);
-  residents();
+  staticTensors();
   for (Operation &op : out.operations)
     for (ValueId result : op.results)
       out.values[result].name = op.name;
@@ -423,9 +414,8 @@ std::optional<WorkGraph> Extractor::run(std::string &error) {
 
 } // namespace
 
-std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch,
-                                       int64_t microbatches, std::string &error,
-                                       std::vector<mlir::Operation *> *origins) {
+std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
+                                       std::string &error, std::vector<mlir::Operation *> *origins) {
   Extractor extractor(graph, microbatch, microbatches);
   auto work = extractor.run(error);
   if (origins)

@@ -19,9 +19,8 @@ class TrainingGraphOp;
 /// directly (and reads it when micro-batches accumulate). nullopt when a size passes 2^63: `error`
 /// names the operation. `origins`, if given, gets the operation of the graph that each OperationId
 /// stands for.
-std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch,
-                                       int64_t microbatches, std::string &error,
-                                       std::vector<mlir::Operation *> *origins = nullptr);
+std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
+                                       std::string &error, std::vector<mlir::Operation *> *origins = nullptr);
 
 /// Fills the `accesses` of every operation of `work`, which was made from `graph`.
 void describeAccesses(WorkGraph &work, dnn::TrainingGraphOp graph);

@@ -6,13 +6,11 @@
 namespace accord {
 namespace layers {
 
-std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph,
-                               const std::string &parameter) {
+std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph, const std::string &parameter) {
   if (const uint32_t *cls = byPrefix(layering.classOf, parameter))
     return {*cls};
   size_t dot = parameter.rfind('.');
-  std::string suffix =
-      "." + (dot == std::string::npos ? parameter : parameter.substr(dot + 1)) + "_gradient";
+  std::string suffix = "." + (dot == std::string::npos ? parameter : parameter.substr(dot + 1)) + "_gradient";
   std::string scope = dot == std::string::npos ? "" : parameter.substr(0, dot + 1);
   std::set<uint32_t> owners;
   for (const Operation &op : graph.operations)
@@ -29,9 +27,9 @@ std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph,
 
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 61;
-int64_t capped(double x) { return x < double(kMost) ? static_cast<int64_t>(x) : kMost; }
-int64_t sum(int64_t a, int64_t b) { return std::min(kMost, a + b); }
+constexpr int64_t kMax = int64_t{1} << 61;
+int64_t capped(double x) { return x < double(kMax) ? static_cast<int64_t>(x) : kMax; }
+int64_t sum(int64_t a, int64_t b) { return std::min(kMax, a + b); }
 
 /// Most bytes alive at a time, of values that are alive over intervals.
 class Alive {
@@ -53,10 +51,10 @@ public:
     for (auto &one : extra_)
       span(one.bytes, one.from, one.to);
     std::sort(events.begin(), events.end()); // what ends goes first
-    int64_t now = 0, most = 0;
+    int64_t now = 0, max = 0;
     for (auto &[time, bytes] : events)
-      most = std::max(most, now += bytes);
-    return most;
+      max = std::max(max, now += bytes);
+    return max;
   }
 
 private:
@@ -67,10 +65,10 @@ private:
   std::vector<Extra> extra_;
 };
 
-class Measuring {
+class LayerMeasurer {
 public:
-  Measuring(const Layering &layering, const WorkGraph &graph, const Costs &costs,
-            const Schedule &schedule, const std::vector<OperationTime> *fitted)
+  LayerMeasurer(const Layering &layering, const WorkGraph &graph, const Costs &costs, const Schedule &schedule,
+                const std::vector<OperationTime> *fitted)
       : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule), fitted_(fitted),
         deps_(Dependences::of(graph)), uses_(layering.classes.size()) {}
 
@@ -79,7 +77,7 @@ public:
     times();
     if (fitted_)
       fittedTimes();
-    residents();
+    staticTensors();
     memory();
     return std::move(uses_);
   }
@@ -97,7 +95,7 @@ private:
   }
 
   struct Phases {
-    double weight = 0, again = 0, all = 0;
+    double weight = 0, recomputeTime = 0, all = 0;
   };
   void phases(RegionId r, double times, Phases &into) const {
     for (const Slot &slot : schedule_.regions[r].slots) {
@@ -109,7 +107,7 @@ private:
       }
       into.all += takes;
       into.weight += op.phase == Phase::WeightGradient ? takes : 0;
-      into.again += op.phase == Phase::Recompute ? takes : 0;
+      into.recomputeTime += op.phase == Phase::Recompute ? takes : 0;
     }
   }
   double joules(OperationId id) const {
@@ -132,51 +130,47 @@ private:
       Phases of;
       if (op.body != kNone) {
         const Region &body = graph_.regions[op.body];
-        takes = static_cast<double>(schedule_.regions[op.body].length.value) *
-                static_cast<double>(body.count);
+        takes = static_cast<double>(schedule_.regions[op.body].length.value) * static_cast<double>(body.count);
         phases(op.body, 1, of);
       } else {
         of.all = 1;
         of.weight = op.phase == Phase::WeightGradient;
-        of.again = op.phase == Phase::Recompute;
+        of.recomputeTime = op.phase == Phase::Recompute;
       }
       takes /= static_cast<double>(countOf(cls));
       use.joules += joules(id) / static_cast<double>(countOf(cls));
       if (op.body != kNone) {
-        int64_t hides = ringHides(graph_, deps_, schedule_, op.body);
-        double share =
-            static_cast<double>(graph_.regions[op.body].count) / static_cast<double>(countOf(cls));
+        int64_t overlap = ringOverlapTime(graph_, deps_, schedule_, op.body);
+        double share = static_cast<double>(graph_.regions[op.body].count) / static_cast<double>(countOf(cls));
         int64_t &into = backward_.at(id) ? use.ringBackward : use.ringForward;
-        into = sum(into, capped(std::floor(static_cast<double>(hides) * share)));
+        into = sum(into, capped(std::floor(static_cast<double>(overlap) * share)));
       }
       if (!backward_.at(id)) {
         use.forward = sum(use.forward, capped(std::ceil(takes)));
         continue;
       }
-      int64_t whole = capped(std::ceil(takes)),
-              weight = of.all > 0 ? capped(takes * of.weight / of.all) : 0,
-              again = of.all > 0 ? capped(takes * of.again / of.all) : 0;
+      int64_t whole = capped(std::ceil(takes)), weight = of.all > 0 ? capped(takes * of.weight / of.all) : 0,
+              recomputeTime = of.all > 0 ? capped(takes * of.recomputeTime / of.all) : 0;
       use.weight = sum(use.weight, weight);
-      use.again = sum(use.again, again);
-      use.backward = sum(use.backward, std::max<int64_t>(0, whole - weight - again));
+      use.recomputeTime = sum(use.recomputeTime, recomputeTime);
+      use.backward = sum(use.backward, std::max<int64_t>(0, whole - weight - recomputeTime));
     }
     for (const Slot &slot : schedule_.regions[kUpdateRegion].slots) {
-      if (operation(slot.operation).exchange) // between replicas: no layer's own
+      if (operation(slot.operation).communication) // between replicas: no layer's own
         continue;
       const std::string &name = operation(slot.operation).name;
       size_t dot = name.rfind(".update");
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
         double share = 1 / static_cast<double>(countOf(cls));
-        uses_[cls].update = sum(
-            uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
-        uses_[cls].joulesUpdate += joules(slot.operation) * share;
+        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
+        uses_[cls].updateJoules += joules(slot.operation) * share;
       }
     }
   }
 
   /// Of one layer, in seconds.
   struct Spent {
-    OperationTime all, forward, weight, again;
+    OperationTime all, forward, weight, recomputeTime;
   };
   void spend(OperationId id, double times, bool backward, Spent &into) const {
     const Operation &op = operation(id);
@@ -194,7 +188,7 @@ private:
     else if (op.phase == Phase::WeightGradient)
       add(into.weight);
     else if (op.phase == Phase::Recompute)
-      add(into.again);
+      add(into.recomputeTime);
   }
 
   void fittedTimes() {
@@ -212,35 +206,31 @@ private:
     for (size_t cls = 0; cls < uses_.size(); ++cls) {
       const Spent &s = spent[cls];
       bool device = blocks ? s.all.device >= s.all.host : step.device >= step.host;
-      auto time = [&](const OperationTime &of) {
-        return capped(std::ceil((device ? of.device : of.host) * 1e12));
-      };
+      auto time = [&](const OperationTime &of) { return capped(std::ceil((device ? of.device : of.host) * 1e12)); };
       LayerUse &use = uses_[cls];
-      use.forward = time(s.forward), use.weight = time(s.weight), use.again = time(s.again);
-      use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.again);
+      use.forward = time(s.forward), use.weight = time(s.weight), use.recomputeTime = time(s.recomputeTime);
+      use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.recomputeTime);
       use.update = 0;
       use.ringForward = use.ringBackward = 0; // what hid when steps were measured is in them
     }
     for (OperationId id : graph_.regions[kUpdateRegion].operations) {
-      if (operation(id).exchange) // between replicas: no layer's own
+      if (operation(id).communication) // between replicas: no layer's own
         continue;
       Spent one;
       spend(id, 1, false, one);
       const std::string &name = operation(id).name;
-      for (uint32_t cls :
-           layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
+      for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
         uses_[cls].update =
-            sum(uses_[cls].update,
-                capped(std::ceil(one.all.device * 1e12 / static_cast<double>(countOf(cls)))));
+            sum(uses_[cls].update, capped(std::ceil(one.all.device * 1e12 / static_cast<double>(countOf(cls)))));
     }
   }
 
-  void residents() {
+  void staticTensors() {
     std::set<std::string> sparse; // tables
     for (OperationId id : graph_.regions[kUpdateRegion].operations)
-      if (const Operation &op = operation(id); op.kind == "update_rows")
+      if (const Operation &op = operation(id); op.deviceType == "update_rows")
         sparse.insert(op.name.substr(0, op.name.rfind(".update")));
-    for (const Resident &r : graph_.residents) {
+    for (const StaticTensor &r : graph_.staticTensors) {
       std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);
       for (uint32_t cls : owners) {
         int64_t share = (r.bytes + countOf(cls) - 1) / countOf(cls);
@@ -258,7 +248,7 @@ private:
   }
 
   /// Most bytes of one iteration of a body besides its stashes and what comes from outside.
-  int64_t working(RegionId r) const {
+  int64_t workspace(RegionId r) const {
     std::set<ValueId> apart;
     const Region &body = graph_.regions[r];
     for (const Region::Slice &s : body.stashed)
@@ -273,13 +263,11 @@ private:
       touch(slot, r, apart, alive);
     for (const Region::Carried &c : body.carried)
       if (mine(deps_.root[c.yielded], r, apart))
-        alive.touch(deps_.root[c.yielded], schedule_.regions[r].length.value,
-                    schedule_.regions[r].length.value);
+        alive.touch(deps_.root[c.yielded], schedule_.regions[r].length.value, schedule_.regions[r].length.value);
     return alive.peak(graph_);
   }
   bool mine(ValueId root, RegionId r, const std::set<ValueId> &apart) const {
-    return graph_.values[root].region == r && layers::counts(graph_.values[root]) &&
-           !apart.count(root);
+    return graph_.values[root].region == r && layers::counts(graph_.values[root]) && !apart.count(root);
   }
   void touch(const Slot &slot, RegionId r, const std::set<ValueId> &apart, Alive &alive) const {
     const Operation &op = operation(slot.operation);
@@ -295,7 +283,7 @@ private:
     for (ValueId v : op.results)
       one(v);
     if (op.body != kNone)
-      alive.add(working(op.body), from, to);
+      alive.add(workspace(op.body), from, to);
   }
 
   void memory() {
@@ -315,10 +303,10 @@ private:
         for (ValueId v : operation(id).results)
           madeIn.emplace(deps_.root[v], cls);
     }
-    std::set<ValueId> kept;
+    std::set<ValueId> activations;
     auto keep = [&](ValueId root, uint32_t cls) {
-      if (layers::counts(graph_.values[root]) && kept.insert(root).second)
-        uses_[cls].kept = sum(uses_[cls].kept, graph_.values[root].bytes);
+      if (layers::counts(graph_.values[root]) && activations.insert(root).second)
+        uses_[cls].activations = sum(uses_[cls].activations, graph_.values[root].bytes);
     };
     for (auto &[root, cls] : firstRead) // inputs are there from the start
       if (!madeIn.count(root))
@@ -330,7 +318,7 @@ private:
       uint32_t cls = made->second;
       bool iterated = layering_.classes[cls].iterated;
       if (iterated && graph_.values[root].slices > 1)
-        kept.insert(root); // below, by iteration
+        activations.insert(root); // below, by iteration
       else
         keep(root, by.count(cls) && !iterated ? cls : *by.begin());
     }
@@ -339,7 +327,7 @@ private:
       uint32_t cls = classOf_.at(slot.operation);
       const Operation &op = operation(slot.operation);
       if (!layering_.classes[cls].iterated) {
-        touch(slot, kMicrobatchRegion, kept, alive[{cls, backward_.at(slot.operation)}]);
+        touch(slot, kMicrobatchRegion, activations, alive[{cls, backward_.at(slot.operation)}]);
         continue;
       }
       if (op.body == kNone)
@@ -347,11 +335,11 @@ private:
       if (!backward_.at(slot.operation))
         for (ValueId root : layers::stashed(graph_, deps_, op.body))
           if (graph_.values[root].region == op.body && layers::counts(graph_.values[root]))
-            uses_[cls].kept = sum(uses_[cls].kept, graph_.values[root].bytes);
-      uses_[cls].working = std::max(uses_[cls].working, working(op.body));
+            uses_[cls].activations = sum(uses_[cls].activations, graph_.values[root].bytes);
+      uses_[cls].workspace = std::max(uses_[cls].workspace, workspace(op.body));
     }
     for (auto &[key, one] : alive)
-      uses_[key.first].working = std::max(uses_[key.first].working, one.peak(graph_));
+      uses_[key.first].workspace = std::max(uses_[key.first].workspace, one.peak(graph_));
   }
 
   const Layering &layering_;
@@ -367,15 +355,14 @@ private:
 
 } // namespace
 
-std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
-                                const Costs &costs, const Schedule &schedule,
-                                const std::vector<OperationTime> *times) {
-  return Measuring(layering, graph, costs, schedule, times).run();
+std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
+                                const Schedule &schedule, const std::vector<OperationTime> *times) {
+  return LayerMeasurer(layering, graph, costs, schedule, times).run();
 }
 
 std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph) {
   std::vector<SharedParameter> shared;
-  for (const Resident &r : graph.residents)
+  for (const StaticTensor &r : graph.staticTensors)
     if (r.category == Category::Weights)
       if (auto owners = layers::ownersOf(layering, graph, r.name); owners.size() > 1)
         shared.push_back({r.name, std::move(owners)});

@@ -32,14 +32,12 @@ const uint32_t *byPrefix(const std::map<std::string, uint32_t> &classOf, const s
 
 namespace {
 bool ofGradient(const WorkGraph &graph, const Operation &op) {
-  if (op.phase == Phase::DataGradient || op.phase == Phase::WeightGradient ||
-      op.phase == Phase::Recompute)
+  if (op.phase == Phase::DataGradient || op.phase == Phase::WeightGradient || op.phase == Phase::Recompute)
     return true;
   if (op.body == kNone)
     return false;
   const std::vector<OperationId> &body = graph.regions[op.body].operations;
-  return std::any_of(body.begin(), body.end(),
-                     [&](OperationId id) { return ofGradient(graph, graph.operations[id]); });
+  return std::any_of(body.begin(), body.end(), [&](OperationId id) { return ofGradient(graph, graph.operations[id]); });
 }
 } // namespace
 
@@ -59,8 +57,7 @@ std::vector<bool> backwardOf(const WorkGraph &graph, const Dependences &deps) {
   return backward;
 }
 
-std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph,
-                          const Dependences &deps) {
+std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph, const Dependences &deps) {
   const auto &all = graph.regions[kMicrobatchRegion].operations;
   std::vector<bool> backward = backwardOf(graph, deps);
   std::map<OperationId, uint32_t> classOf;
@@ -77,9 +74,7 @@ std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph,
         auto of = classOf.find(before);
         if (of == classOf.end())
           continue;
-        cls = !found        ? of->second
-              : backward[i] ? std::min(cls, of->second)
-                            : std::max(cls, of->second);
+        cls = !found ? of->second : backward[i] ? std::min(cls, of->second) : std::max(cls, of->second);
         found = true;
       }
     }
@@ -109,19 +104,17 @@ bool counts(const Value &value) {
 
 namespace {
 
-class Cutting {
+class LayerCutter {
 public:
   /// No schedule: wherever it may be cut, and nothing joins but what takes no time on any machine.
-  Cutting(const WorkGraph &graph, const Schedule *schedule)
-      : graph_(graph), deps_(Dependences::of(graph)), takes_(graph.operations.size()),
-        finest_(!schedule) {
+  LayerCutter(const WorkGraph &graph, const Schedule *schedule)
+      : graph_(graph), deps_(Dependences::of(graph)), takes_(graph.operations.size()), finest_(!schedule) {
     if (schedule)
       for (const Slot &slot : schedule->regions[kMicrobatchRegion].slots)
         takes_[slot.operation] = slot.duration.value;
     else
       for (OperationId id = 0; id < takes_.size(); ++id)
-        takes_[id] =
-            graph.operations[id].body != kNone || graph.operations[id].core != CoreKind::None;
+        takes_[id] = graph.operations[id].body != kNone || graph.operations[id].core != CoreKind::None;
     std::vector<bool> backward = layers::backwardOf(graph, deps_);
     const auto &all = graph.regions[kMicrobatchRegion].operations;
     for (size_t i = 0; i < all.size(); ++i)
@@ -140,7 +133,7 @@ public:
     std::map<std::string, uint32_t> names;
     for (OperationId id : forward_)
       names.emplace(graph_.operations[id].name, id);
-    for (const Resident &r : graph_.residents) {
+    for (const StaticTensor &r : graph_.staticTensors) {
       if (const uint32_t *id = layers::byPrefix(names, r.name))
         residents_[graph_.operations[*id].name] += r.bytes / 1024;
       smallBytes_ += r.bytes / 1024 / 100;
@@ -166,10 +159,9 @@ private:
   /// Whether each iteration of a repeat is a layer.
   bool layered(OperationId id) const {
     const Operation &op = graph_.operations[id];
-    if (op.body == kNone || !graph_.regions[op.body].unstashed.empty() ||
-        graph_.regions[op.body].count < 2)
+    if (op.body == kNone || !graph_.regions[op.body].unstashed.empty() || graph_.regions[op.body].count < 2)
       return false;
-    return std::any_of(graph_.residents.begin(), graph_.residents.end(), [&](const Resident &r) {
+    return std::any_of(graph_.staticTensors.begin(), graph_.staticTensors.end(), [&](const StaticTensor &r) {
       return r.name.size() > op.name.size() && r.name.compare(0, op.name.size(), op.name) == 0 &&
              r.name[op.name.size()] == '.';
     });
@@ -197,8 +189,7 @@ private:
         small = time < small_ && bytes < smallBytes_;
     if (!out_.classes.empty() && (nothing || (mayJoin && small && !out_.classes.back().iterated)))
       for (OperationId id : piece)
-        out_.classOf.emplace(graph_.operations[id].name,
-                             static_cast<uint32_t>(out_.classes.size() - 1));
+        out_.classOf.emplace(graph_.operations[id].name, static_cast<uint32_t>(out_.classes.size() - 1));
     else
       add(piece, 1, false);
     piece.clear();
@@ -224,9 +215,7 @@ private:
       if (from < to)
         found[{from, to}] += bytes / std::max<int64_t>(1, graph_.microbatch);
     };
-    auto last = [&](uint32_t cls) {
-      return out_.firstOf(cls) + static_cast<uint32_t>(out_.classes[cls].count) - 1;
-    };
+    auto last = [&](uint32_t cls) { return out_.firstOf(cls) + static_cast<uint32_t>(out_.classes[cls].count) - 1; };
     std::map<ValueId, uint32_t> madeIn; // root -> class
     for (OperationId id : forward_) {
       const Operation &op = graph_.operations[id];
@@ -274,10 +263,8 @@ private:
 
 } // namespace
 
-Layering Layering::of(const WorkGraph &graph, const Schedule &schedule) {
-  return Cutting(graph, &schedule).run();
-}
+Layering Layering::of(const WorkGraph &graph, const Schedule &schedule) { return LayerCutter(graph, &schedule).run(); }
 
-Layering Layering::finest(const WorkGraph &graph) { return Cutting(graph, nullptr).run(); }
+Layering Layering::finest(const WorkGraph &graph) { return LayerCutter(graph, nullptr).run(); }
 
 } // namespace accord

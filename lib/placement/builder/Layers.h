@@ -46,14 +46,14 @@ struct LayerUse {
   int64_t forward = 0;
   int64_t backward = 0;                           ///< without `weight` and `again`
   int64_t weight = 0;                             ///< of weight gradients
-  int64_t again = 0;                              ///< of what is computed again
+  int64_t recomputeTime = 0;                      ///< of what is computed again
   int64_t update = 0;                             ///< once per step
   int64_t weights = 0, gradients = 0, states = 0; ///< bytes of residents
   /// Bytes from the forward to the backward pass of a micro-batch, the layer's input if its
   /// backward pass reads it. What is read by the backward passes of two layers is counted where it
   /// was made.
-  int64_t kept = 0;
-  int64_t working = 0; ///< the most bytes besides, in either pass
+  int64_t activations = 0;
+  int64_t workspace = 0; ///< the most bytes besides, in either pass
   /// Of `forward`, and of the rest of a micro-batch: what goes if products and the collectives of
   /// tensor parallelism around them run in pieces, one piece's exchange beside the next one's
   /// product (Wang et al., Overlap Communication with Dependent Computation via Decomposition,
@@ -64,7 +64,7 @@ struct LayerUse {
   int64_t rows = 0;
   int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
-  double joulesUpdate = 0; ///< of one step
+  double updateJoules = 0; ///< of one step
 };
 
 /// Seconds of one execution of an operation, where they are known without a schedule.
@@ -86,9 +86,8 @@ struct OperationTime {
 /// without repeated layers, that of both which is longer in all layers together (the host runs
 /// ahead of the device);
 /// the schedule then says which values are alive at a time, and no more.
-std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
-                                const Costs &costs, const Schedule &schedule,
-                                const std::vector<OperationTime> *times = nullptr);
+std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
+                                const Schedule &schedule, const std::vector<OperationTime> *times = nullptr);
 
 /// A parameter that layers of several classes use, and these, ascending.
 struct SharedParameter {
@@ -102,8 +101,7 @@ std::vector<SharedParameter> sharedParameters(const Layering &layering, const Wo
 /// devices: with p and c for both, p + c becomes (t-1)/t max(p, c) + (p + c)/t, so
 /// (t-1)/t min(p, c) goes. A product hides one collective. No more than what the schedule takes
 /// besides its operations on cores goes: what it has hidden itself is hidden once.
-int64_t ringHides(const WorkGraph &graph, const Dependences &deps, const Schedule &schedule,
-                  RegionId region);
+int64_t ringOverlapTime(const WorkGraph &graph, const Dependences &deps, const Schedule &schedule, RegionId region);
 
 namespace layers {
 /// Longest key that `name` begins with, up to a dot or its end; null if there is none.
@@ -116,16 +114,14 @@ struct Part {
   bool backward = false;
 };
 /// By position in `Region::operations` of the micro-batch.
-std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph,
-                          const Dependences &deps);
+std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph, const Dependences &deps);
 /// Roots of what lives from an iteration's forward to its backward pass: what it stashes, but what
 /// the next iteration stashes again as its argument once.
 std::set<ValueId> stashed(const WorkGraph &graph, const Dependences &deps, RegionId body);
 /// A value that lies in memory besides the residents.
 bool counts(const Value &value);
 /// The layers' classes that a parameter belongs to; ascending, at least one.
-std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph,
-                               const std::string &parameter);
+std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph, const std::string &parameter);
 } // namespace layers
 
 } // namespace accord

@@ -4,20 +4,19 @@
 
 namespace accord {
 
-int64_t ringHides(const WorkGraph &graph, const Dependences &deps, const Schedule &schedule,
-                  RegionId region) {
+int64_t ringOverlapTime(const WorkGraph &graph, const Dependences &deps, const Schedule &schedule, RegionId region) {
   std::map<OperationId, int64_t> takes;
   int64_t onCores = 0;
   for (const Slot &slot : schedule.regions[region].slots) {
     takes[slot.operation] = slot.duration.value;
-    if (!graph.operations[slot.operation].exchange)
+    if (!graph.operations[slot.operation].communication)
       onCores += slot.duration.value;
   }
   std::set<OperationId> used;
-  int64_t hides = 0;
+  int64_t overlap = 0;
   for (const Slot &slot : schedule.regions[region].slots) {
     const Operation &op = graph.operations[slot.operation];
-    if (!op.exchange || op.exchange->axis != "tensor" || op.exchange->devices < 2)
+    if (!op.communication || op.communication->axis != "tensor" || op.communication->devices < 2)
       continue;
     // The longest product next to it that hides nothing yet; views in between take no time.
     OperationId best = kNone;
@@ -37,10 +36,10 @@ int64_t ringHides(const WorkGraph &graph, const Dependences &deps, const Schedul
     if (best == kNone)
       continue;
     used.insert(best);
-    int64_t t = op.exchange->devices;
-    hides += std::min(takes[best], slot.duration.value) / t * (t - 1);
+    int64_t t = op.communication->devices;
+    overlap += std::min(takes[best], slot.duration.value) / t * (t - 1);
   }
-  return std::clamp<int64_t>(schedule.regions[region].length.value - onCores, 0, hides);
+  return std::clamp<int64_t>(schedule.regions[region].length.value - onCores, 0, overlap);
 }
 
 } // namespace accord

@@ -9,15 +9,15 @@ namespace {
 /// The k-th forward pass of a group that interleaves: p micro-batches through one chunk, then
 /// through the next. Backward likewise, the last chunk first.
 PipelinePass interleaved(const PipelineShape &shape, int64_t group, Pass pass, int64_t k) {
-  int64_t p = shape.groups, round = p * shape.chunks;
-  int64_t chunk = k % round / p, microbatch = k / round * p + k % p;
+  int64_t p = shape.groups, round = p * shape.virtualStages;
+  int64_t virtualStage = k % round / p, microbatch = k / round * p + k % p;
   if (pass == Pass::Backward)
-    chunk = shape.chunks - 1 - chunk;
-  return {pass, static_cast<uint32_t>(chunk * p + group), static_cast<uint32_t>(microbatch)};
+    virtualStage = shape.virtualStages - 1 - virtualStage;
+  return {pass, static_cast<uint32_t>(virtualStage * p + group), static_cast<uint32_t>(microbatch)};
 }
 
 int64_t warmUpOf(const PipelineShape &shape, int64_t group) {
-  int64_t all = shape.microbatches * shape.chunks, behind = shape.groups - group - 1;
+  int64_t all = shape.microbatches * shape.virtualStages, behind = shape.groups - group - 1;
   switch (shape.schedule) {
   case PipelineSchedule::GPipe:
     return all;
@@ -25,15 +25,14 @@ int64_t warmUpOf(const PipelineShape &shape, int64_t group) {
   case PipelineSchedule::ZeroBubble:
     return std::min(all, behind);
   case PipelineSchedule::Interleaved:
-    return std::min(all, 2 * behind + (shape.chunks - 1) * shape.groups);
+    return std::min(all, 2 * behind + (shape.virtualStages - 1) * shape.groups);
   }
   return all;
 }
 
 class Simulator {
 public:
-  Simulator(const PipelineShape &shape, const std::vector<StageTimes> &stages,
-            const StageEdges &edges, bool record)
+  Simulator(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges, bool record)
       : shape_(shape), stages_(stages), feeds_(edges), fed_(edges.size()), record_(record) {
     size_t m = static_cast<size_t>(shape.microbatches);
     for (uint32_t to = 0; to < edges.size(); ++to)
@@ -76,11 +75,11 @@ public:
       Group &group = groups_[g];
       while (!group.weights.empty())
         weight(g);
-      int64_t finish = 0;
-      for (int64_t c = 0; c < shape_.chunks; ++c)
-        finish += stages_[static_cast<size_t>(c * shape_.groups) + g].finish;
+      int64_t stepTail = 0;
+      for (int64_t c = 0; c < shape_.virtualStages; ++c)
+        stepTail += stages_[static_cast<size_t>(c * shape_.groups) + g].stepTail;
       run_.groupEnd[g] = group.free;
-      run_.step = std::max(run_.step, group.free + finish);
+      run_.step = std::max(run_.step, group.free + stepTail);
       if (record_)
         run_.passes.push_back(std::move(group.done));
     }
@@ -129,10 +128,9 @@ private:
   /// in flight.
   void fill(size_t g, const PipelinePass &next, int64_t arrival) {
     Group &group = groups_[g];
-    int64_t most = std::min(shape_.microbatches, shape_.groups);
-    while (!group.weights.empty() &&
-           ((next.pass == Pass::Forward && group.held >= most) ||
-            group.free + stages_[group.weights.front().stage].weight <= arrival))
+    int64_t max = std::min(shape_.microbatches, shape_.groups);
+    while (!group.weights.empty() && ((next.pass == Pass::Forward && group.held >= max) ||
+                                      group.free + stages_[group.weights.front().stage].weight <= arrival))
       weight(g);
   }
 
@@ -148,8 +146,7 @@ private:
         fill(g, pass, arrival);
       const StageTimes &times = stages_[pass.stage];
       int64_t start = std::max(group.free, arrival);
-      int64_t end =
-          start + (forward ? times.forward : times.backward + (splits() ? 0 : times.weight));
+      int64_t end = start + (forward ? times.forward : times.backward + (splits() ? 0 : times.weight));
       note(group, pass, start, end);
       if (forward) {
         hold(group, pass.stage);
@@ -166,21 +163,20 @@ private:
   }
 
   template <typename Wake>
-  void send(const PipelinePass &pass, const std::vector<uint32_t> &to, int64_t &link, int64_t end,
-            bool forward, Wake wake) {
+  void send(const PipelinePass &pass, const std::vector<uint32_t> &to, int64_t &link, int64_t end, bool forward,
+            Wake wake) {
     for (uint32_t other : to) {
       // The boundary is that behind the earlier stage.
       int64_t takes = stages_[forward ? pass.stage : other].send;
       link = std::max(link, end) + takes;
-      arrive(forward ? missingForward_ : missingBackward_,
-             forward ? arrivedForward_ : arrivedBackward_, pass, other, link,
-             other % static_cast<size_t>(shape_.groups), wake);
+      arrive(forward ? missingForward_ : missingBackward_, forward ? arrivedForward_ : arrivedBackward_, pass, other,
+             link, other % static_cast<size_t>(shape_.groups), wake);
     }
   }
 
   template <typename Wake>
-  void arrive(std::vector<uint32_t> &missing, std::vector<int64_t> &arrived,
-              const PipelinePass &pass, uint32_t stage, int64_t when, size_t group, Wake wake) {
+  void arrive(std::vector<uint32_t> &missing, std::vector<int64_t> &arrived, const PipelinePass &pass, uint32_t stage,
+              int64_t when, size_t group, Wake wake) {
     size_t index = at({pass.pass, stage, pass.microbatch});
     arrived[index] = std::max(arrived[index], when);
     if (--missing[index] == 0)
@@ -217,11 +213,10 @@ const char *name(PipelineSchedule schedule) {
 }
 
 std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
-  int64_t all = shape.microbatches * shape.chunks, warm = warmUpOf(shape, group);
+  int64_t all = shape.microbatches * shape.virtualStages, warm = warmUpOf(shape, group);
   auto pass = [&](Pass kind, int64_t k) {
-    return shape.chunks > 1
-               ? interleaved(shape, group, kind, k)
-               : PipelinePass{kind, static_cast<uint32_t>(group), static_cast<uint32_t>(k)};
+    return shape.virtualStages > 1 ? interleaved(shape, group, kind, k)
+                                   : PipelinePass{kind, static_cast<uint32_t>(group), static_cast<uint32_t>(k)};
   };
   std::vector<PipelinePass> order;
   order.reserve(static_cast<size_t>(2 * all));
@@ -236,8 +231,8 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
   return order;
 }
 
-std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t group) {
-  int64_t m = shape.microbatches, p = shape.groups, v = shape.chunks;
+std::vector<std::vector<int64_t>> inFlightStatesOf(const PipelineShape &shape, int64_t group) {
+  int64_t m = shape.microbatches, p = shape.groups, v = shape.virtualStages;
   if (v == 1) {
     int64_t window = shape.schedule == PipelineSchedule::GPipe        ? m
                      : shape.schedule == PipelineSchedule::ZeroBubble ? p
@@ -282,33 +277,31 @@ std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t gro
 std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
   std::vector<std::vector<std::vector<int64_t>>> all;
   for (int64_t g = 0; g < shape.groups; ++g)
-    all.push_back(heldOf(shape, g));
+    all.push_back(inFlightStatesOf(shape, g));
   return inFlightOf(shape, all);
 }
 
 std::vector<int64_t> inFlightOf(const PipelineShape &shape,
                                 const std::vector<std::vector<std::vector<int64_t>>> &byGroup) {
-  std::vector<int64_t> most(static_cast<size_t>(shape.groups * shape.chunks));
+  std::vector<int64_t> max(static_cast<size_t>(shape.groups * shape.virtualStages));
   for (int64_t g = 0; g < shape.groups; ++g)
     for (const auto &held : byGroup[static_cast<size_t>(g)])
       for (size_t c = 0; c < held.size(); ++c) {
-        int64_t &mine = most[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
+        int64_t &mine = max[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
         mine = std::max(mine, held[c]);
       }
-  return most;
+  return max;
 }
 
-std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held,
-                            const std::vector<int64_t> &kept) {
-  std::pair<int64_t, std::vector<int64_t>> most{-1, {}};
+std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held, const std::vector<int64_t> &activations) {
+  std::pair<int64_t, std::vector<int64_t>> max{-1, {}};
   for (const auto &one : held)
-    most =
-        std::max(most, {std::inner_product(one.begin(), one.end(), kept.begin(), int64_t(0)), one});
-  return most.second;
+    max = std::max(max, {std::inner_product(one.begin(), one.end(), activations.begin(), int64_t(0)), one});
+  return max.second;
 }
 
-PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages,
-                     const StageEdges &edges, bool record) {
+PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges,
+                     bool record) {
   return Simulator(shape, stages, edges, record).run();
 }
 
@@ -323,7 +316,7 @@ double closedForm(const PipelineShape &shape, double forward, double backward, d
   double m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
   if (shape.schedule == PipelineSchedule::ZeroBubble)
     return m * (forward + backward + weight) + (p - 1) * (forward + backward - weight);
-  return (m + (p - 1) / static_cast<double>(shape.chunks)) * (forward + backward + weight);
+  return (m + (p - 1) / static_cast<double>(shape.virtualStages)) * (forward + backward + weight);
 }
 
 } // namespace accord

@@ -20,7 +20,7 @@ struct PipelinePass {
 /// v, m >= 1; v is 1 unless Interleaved, where m is a multiple of p.
 struct PipelineShape {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
-  int64_t groups = 1, chunks = 1, microbatches = 1;
+  int64_t groups = 1, virtualStages = 1, microbatches = 1;
 };
 
 /// What one group runs, in order: m v forward and m v backward passes. For ZeroBubble without the
@@ -36,7 +36,7 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group);
 /// pieces in each vector, on the first group 1 + (p - 1) / (p v) times p micro-batches of all
 /// chunks (Narayanan et al., SC 2021, section 2.2; Korthikanti et al., 2022, section 4.2.3). At
 /// most 2 v + 2 vectors; O(v^3).
-std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t group);
+std::vector<std::vector<int64_t>> inFlightStatesOf(const PipelineShape &shape, int64_t group);
 /// Of each stage by itself: the most that `heldOf` has for it. Chunks do not peak together.
 std::vector<int64_t> inFlightOf(const PipelineShape &shape); ///< by stage
 /// The same, of what `heldOf` says of each group.
@@ -44,8 +44,7 @@ std::vector<int64_t> inFlightOf(const PipelineShape &shape,
                                 const std::vector<std::vector<std::vector<int64_t>>> &byGroup);
 /// When a group's chunks hold most bytes, where each keeps `kept` of a micro-batch: one of
 /// `heldOf`, of equal ones that with most of the first chunk, then of the next.
-std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held,
-                            const std::vector<int64_t> &kept);
+std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held, const std::vector<int64_t> &activations);
 
 struct SimulatedPass {
   PipelinePass pass;
@@ -53,9 +52,8 @@ struct SimulatedPass {
 };
 struct PipelineRun {
   int64_t step = 0;
-  std::vector<int64_t>
-      groupEnd; ///< when each group's last pass ends (its stages' `finish` not counted)
-  std::vector<int64_t> inFlight;                  ///< by stage: as happened
+  std::vector<int64_t> groupEnd; ///< when each group's last pass ends (its stages' `finish` not counted)
+  std::vector<int64_t> inFlight; ///< by stage: as happened
   std::vector<std::vector<SimulatedPass>> passes; ///< by group, if asked for
 };
 
@@ -67,8 +65,8 @@ using StageEdges = std::vector<std::vector<uint32_t>>; ///< by stage: stages tha
 /// blocking transfers what stage a sends to b arrives `send` of a after its pass ends, transfers of
 /// one boundary and direction one after the other. step = max over groups of (groupEnd + finish of
 /// its stages). O(m v p) but for ZeroBubble, O(m p log).
-PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages,
-                     const StageEdges &edges, bool record = false);
+PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges,
+                     bool record = false);
 /// Stages in a chain.
 StageEdges chainOf(size_t stages);
 

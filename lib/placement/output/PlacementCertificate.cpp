@@ -1,7 +1,7 @@
 // certificate/placement.json: the problem by index, with nothing left out that could not be found
 // again. Zeros and empty lists are left out of what there are many of.
-#include "lib/support/documents/JsonLists.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/support/documents/JsonLists.h"
 
 using namespace llvm;
 namespace accord {
@@ -20,15 +20,14 @@ void location(json::Object &o, const SourceLocation &at) {
 }
 
 /// [latency, per byte].
-json::Value write(const LinearTime &t) { return json::Array{t.latency, t.perByte}; }
-json::Array write(const std::vector<LinearTime> &ways) {
-  return list(ways, [](const LinearTime &way) { return write(way); });
+json::Value write(const AlphaBetaModel &t) { return json::Array{t.latency, t.perByte}; }
+json::Array write(const std::vector<AlphaBetaModel> &alternatives) {
+  return list(alternatives, [](const AlphaBetaModel &way) { return write(way); });
 }
 
-json::Value write(const PlacementProblem::Kind &k) {
-  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},
-                 {"per_server", k.perServer},       {"memory_bytes", k.memory},
-                 {"idle_W", k.idleWatts},           {"tdp_W", k.tdpWatts},
+json::Value write(const PlacementProblem::DeviceType &k) {
+  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},  {"per_server", k.devicesPerNode},
+                 {"memory_bytes", k.memory},        {"idle_W", k.idleWatts}, {"tdp_W", k.tdpWatts},
                  {"price_per_hour", k.pricePerHour}};
   some(o, "host_memory_bytes", k.hostMemory);
   location(o, k.location);
@@ -40,33 +39,33 @@ json::Value write(const PlacementProblem::Kind &k) {
   return o;
 }
 
-json::Value write(const PlacementProblem::Pin &pin) {
-  json::Object o{{"text", jsonString(pin.text)}};
-  if (!pin.kinds.empty())
-    o["kinds"] = ids(pin.kinds);
-  if (pin.stage)
-    o["stage"] = *pin.stage;
-  if (pin.together)
+json::Value write(const PlacementProblem::PlacementConstraint &constraint) {
+  json::Object o{{"text", jsonString(constraint.text)}};
+  if (!constraint.deviceTypes.empty())
+    o["kinds"] = ids(constraint.deviceTypes);
+  if (constraint.stage)
+    o["stage"] = *constraint.stage;
+  if (constraint.sameStage)
     o["together"] = true;
-  location(o, pin.location);
+  location(o, constraint.location);
   return o;
 }
 
-json::Value write(const PlacementProblem::Form &f) {
-  json::Object o{{"kind", static_cast<int64_t>(f.kind)},
+json::Value write(const PlacementProblem::ParallelConfig &f) {
+  json::Object o{{"kind", static_cast<int64_t>(f.deviceType)},
                  {"tensor", f.tensor},
                  {"sequence", f.sequence},
                  {"data", f.data},
                  {"zero", f.zero},
                  {"microbatch", f.microbatch}};
-  auto syncs = [&](const char *key, const std::vector<PlacementProblem::Sync> &all) {
+  auto gradientSyncs = [&](const char *key, const std::vector<PlacementProblem::GradientSync> &all) {
     if (!all.empty())
-      o[key] = list(all, [](const PlacementProblem::Sync &s) {
-        return json::Value(json::Object{{"together", s.together}, {"ways", write(s.ways)}});
+      o[key] = list(all, [](const PlacementProblem::GradientSync &s) {
+        return json::Value(json::Object{{"together", s.replicasPerNode}, {"ways", write(s.alternatives)}});
       });
   };
-  syncs("syncs", f.syncs);
-  syncs("expert_syncs", f.expertSyncs);
+  gradientSyncs("syncs", f.gradientSyncs);
+  gradientSyncs("expert_syncs", f.expertGradientSyncs);
   if (!f.gather.empty())
     o["gather"] = write(f.gather);
   if (f.expert > 1)
@@ -89,31 +88,31 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
   some(o, "backward", cost->backward);
   some(o, "weight", cost->weight);
   some(o, "update", cost->update);
-  some(o, "resident", cost->resident);
-  some(o, "resident_weights", cost->residentWeights);
-  some(o, "resident_gradients", cost->residentGradients);
+  some(o, "resident", cost->staticMemory);
+  some(o, "resident_weights", cost->weightMemory);
+  some(o, "resident_gradients", cost->gradientMemory);
   some(o, "gradients", cost->gradients);
   some(o, "expert_gradients", cost->expertGradients);
   some(o, "weights", cost->weights);
-  some(o, "host_resident", cost->hostResident);
+  some(o, "host_resident", cost->hostStaticMemory);
   some(o, "tied", cost->tied);
   some(o, "joules", cost->joules);
-  some(o, "joules_again", cost->joulesAgain);
-  o["keeps"] = list(cost->keeps, [](const PlacementProblem::Keep &k) {
-    json::Object keep{{"policy", jsonString(k.policy)}};
-    some(keep, "again", k.again);
-    some(keep, "kept", k.kept);
-    some(keep, "working", k.working);
-    some(keep, "host_kept", k.hostKept);
-    return json::Value(std::move(keep));
+  some(o, "joules_again", cost->recomputeJoules);
+  o["keeps"] = list(cost->recomputeChoices, [](const PlacementProblem::RecomputeChoice &k) {
+    json::Object recomputeChoice{{"policy", jsonString(k.policy)}};
+    some(recomputeChoice, "again", k.recomputeTime);
+    some(recomputeChoice, "kept", k.activations);
+    some(recomputeChoice, "working", k.workspace);
+    some(recomputeChoice, "host_kept", k.hostActivations);
+    return json::Value(std::move(recomputeChoice));
   });
   return o;
 }
 
 json::Value write(const PlacementProblem::Layer &l) {
   json::Object o{{"name", jsonString(l.name)}, {"class", static_cast<int64_t>(l.of)}};
-  if (!l.pins.empty())
-    o["pins"] = ids(l.pins);
+  if (!l.placementConstraints.empty())
+    o["pins"] = ids(l.placementConstraints);
   location(o, l.location);
   return o;
 }
@@ -130,43 +129,41 @@ json::Value write(const PlacementProblem &p) {
       {"objective", name(p.objective)},
       {"limits", std::move(limits)},
       {"batch", p.batch},
-      {"kinds", list(p.kinds, [](const auto &kind) { return write(kind); })},
-      {"forms", list(p.forms, [](const auto &form) { return write(form); })},
+      {"kinds", list(p.deviceTypes, [](const auto &deviceType) { return write(deviceType); })},
+      {"forms", list(p.parallelConfigs, [](const auto &parallelConfig) { return write(parallelConfig); })},
       {"classes", list(p.classes,
                        [](const PlacementProblem::LayerClass &c) {
-                         return json::Value(json::Object{
-                             {"name", jsonString(c.name)},
-                             {"costs", list(c.costs, [](const auto &x) { return write(x); })}});
+                         return json::Value(
+                             json::Object{{"name", jsonString(c.name)},
+                                          {"costs", list(c.costs, [](const auto &x) { return write(x); })}});
                        })},
       {"layers", list(p.layers, [](const auto &layer) { return write(layer); })},
       // [from, to, bytes of a sample]
       {"edges", list(p.edges,
                      [](const PlacementProblem::Edge &e) {
-                       return json::Value(json::Array{static_cast<int64_t>(e.from),
-                                                      static_cast<int64_t>(e.to), e.bytes});
+                       return json::Value(
+                           json::Array{static_cast<int64_t>(e.from), static_cast<int64_t>(e.to), e.bytes});
                      })},
       {"links", list(p.links,
                      [](const PlacementProblem::Link &l) {
-                       return json::Value(
-                           json::Object{{"inside", write(l.inside)}, {"across", write(l.across)}});
+                       return json::Value(json::Object{{"inside", write(l.intraNode)}, {"across", write(l.interNode)}});
                      })},
       {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
-      {"chunks", numbers(p.chunks)},
-      {"groups", list(p.groups,
-                      [](const PlacementProblem::GroupRange &range) {
-                        return json::Value(json::Array{range.fewest, range.most});
-                      })},
-      {"same_form", p.sameForm},
+      {"chunks", numbers(p.virtualStages)},
+      {"groups",
+       list(p.groups,
+            [](const PlacementProblem::GroupRange &range) { return json::Value(json::Array{range.min, range.max}); })},
+      {"same_form", p.uniformConfigPerDeviceType},
       {"blocking_transfers", p.blockingTransfers},
-      {"hidden", p.hidden},
-      {"hides", p.hides},
-      {"per_microbatch_ps", p.perMicrobatch},
-      {"per_step_ps", p.perStep}};
-  if (p.evenly)
-    o["evenly"] = static_cast<int64_t>(*p.evenly);
-  if (!p.pins.empty())
-    o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
-  some(o, "least_step_ps", p.leastStep);
+      {"hidden", p.overlapFraction},
+      {"hides", p.maxOverlap},
+      {"per_microbatch_ps", p.hostOverheadPerMicrobatch},
+      {"per_step_ps", p.hostOverheadPerStep}};
+  if (p.uniformClass)
+    o["evenly"] = static_cast<int64_t>(*p.uniformClass);
+  if (!p.placementConstraints.empty())
+    o["pins"] = list(p.placementConstraints, [](const auto &constraint) { return write(constraint); });
+  some(o, "least_step_ps", p.minStep);
   if (!p.ties.empty())
     o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
       return json::Value(json::Array{static_cast<int64_t>(tie.a), static_cast<int64_t>(tie.b)});
@@ -177,22 +174,22 @@ json::Value write(const PlacementProblem &p) {
 
 json::Value write(const Placement &p) {
   return json::Object{{"schedule", name(p.schedule)},
-                      {"chunks", p.chunks},
+                      {"chunks", p.virtualStages},
                       {"microbatches", p.microbatches},
                       {"stages", list(p.stages, [](const PlacedStage &s) {
-                         return json::Value(json::Object{{"form", static_cast<int64_t>(s.form)},
+                         return json::Value(json::Object{{"form", static_cast<int64_t>(s.parallelConfig)},
                                                          {"layers", ids(s.layers)},
-                                                         {"keeps", ids(s.keeps)}});
+                                                         {"keeps", ids(s.recomputeChoices)}});
                        })}};
 }
 
-json::Value write(const PlacementWorth &w) {
+json::Value write(const PlanMetrics &w) {
   return json::Object{{"step_ps", w.step},
                       // [forward, backward, weight, send, finish]
                       {"times_ps", list(w.times,
                                         [](const StageTimes &t) {
-                                          return json::Value(json::Array{
-                                              t.forward, t.backward, t.weight, t.send, t.finish});
+                                          return json::Value(
+                                              json::Array{t.forward, t.backward, t.weight, t.send, t.stepTail});
                                         })},
                       {"memory_bytes", numbers(w.memory)},
                       {"host_bytes", numbers(w.host)},
@@ -217,7 +214,7 @@ json::Value placementCertificate(const PlacementPlan &plan) {
                       {"pruned", plan.result.pruned}};
   if (plan.result.plan) {
     result["plan"] = write(*plan.result.plan);
-    result["worth"] = write(plan.result.worth);
+    result["worth"] = write(plan.result.metrics);
   }
   json::Object o{
       {"schema", 1},
@@ -243,27 +240,22 @@ json::Value placementCertificate(const PlacementPlan &plan) {
       {"relaxations", strings(plan.relaxations)},
       {"runners_up", list(plan.runnersUp,
                           [](const RunnerUp &r) {
-                            return json::Value(
-                                json::Object{{"plan", write(r.plan)}, {"worth", write(r.worth)}});
+                            return json::Value(json::Object{{"plan", write(r.plan)}, {"worth", write(r.metrics)}});
                           })},
       {"what_if", list(plan.whatIf,
                        [](const Relaxation &r) {
-                         return json::Value(
-                             json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
+                         return json::Value(json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
                        })},
       {"front", list(plan.front,
                      [](const Tradeoff &t) {
-                       return json::Value(json::Object{{"what", jsonString(t.what)},
-                                                       {"plan", write(t.plan)},
-                                                       {"worth", write(t.worth)}});
+                       return json::Value(json::Object{
+                           {"what", jsonString(t.what)}, {"plan", write(t.plan)}, {"worth", write(t.metrics)}});
                      })},
       {"samples", plan.samples},
       {"sequence", plan.sequence},
       // [name, value]
       {"sizes", list(plan.sizes,
-                     [](const auto &size) {
-                       return json::Value(json::Array{jsonString(size.first), size.second});
-                     })},
+                     [](const auto &size) { return json::Value(json::Array{jsonString(size.first), size.second}); })},
       {"assumptions", strings(plan.assumptions)}};
   location(o, plan.location);
   return o;

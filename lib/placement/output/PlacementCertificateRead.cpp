@@ -1,8 +1,8 @@
 // Reading a certificate that anybody may have written.
-#include "lib/placement/output/PlacementCheck.h"
+#include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/StrictFields.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/StrictFields.h"
 
 using namespace llvm;
 namespace accord {
@@ -10,12 +10,12 @@ using json::Path;
 namespace {
 
 using Fields = StrictFields;
-constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max() - 1;
+constexpr int64_t kMaxIds = std::numeric_limits<uint32_t>::max() - 1;
 
 void location(Fields &fields, SourceLocation &at) {
   fields.text("file", at.file, false)
-      .integer("line", at.line, 0, kMostIds, false)
-      .integer("column", at.column, 0, kMostIds, false);
+      .integer("line", at.line, 0, kMaxIds, false)
+      .integer("column", at.column, 0, kMaxIds, false);
 }
 bool text(const json::Value &value, Path at, std::string &out) {
   auto text = value.getAsString();
@@ -27,7 +27,7 @@ bool text(const json::Value &value, Path at, std::string &out) {
 }
 bool id(const json::Value &value, Path at, uint32_t &out) {
   int64_t wide = 0;
-  bool ok = Fields::readInteger(value, at, wide, 0, kMostIds);
+  bool ok = Fields::readInteger(value, at, wide, 0, kMaxIds);
   out = static_cast<uint32_t>(wide);
   return ok;
 }
@@ -36,8 +36,7 @@ bool integer(const json::Value &value, Path at, int64_t &out) {
 }
 /// An array of so many numbers, which come one by one.
 template <typename T, typename One>
-bool tuple(const json::Value &value, Path at, std::initializer_list<T *> out, StringLiteral what,
-           One one) {
+bool tuple(const json::Value &value, Path at, std::initializer_list<T *> out, StringLiteral what, One one) {
   const json::Array *array = value.getAsArray();
   if (!array || array->size() != out.size()) {
     at.report(what);
@@ -51,14 +50,12 @@ bool tuple(const json::Value &value, Path at, std::initializer_list<T *> out, St
   }
   return true;
 }
-bool read(const json::Value &value, Path at, LinearTime &out) {
-  return tuple<double>(value, at, {&out.latency, &out.perByte}, "expected [latency, per byte]",
-                       Fields::readNumber);
+bool read(const json::Value &value, Path at, AlphaBetaModel &out) {
+  return tuple<double>(value, at, {&out.latency, &out.perByte}, "expected [latency, per byte]", Fields::readNumber);
 }
-bool readWays(const json::Value &value, Path at, std::vector<LinearTime> &out) {
-  return Fields::readList(value, at, out, [](const json::Value &v, Path p, LinearTime &way) {
-    return read(v, p, way);
-  });
+bool readWays(const json::Value &value, Path at, std::vector<AlphaBetaModel> &out) {
+  return Fields::readList(value, at, out,
+                          [](const json::Value &v, Path p, AlphaBetaModel &way) { return read(v, p, way); });
 }
 template <typename E, size_t N>
 bool named(const json::Value &value, Path at, E &out, const E (&all)[N], StringLiteral expected) {
@@ -83,14 +80,13 @@ bool read(const json::Value &value, Path at, PlacementObjective &out) {
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
-  return tuple<int64_t>(value, at, {&range.fewest, &range.most}, "expected [fewest, most]",
-                        integer);
+  return tuple<int64_t>(value, at, {&range.min, &range.max}, "expected [fewest, most]", integer);
 }
-bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
+bool read(const json::Value &value, Path at, PlacementProblem::DeviceType &k) {
   Fields f(value, at);
   f.text("name", k.name)
-      .integer("devices", k.devices, 1, kMostIds)
-      .integer("per_server", k.perServer, 1, kMostIds)
+      .integer("devices", k.devices, 1, kMaxIds)
+      .integer("per_server", k.devicesPerNode, 1, kMaxIds)
       .integer("memory_bytes", k.memory)
       .number("idle_W", k.idleWatts)
       .number("tdp_W", k.tdpWatts)
@@ -108,45 +104,44 @@ bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
   return f.end();
 }
 
-bool read(const json::Value &value, Path at, PlacementProblem::Pin &pin) {
+bool read(const json::Value &value, Path at, PlacementProblem::PlacementConstraint &constraint) {
   Fields f(value, at);
-  f.text("text", pin.text)
-      .list("kinds", pin.kinds, id, false)
+  f.text("text", constraint.text)
+      .list("kinds", constraint.deviceTypes, id, false)
       .read(
-          "stage", [&](const json::Value &v, Path p) { return integer(v, p, pin.stage.emplace()); },
-          false)
-      .flag("together", pin.together, false);
-  location(f, pin.location);
+          "stage", [&](const json::Value &v, Path p) { return integer(v, p, constraint.stage.emplace()); }, false)
+      .flag("together", constraint.sameStage, false);
+  location(f, constraint.location);
   return f.end();
 }
 
-bool read(const json::Value &value, Path at, PlacementProblem::Form &o) {
+bool read(const json::Value &value, Path at, PlacementProblem::ParallelConfig &o) {
   Fields f(value, at);
-  auto sync = [](const json::Value &v, Path p, PlacementProblem::Sync &s) {
+  auto sync = [](const json::Value &v, Path p, PlacementProblem::GradientSync &s) {
     Fields fields(v, p);
-    fields.integer("together", s.together, 1).read("ways", [&](const json::Value &w, Path q) {
-      return readWays(w, q, s.ways);
+    fields.integer("together", s.replicasPerNode, 1).read("ways", [&](const json::Value &w, Path q) {
+      return readWays(w, q, s.alternatives);
     });
     return fields.end();
   };
-  f.integer("kind", o.kind, 0, kMostIds)
-      .integer("tensor", o.tensor, 1, kMostIds)
+  f.integer("kind", o.deviceType, 0, kMaxIds)
+      .integer("tensor", o.tensor, 1, kMaxIds)
       .flag("sequence", o.sequence)
-      .integer("data", o.data, 1, kMostIds)
+      .integer("data", o.data, 1, kMaxIds)
       .integer("zero", o.zero, 0, 3)
-      .integer("microbatch", o.microbatch, 1, kMostIds)
-      .list("syncs", o.syncs, sync, false)
-      .list("expert_syncs", o.expertSyncs, sync, false)
+      .integer("microbatch", o.microbatch, 1, kMaxIds)
+      .list("syncs", o.gradientSyncs, sync, false)
+      .list("expert_syncs", o.expertGradientSyncs, sync, false)
       .read(
           "gather", [&](const json::Value &v, Path p) { return readWays(v, p, o.gather); }, false)
-      .integer("expert", o.expert, 1, kMostIds, false)
+      .integer("expert", o.expert, 1, kMaxIds, false)
       .read(
           "tables",
           [&](const json::Value &v, Path p) {
-            return named(v, p, o.tables,
-                         {PlacementProblem::Tables::Whole, PlacementProblem::Tables::Rows,
-                          PlacementProblem::Tables::Columns},
-                         "expected whole, rows or columns");
+            return named(
+                v, p, o.tables,
+                {PlacementProblem::Tables::Whole, PlacementProblem::Tables::Rows, PlacementProblem::Tables::Columns},
+                "expected whole, rows or columns");
           },
           false)
       .flag("ring_overlap", o.ringOverlap, false)
@@ -155,10 +150,10 @@ bool read(const json::Value &value, Path at, PlacementProblem::Form &o) {
       .read(
           "order",
           [&](const json::Value &v, Path p) {
-            return named(v, p, o.order,
-                         {PlacementProblem::RankOrder::TensorDataPipeline,
-                          PlacementProblem::RankOrder::TensorPipelineData},
-                         "expected tensor_data_pipeline or tensor_pipeline_data");
+            return named(
+                v, p, o.order,
+                {PlacementProblem::RankOrder::TensorDataPipeline, PlacementProblem::RankOrder::TensorPipelineData},
+                "expected tensor_data_pipeline or tensor_pipeline_data");
           },
           false);
   return f.end();
@@ -168,35 +163,33 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
   if (value.getAsNull())
     return true;
   PlacementProblem::Cost &c = out.emplace();
-  auto keep = [](const json::Value &v, Path p, PlacementProblem::Keep &k) {
+  auto recomputeChoice = [](const json::Value &v, Path p, PlacementProblem::RecomputeChoice &k) {
     return Fields(v, p)
         .text("policy", k.policy)
-        .integer("again", k.again, 0, int64_t(1) << 61, false)
-        .integer("kept", k.kept, 0, int64_t(1) << 61, false)
-        .integer("working", k.working, 0, int64_t(1) << 61, false)
-        .integer("host_kept", k.hostKept, 0, int64_t(1) << 61, false)
+        .integer("again", k.recomputeTime, 0, int64_t(1) << 61, false)
+        .integer("kept", k.activations, 0, int64_t(1) << 61, false)
+        .integer("working", k.workspace, 0, int64_t(1) << 61, false)
+        .integer("host_kept", k.hostActivations, 0, int64_t(1) << 61, false)
         .end();
   };
   Fields f(value, at);
-  auto maybe = [&](StringLiteral key, int64_t &field) {
-    f.integer(key, field, 0, int64_t(1) << 61, false);
-  };
+  auto maybe = [&](StringLiteral key, int64_t &field) { f.integer(key, field, 0, int64_t(1) << 61, false); };
   maybe("forward", c.forward);
   maybe("backward", c.backward);
   maybe("weight", c.weight);
   maybe("update", c.update);
-  maybe("resident", c.resident);
-  maybe("resident_weights", c.residentWeights);
-  maybe("resident_gradients", c.residentGradients);
+  maybe("resident", c.staticMemory);
+  maybe("resident_weights", c.weightMemory);
+  maybe("resident_gradients", c.gradientMemory);
   maybe("gradients", c.gradients);
   maybe("expert_gradients", c.expertGradients);
   maybe("weights", c.weights);
-  maybe("host_resident", c.hostResident);
+  maybe("host_resident", c.hostStaticMemory);
   maybe("tied", c.tied);
   return f.number("joules", c.joules, false)
-      .number("joules_again", c.joulesAgain, false)
-      .list("keeps", c.keeps, keep)
-      .check("keeps", !c.keeps.empty(), "expected at least one")
+      .number("joules_again", c.recomputeJoules, false)
+      .list("keeps", c.recomputeChoices, recomputeChoice)
+      .check("keeps", !c.recomputeChoices.empty(), "expected at least one")
       .end();
 }
 
@@ -204,33 +197,30 @@ bool read(const json::Value &value, Path at, PlacementProblem::LayerClass &c) {
   return Fields(value, at)
       .text("name", c.name)
       .list("costs", c.costs,
-            [](const json::Value &v, Path p, std::optional<PlacementProblem::Cost> &cost) {
-              return read(v, p, cost);
-            })
+            [](const json::Value &v, Path p, std::optional<PlacementProblem::Cost> &cost) { return read(v, p, cost); })
       .end();
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::Layer &l) {
   Fields f(value, at);
-  f.text("name", l.name).integer("class", l.of, 0, kMostIds).list("pins", l.pins, id, false);
+  f.text("name", l.name).integer("class", l.of, 0, kMaxIds).list("pins", l.placementConstraints, id, false);
   location(f, l.location);
   return f.end();
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::Edge &e) {
   int64_t from = 0, to = 0;
-  bool ok =
-      tuple<int64_t>(value, at, {&from, &to, &e.bytes}, "expected [from, to, bytes]", integer);
-  e.from = static_cast<uint32_t>(std::min(from, kMostIds));
-  e.to = static_cast<uint32_t>(std::min(to, kMostIds));
+  bool ok = tuple<int64_t>(value, at, {&from, &to, &e.bytes}, "expected [from, to, bytes]", integer);
+  e.from = static_cast<uint32_t>(std::min(from, kMaxIds));
+  e.to = static_cast<uint32_t>(std::min(to, kMaxIds));
   return ok;
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::Tie &tie) {
   int64_t a = 0, b = 0;
   bool ok = tuple<int64_t>(value, at, {&a, &b}, "expected [layer, layer]", integer);
-  tie.a = static_cast<uint32_t>(std::min(a, kMostIds));
-  tie.b = static_cast<uint32_t>(std::min(b, kMostIds));
+  tie.a = static_cast<uint32_t>(std::min(a, kMaxIds));
+  tie.b = static_cast<uint32_t>(std::min(b, kMaxIds));
   return ok;
 }
 
@@ -240,14 +230,13 @@ bool read(const json::Value &value, Path at, Relaxation &r);
 
 /// A list whose elements `read` knows.
 template <typename T> Fields &all(Fields &fields, StringLiteral key, std::vector<T> &out) {
-  return fields.list(key, out,
-                     [](const json::Value &v, Path p, T &item) { return read(v, p, item); });
+  return fields.list(key, out, [](const json::Value &v, Path p, T &item) { return read(v, p, item); });
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::Link &l) {
   return Fields(value, at)
-      .read("inside", [&](const json::Value &v, Path p) { return read(v, p, l.inside); })
-      .read("across", [&](const json::Value &v, Path p) { return read(v, p, l.across); })
+      .read("inside", [&](const json::Value &v, Path p) { return read(v, p, l.intraNode); })
+      .read("across", [&](const json::Value &v, Path p) { return read(v, p, l.interNode); })
       .end();
 }
 
@@ -267,32 +256,31 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .read("objective", [&](const json::Value &v, Path q) { return read(v, q, p.objective); })
       .read("limits", [&](const json::Value &v, Path q) { return read(v, q, p.limits); })
       .integer("batch", p.batch, 1);
-  all(f, "kinds", p.kinds);
-  all(f, "forms", p.forms);
+  all(f, "kinds", p.deviceTypes);
+  all(f, "forms", p.parallelConfigs);
   all(f, "classes", p.classes);
   all(f, "layers", p.layers);
   all(f, "edges", p.edges);
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
   all(f, "groups", p.groups);
-  f.read(
-      "evenly", [&](const json::Value &v, Path p_) { return id(v, p_, p.evenly.emplace()); },
-      false);
-  f.list("chunks", p.chunks, integer)
-      .flag("same_form", p.sameForm)
+  f.read("evenly", [&](const json::Value &v, Path p_) { return id(v, p_, p.uniformClass.emplace()); }, false);
+  f.list("chunks", p.virtualStages, integer)
+      .flag("same_form", p.uniformConfigPerDeviceType)
       .flag("blocking_transfers", p.blockingTransfers)
-      .number("hidden", p.hidden)
-      .number("hides", p.hides)
-      .integer("per_microbatch_ps", p.perMicrobatch)
-      .integer("per_step_ps", p.perStep)
-      .integer("least_step_ps", p.leastStep, 0, int64_t(1) << 61, false)
+      .number("hidden", p.overlapFraction)
+      .number("hides", p.maxOverlap)
+      .integer("per_microbatch_ps", p.hostOverheadPerMicrobatch)
+      .integer("per_step_ps", p.hostOverheadPerStep)
+      .integer("least_step_ps", p.minStep, 0, int64_t(1) << 61, false)
       .list(
-          "ties", p.ties,
-          [](const json::Value &v, Path q, PlacementProblem::Tie &tie) { return read(v, q, tie); },
+          "ties", p.ties, [](const json::Value &v, Path q, PlacementProblem::Tie &tie) { return read(v, q, tie); },
           false)
       .list(
-          "pins", p.pins,
-          [](const json::Value &v, Path q, PlacementProblem::Pin &pin) { return read(v, q, pin); },
+          "pins", p.placementConstraints,
+          [](const json::Value &v, Path q, PlacementProblem::PlacementConstraint &constraint) {
+            return read(v, q, constraint);
+          },
           false);
   location(f, p.location);
   return f.end() && checkIndices(p, at);
@@ -301,25 +289,25 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
 bool read(const json::Value &value, Path at, Placement &p) {
   return Fields(value, at)
       .read("schedule", [&](const json::Value &v, Path q) { return read(v, q, p.schedule); })
-      .integer("chunks", p.chunks, 1)
+      .integer("chunks", p.virtualStages, 1)
       .integer("microbatches", p.microbatches, 1)
       .list("stages", p.stages,
             [](const json::Value &v, Path q, PlacedStage &s) {
               return Fields(v, q)
-                  .integer("form", s.form, 0, kMostIds)
+                  .integer("form", s.parallelConfig, 0, kMaxIds)
                   .list("layers", s.layers, id)
-                  .list("keeps", s.keeps, id)
+                  .list("keeps", s.recomputeChoices, id)
                   .end();
             })
       .end();
 }
 
-bool read(const json::Value &value, Path at, PlacementWorth &w) {
+bool read(const json::Value &value, Path at, PlanMetrics &w) {
   return Fields(value, at)
       .integer("step_ps", w.step)
       .list("times_ps", w.times,
             [](const json::Value &v, Path p, StageTimes &t) {
-              return tuple<int64_t>(v, p, {&t.forward, &t.backward, &t.weight, &t.send, &t.finish},
+              return tuple<int64_t>(v, p, {&t.forward, &t.backward, &t.weight, &t.send, &t.stepTail},
                                     "expected [forward, backward, weight, send, finish]", integer);
             })
       .list("memory_bytes", w.memory, integer)
@@ -357,17 +345,15 @@ bool read(const json::Value &value, Path at, PlacementResult &r, const Placement
       .read("pruned", count(r.pruned))
       .read(
           "plan", [&](const json::Value &v, Path p) { return read(v, p, r.plan.emplace()); }, false)
-      .read(
-          "worth", [&](const json::Value &v, Path p) { return read(v, p, r.worth); },
-          r.plan.has_value());
-  return f.end() && (!r.plan || checkPlan(problem, *r.plan, r.worth, at));
+      .read("worth", [&](const json::Value &v, Path p) { return read(v, p, r.metrics); }, r.plan.has_value());
+  return f.end() && (!r.plan || checkPlan(problem, *r.plan, r.metrics, at));
 }
 
 bool read(const json::Value &value, Path at, Conflict &c) {
   return Fields(value, at)
       .text("constraint", c.constraint)
       .text("file", c.file)
-      .integer("line", c.line, 0, kMostIds)
+      .integer("line", c.line, 0, kMaxIds)
       .text("detail", c.detail)
       .end();
 }
@@ -393,41 +379,37 @@ bool read(const json::Value &value, Path at, PlacementPlan &plan) {
       .number("model_flops", plan.modelFlops)
       .list("peak_flops", plan.peakFlops, Fields::readNumber)
       .read("problem", [&](const json::Value &v, Path p) { return read(v, p, plan.problem); })
-      .read("result",
-            [&](const json::Value &v, Path p) { return read(v, p, plan.result, plan.problem); });
+      .read("result", [&](const json::Value &v, Path p) { return read(v, p, plan.result, plan.problem); });
   all(f, "conflict", plan.conflicts);
   f.list("relaxations", plan.relaxations, text)
       .list("runners_up", plan.runnersUp, [&](const json::Value &v, Path p, RunnerUp &r) {
         return Fields(v, p)
                    .read("plan", [&](const json::Value &w, Path q) { return read(w, q, r.plan); })
-                   .read("worth", [&](const json::Value &w, Path q) { return read(w, q, r.worth); })
+                   .read("worth", [&](const json::Value &w, Path q) { return read(w, q, r.metrics); })
                    .end() &&
-               checkPlan(plan.problem, r.plan, r.worth, p);
+               checkPlan(plan.problem, r.plan, r.metrics, p);
       });
   all(f, "what_if", plan.whatIf);
   f.list("front", plan.front,
          [&](const json::Value &v, Path p, Tradeoff &t) {
            return Fields(v, p)
                       .text("what", t.what)
-                      .read("plan",
-                            [&](const json::Value &w, Path q) { return read(w, q, t.plan); })
-                      .read("worth",
-                            [&](const json::Value &w, Path q) { return read(w, q, t.worth); })
+                      .read("plan", [&](const json::Value &w, Path q) { return read(w, q, t.plan); })
+                      .read("worth", [&](const json::Value &w, Path q) { return read(w, q, t.metrics); })
                       .end() &&
-                  checkPlan(plan.problem, t.plan, t.worth, p);
+                  checkPlan(plan.problem, t.plan, t.metrics, p);
          })
       .number("samples", plan.samples)
       .integer("sequence", plan.sequence)
-      .list("sizes", plan.sizes,
-            [](const json::Value &v, Path p, std::pair<std::string, int64_t> &size) {
-              const json::Array *both = v.getAsArray();
-              auto named = both && both->size() == 2 ? (*both)[0].getAsString() : std::nullopt;
-              auto number = named ? (*both)[1].getAsInteger() : std::nullopt;
-              if (!number)
-                return p.report("expected [name, value]"), false;
-              size = {named->str(), *number};
-              return true;
-            });
+      .list("sizes", plan.sizes, [](const json::Value &v, Path p, std::pair<std::string, int64_t> &size) {
+        const json::Array *both = v.getAsArray();
+        auto named = both && both->size() == 2 ? (*both)[0].getAsString() : std::nullopt;
+        auto number = named ? (*both)[1].getAsInteger() : std::nullopt;
+        if (!number)
+          return p.report("expected [name, value]"), false;
+        size = {named->str(), *number};
+        return true;
+      });
   f.list("assumptions", plan.assumptions, text);
   location(f, plan.location);
   return f.end();

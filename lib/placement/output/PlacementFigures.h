@@ -1,7 +1,7 @@
 // The numbers of a placement that people read, computed once for every emitter.
 #pragma once
+#include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/problem/PlacementPlan.h"
-#include "lib/placement/evaluate/Judge.h"
 #include <array>
 
 namespace accord {
@@ -14,42 +14,33 @@ namespace accord {
 ///   gathering weights (ZeRO 3)
 /// - `Exchange`: what of the exchange of gradients is not hidden; `Host`: launching micro-batches
 /// - `Bubble`: the rest; nothing to do
-enum class StepShare : uint8_t {
-  Forward,
-  Backward,
-  Recompute,
-  Transfer,
-  Exchange,
-  Update,
-  Host,
-  Bubble
-};
-constexpr size_t kStepShares = 8;
-const char *name(StepShare); ///< "forward", "backward", …
+enum class StepComponent : uint8_t { Forward, Backward, Recompute, Transfer, GradientSync, Update, Host, Bubble };
+constexpr size_t kStepComponents = 8;
+const char *name(StepComponent); ///< "forward", "backward", …
 
 /// Peak bytes of one device.
-enum class StageMemory : uint8_t { Weights, Gradients, States, Activations, Working };
+enum class StageMemory : uint8_t { Weights, Gradients, States, Activations, Workspace };
 constexpr size_t kStageMemories = 5;
 const char *name(StageMemory); ///< "weights", "gradients", "optimizer_states", …
 
 /// The devices that run stages s, p + s, ….
 struct GroupFigures {
-  PlacementProblem::Id form = 0;
+  PlacementProblem::Id parallelConfig = 0;
   int64_t first = 0;         ///< rank within its kind
   int64_t devices = 0;       ///< tensor * data
   int64_t stride = 1;        ///< from a device of one replica to that of the next
   int64_t last = 0;          ///< rank
   int64_t host = 0;          ///< bytes of the host's memory for one device
   std::string ranks() const; ///< "16..31", or "2..3, every 16 to 115" where others are between
-  std::array<int64_t, kStepShares> step{};
+  std::array<int64_t, kStepComponents> step{};
   std::array<int64_t, kStageMemories> memory{};
   int64_t capacity = 0;
   int64_t exchange = 0;            ///< picoseconds of the whole exchange, hidden or not
   int64_t gradientBytes = 0;       ///< that one device exchanges
   int64_t expertGradientBytes = 0; ///< besides, with devices that have the same experts
-  int64_t together = 1;            ///< replicas in one server
+  int64_t replicasPerNode = 1;     ///< replicas in one server
   int64_t peak() const;
-  int64_t of(StepShare share) const { return step[static_cast<size_t>(share)]; }
+  int64_t of(StepComponent share) const { return step[static_cast<size_t>(share)]; }
   int64_t of(StageMemory part) const { return memory[static_cast<size_t>(part)]; }
 };
 
@@ -58,11 +49,11 @@ struct PlacementFigures {
   int64_t microbatch = 1;
   int zero = 0;
   bool sequence = false;
-  bool oneForm = true; ///< all groups have one form
+  bool hasUniformConfig = true; ///< all groups have one form
   double seconds = 0, throughput = 0;
-  double mfu = 0;     ///< model FLOPs / (step * peak of the devices used); 0: not known
-  double bubble = 0;  ///< share of all devices' time
-  size_t fullest = 0; ///< group whose memory is fullest
+  double mfu = 0;            ///< model FLOPs / (step * peak of the devices used); 0: not known
+  double bubble = 0;         ///< share of all devices' time
+  size_t maxMemoryGroup = 0; ///< group whose memory is fullest
   std::vector<GroupFigures> groups;
   std::vector<StageTransfer> transfers;
 };
@@ -70,12 +61,10 @@ struct PlacementFigures {
 /// Of a plan that is there and has no faults, with `worth` as `judge` gives it.
 PlacementFigures figuresOf(const PlacementPlan &plan);
 /// The same of any plan of its problem.
-PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &placement,
-                           const PlacementWorth &worth);
+PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &placement, const PlanMetrics &metrics);
 
 /// Names of layers in their order, with runs that count up as one: "embedding", "block[0..11]".
-std::vector<std::string> layerRuns(const PlacementProblem &problem,
-                                   const std::vector<PlacementProblem::Id> &layers);
+std::vector<std::string> layerRuns(const PlacementProblem &problem, const std::vector<PlacementProblem::Id> &layers);
 
 /// What is computed again, by policy, in the order of the first layer that has it.
 struct RecomputeRun {
@@ -85,8 +74,7 @@ struct RecomputeRun {
 std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const PlacedStage &stage);
 
 /// Which stages wait for which: what `simulate` takes.
-std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement,
-                                              const std::vector<StageTransfer> &transfers);
+std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement, const std::vector<StageTransfer> &transfers);
 
 /// All the steps that the job states; 0 steps where it does not.
 struct TrainingFigures {
@@ -98,7 +86,7 @@ TrainingFigures trainingOf(const PlacementPlan &plan);
 double joulesAtTdp(const PlacementPlan &plan);
 
 /// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
-std::string othersText(const PlacementProblem::Form &form);
+std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig);
 
 /// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);

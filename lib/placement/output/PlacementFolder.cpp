@@ -1,8 +1,8 @@
 #include "lib/placement/output/PlacementFolder.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/placement/output/PlacementClaim.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/output/PlacementTrace.h"
+#include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::optional<Issue> writePlacement(const std::string &folder, const PlacementPl
       {kPlacementPaths.str(), placementPaths(plan.result.paths)},
       {"trace.json", jsonLine(toTrace(plan)) + "\n"},
       {"report.html", toReport(plan, options)},
-      {kPlacementClaim, placementClaim(plan)}};
+      {kPlacementSmtQuery, placementSmtQuery(plan)}};
   for (const auto &[name, text] : files) {
     std::string path = folder + "/" + name;
     if (text.empty()) { // of an earlier run

@@ -16,8 +16,7 @@ llvm::json::Value placementCertificate(const PlacementPlan &plan);
 
 /// The problem alone, and back: as strict, but for what `check` (lib/placement/problem/Placement.h) finds.
 llvm::json::Value toJson(const PlacementProblem &problem);
-bool readPlacementProblem(const llvm::json::Value &value, PlacementProblem &problem,
-                          llvm::json::Path path);
+bool readPlacementProblem(const llvm::json::Value &value, PlacementProblem &problem, llvm::json::Path path);
 
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 
@@ -25,8 +24,7 @@ constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.jso
 /// configurations that nothing simpler bounds. Empty: there are none.
 std::string placementPaths(const std::vector<PathBound> &paths);
 /// Reads what that writes, as strictly as `placementFromCertificate`.
-llvm::Expected<std::vector<PathBound>> placementPathsFrom(llvm::StringRef text,
-                                                          llvm::StringRef path);
+llvm::Expected<std::vector<PathBound>> placementPathsFrom(llvm::StringRef text, llvm::StringRef path);
 constexpr llvm::StringLiteral kPlacementPaths = "certificate/paths.json";
 
 /// Whether a document that is JSON calls itself a placement; nothing else is looked at.

@@ -1,7 +1,7 @@
 // plan.json of a cluster follows from its certificate: what it says is held against that.
-#include "lib/support/documents/JsonText.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 #include <optional>
 
@@ -15,8 +15,7 @@ std::string shown(const json::Value &value) {
 }
 
 /// The first place where two documents differ, in words; numbers are the same if their bits are.
-std::optional<std::string> difference(const json::Value &stated, const json::Value &given,
-                                      const std::string &at) {
+std::optional<std::string> difference(const json::Value &stated, const json::Value &given, const std::string &at) {
   auto here = [&] { return at.empty() ? std::string("the top") : at.substr(at[0] == '.'); };
   const json::Object *a = stated.getAsObject(), *b = given.getAsObject();
   if (a && b) {
@@ -40,8 +39,7 @@ std::optional<std::string> difference(const json::Value &stated, const json::Val
   const json::Array *x = stated.getAsArray(), *y = given.getAsArray();
   if (x && y) {
     if (x->size() != y->size())
-      return fmt::format("{} elements at {}, the certificate gives {}", x->size(), here(),
-                         y->size());
+      return fmt::format("{} elements at {}, the certificate gives {}", x->size(), here(), y->size());
     for (size_t i = 0; i < x->size(); ++i)
       if (auto found = difference((*x)[i], (*y)[i], fmt::format("{}[{}]", at, i)))
         return found;
@@ -73,8 +71,7 @@ Error agrees(const PlacementPlan &plan, StringRef text, StringRef path) {
   if (!given)
     return given.takeError();
   if (auto found = difference(*stated, *given, ""))
-    return createStringError(inconvertibleErrorCode(), "%s: %s", path.str().c_str(),
-                             found->c_str());
+    return createStringError(inconvertibleErrorCode(), "%s: %s", path.str().c_str(), found->c_str());
   return Error::success();
 }
 

@@ -1,6 +1,6 @@
-#include "lib/support/documents/JsonText.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/support/documents/JsonText.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -25,30 +25,30 @@ json::Object ranks(int64_t first, int64_t stride, int64_t count) {
 class Writer {
 public:
   explicit Writer(const PlacementPlan &plan)
-      : problem(plan.problem), placement(*plan.result.plan), worth(plan.result.worth),
-        figures(figuresOf(plan)) {}
+      : problem(plan.problem), placement(*plan.result.plan), metrics(plan.result.metrics), figures(figuresOf(plan)) {}
 
   void write(json::Object &o) {
-    const PlacementProblem::Form &form = problem.forms[placement.stages[0].form];
+    const PlacementProblem::ParallelConfig &parallelConfig =
+        problem.parallelConfigs[placement.stages[0].parallelConfig];
     o["step_time_s"] = figures.seconds;
     o["throughput"] = figures.throughput;
     if (figures.mfu > 0)
       o["mfu"] = figures.mfu;
-    o["energy_J"] = worth.joules;
-    if (worth.price > 0)
-      o["price"] = worth.price;
-    o["devices"] = worth.devices;
+    o["energy_J"] = metrics.joules;
+    if (metrics.price > 0)
+      o["price"] = metrics.price;
+    o["devices"] = metrics.devices;
     o["bubble"] = figures.bubble;
-    o["tensor_parallel"] = form.tensor;
+    o["tensor_parallel"] = parallelConfig.tensor;
     o["pipeline_parallel"] = figures.pipeline;
-    o["data_parallel"] = form.data;
-    o["one_form"] = figures.oneForm;
-    o["sequence_parallel"] = form.sequence;
-    o["zero"] = form.zero;
-    o["microbatch"] = form.microbatch;
+    o["data_parallel"] = parallelConfig.data;
+    o["one_form"] = figures.hasUniformConfig;
+    o["sequence_parallel"] = parallelConfig.sequence;
+    o["zero"] = parallelConfig.zero;
+    o["microbatch"] = parallelConfig.microbatch;
     o["microbatches"] = placement.microbatches;
     o["schedule"] = name(placement.schedule);
-    o["chunks"] = placement.chunks;
+    o["chunks"] = placement.virtualStages;
     o["stages"] = stages();
     o["groups"] = groups();
     o["communication"] = communication();
@@ -56,37 +56,38 @@ public:
   }
 
 private:
-  json::Object formOf(PlacementProblem::Id id) const {
-    const PlacementProblem::Form &form = problem.forms[id];
-    json::Object o{{"tensor", form.tensor},
-                   {"data", form.data},
-                   {"sequence", form.sequence},
-                   {"zero", form.zero},
-                   {"microbatch", form.microbatch}};
-    if (form.expert > 1)
-      o["expert"] = form.expert;
-    if (form.tables != PlacementProblem::Tables::Whole)
-      o["tables"] = name(form.tables);
-    if (form.ringOverlap)
+  json::Object parallelConfigOf(PlacementProblem::Id id) const {
+    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[id];
+    json::Object o{{"tensor", parallelConfig.tensor},
+                   {"data", parallelConfig.data},
+                   {"sequence", parallelConfig.sequence},
+                   {"zero", parallelConfig.zero},
+                   {"microbatch", parallelConfig.microbatch}};
+    if (parallelConfig.expert > 1)
+      o["expert"] = parallelConfig.expert;
+    if (parallelConfig.tables != PlacementProblem::Tables::Whole)
+      o["tables"] = name(parallelConfig.tables);
+    if (parallelConfig.ringOverlap)
       o["ring_overlap"] = true;
-    if (form.hostStates)
+    if (parallelConfig.hostStates)
       o["optimizer_on_host"] = true;
-    if (form.hostWeights)
+    if (parallelConfig.hostWeights)
       o["weights_on_host"] = true;
-    if (form.order != PlacementProblem::RankOrder::TensorDataPipeline)
-      o["rank_order"] = name(form.order);
+    if (parallelConfig.order != PlacementProblem::RankOrder::TensorDataPipeline)
+      o["rank_order"] = name(parallelConfig.order);
     return o;
   }
 
   json::Object devicesOf(const GroupFigures &group) const {
-    const PlacementProblem::Kind &kind = problem.kinds[problem.forms[group.form].kind];
-    int64_t firstServer = group.first / kind.perServer;
-    int64_t lastServer = group.last / kind.perServer;
-    return json::Object{{"kind", jsonString(kind.name)},
+    const PlacementProblem::DeviceType &deviceType =
+        problem.deviceTypes[problem.parallelConfigs[group.parallelConfig].deviceType];
+    int64_t firstNode = group.first / deviceType.devicesPerNode;
+    int64_t lastNode = group.last / deviceType.devicesPerNode;
+    return json::Object{{"kind", jsonString(deviceType.name)},
                         {"first", group.first},
                         {"count", group.devices},
-                        {"first_server", firstServer},
-                        {"servers", lastServer - firstServer + 1}};
+                        {"first_server", firstNode},
+                        {"servers", lastNode - firstNode + 1}};
   }
 
   json::Object memoryOf(const GroupFigures &group) const {
@@ -106,7 +107,7 @@ private:
     for (size_t s = 0; s < placement.stages.size(); ++s) {
       const PlacedStage &stage = placement.stages[s];
       const GroupFigures &group = figures.groups[s % count];
-      const StageTimes &times = worth.times[s];
+      const StageTimes &times = metrics.times[s];
       json::Array recompute;
       for (const RecomputeRun &run : recomputeRuns(problem, stage))
         recompute.push_back(json::Object{{"policy", jsonString(run.policy)},
@@ -116,21 +117,21 @@ private:
                      {"layer_count", static_cast<int64_t>(stage.layers.size())},
                      {"group", static_cast<int64_t>(s % count)},
                      {"chunk", static_cast<int64_t>(s / count)},
-                     {"form", formOf(stage.form)},
+                     {"form", parallelConfigOf(stage.parallelConfig)},
                      {"recompute", std::move(recompute)},
                      {"forward_s", seconds(times.forward)},
                      {"backward_s", seconds(times.backward + times.weight)},
-                     {"in_flight", worth.inFlight[s]}};
+                     {"in_flight", metrics.inFlight[s]}};
       if (s < count) {
         o["devices"] = devicesOf(group);
         o["memory"] = memoryOf(group);
         json::Object step;
-        for (size_t i = 0; i < kStepShares; ++i)
-          step[std::string(name(static_cast<StepShare>(i))) + "_s"] = seconds(group.step[i]);
+        for (size_t i = 0; i < kStepComponents; ++i)
+          step[std::string(name(static_cast<StepComponent>(i))) + "_s"] = seconds(group.step[i]);
         o["step"] = std::move(step);
-        o["bubble"] = worth.step > 0 ? static_cast<double>(group.of(StepShare::Bubble)) /
-                                           static_cast<double>(worth.step)
-                                     : 0.0;
+        o["bubble"] = metrics.step > 0
+                          ? static_cast<double>(group.of(StepComponent::Bubble)) / static_cast<double>(metrics.step)
+                          : 0.0;
       }
       all.push_back(std::move(o));
     }
@@ -141,27 +142,26 @@ private:
   json::Object groups() const {
     json::Array pipeline, byStage;
     for (const GroupFigures &group : figures.groups) {
-      const PlacementProblem::Form &form = problem.forms[group.form];
-      byStage.push_back(json::Object{{"kind", jsonString(problem.kinds[form.kind].name)},
-                                     {"tensor", ranks(group.first, 1, form.tensor)},
-                                     {"tensor_groups", form.data},
-                                     {"data", ranks(group.first, group.stride, form.data)},
-                                     {"data_groups", form.tensor}});
+      const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[group.parallelConfig];
+      byStage.push_back(json::Object{{"kind", jsonString(problem.deviceTypes[parallelConfig.deviceType].name)},
+                                     {"tensor", ranks(group.first, 1, parallelConfig.tensor)},
+                                     {"tensor_groups", parallelConfig.data},
+                                     {"data", ranks(group.first, group.stride, parallelConfig.data)},
+                                     {"data_groups", parallelConfig.tensor}});
     }
     for (const GroupFigures &group : figures.groups)
       pipeline.push_back(group.first);
-    json::Object o{
-        {"rule", problem.forms[figures.groups[0].form].order ==
-                         PlacementProblem::RankOrder::TensorPipelineData
-                     ? "device i of replica r of stage s has rank (r * stages + s) * tensor + i: a "
-                       "tensor group is `tensor` ranks in a row, a pipeline group the stages of a "
-                       "replica in a row, a data group the same place in each replica"
-                     : "device i of replica r of a stage has rank first + r * tensor + i of its "
-                       "kind: a tensor group is `tensor` ranks in a row, a data group every "
-                       "`tensor`-th rank of a stage, a pipeline group the same place in each "
-                       "stage"},
-        {"stages", std::move(byStage)},
-        {"first_pipeline", std::move(pipeline)}};
+    json::Object o{{"rule", problem.parallelConfigs[figures.groups[0].parallelConfig].order ==
+                                    PlacementProblem::RankOrder::TensorPipelineData
+                                ? "device i of replica r of stage s has rank (r * stages + s) * tensor + i: a "
+                                  "tensor group is `tensor` ranks in a row, a pipeline group the stages of a "
+                                  "replica in a row, a data group the same place in each replica"
+                                : "device i of replica r of a stage has rank first + r * tensor + i of its "
+                                  "kind: a tensor group is `tensor` ranks in a row, a data group every "
+                                  "`tensor`-th rank of a stage, a pipeline group the same place in each "
+                                  "stage"},
+                   {"stages", std::move(byStage)},
+                   {"first_pipeline", std::move(pipeline)}};
     return o;
   }
 
@@ -175,58 +175,57 @@ private:
                                    {"bytes", transfer.bytes},
                                    {"time_s", seconds(transfer.time)},
                                    {"each_step", 2 * placement.microbatches},
-                                   {"inside_server", transfer.inside}});
+                                   {"inside_server", transfer.intraNode}});
     for (size_t g = 0; g < figures.groups.size(); ++g) {
       const GroupFigures &group = figures.groups[g];
-      if (problem.forms[group.form].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
-        all.push_back(
-            json::Object{{"what", "gradients"},
-                         {"stage", static_cast<int64_t>(g)},
-                         {"bytes", group.gradientBytes + group.expertGradientBytes},
-                         {"time_s", seconds(group.exchange)},
-                         {"exposed_s", seconds(group.of(StepShare::Exchange))},
-                         {"each_step", 1},
-                         {"inside_server", group.together >= problem.forms[group.form].data}});
+      if (problem.parallelConfigs[group.parallelConfig].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
+        all.push_back(json::Object{
+            {"what", "gradients"},
+            {"stage", static_cast<int64_t>(g)},
+            {"bytes", group.gradientBytes + group.expertGradientBytes},
+            {"time_s", seconds(group.exchange)},
+            {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
+            {"each_step", 1},
+            {"inside_server", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
     }
     return all;
   }
 
   json::Object memory() const {
-    const GroupFigures &group = figures.groups[figures.fullest];
+    const GroupFigures &group = figures.groups[figures.maxMemoryGroup];
     json::Object o = memoryOf(group);
-    o["stage"] = static_cast<int64_t>(figures.fullest);
+    o["stage"] = static_cast<int64_t>(figures.maxMemoryGroup);
     return o;
   }
 
   const PlacementProblem &problem;
   const Placement &placement;
-  const PlacementWorth &worth;
+  const PlanMetrics &metrics;
   PlacementFigures figures;
 };
 
 json::Array runnersUp(const PlacementPlan &plan, double scale) {
   json::Array all;
   for (const RunnerUp &other : plan.runnersUp) {
-    PlacementFigures figures = figuresOf(plan.problem, other.plan, other.worth);
-    double loses =
-        plan.result.worth.value > 0 ? other.worth.value / plan.result.worth.value - 1 : 0;
+    PlacementFigures figures = figuresOf(plan.problem, other.plan, other.metrics);
+    double loses = plan.result.metrics.value > 0 ? other.metrics.value / plan.result.metrics.value - 1 : 0;
     all.push_back(json::Object{{"tensor_parallel", figures.tensor},
                                {"pipeline_parallel", figures.pipeline},
                                {"data_parallel", figures.data},
-                               {"one_form", figures.oneForm},
+                               {"one_form", figures.hasUniformConfig},
                                {"microbatch", figures.microbatch},
                                {"microbatches", other.plan.microbatches},
                                {"sequence_parallel", figures.sequence},
                                {"zero", figures.zero},
                                {"schedule", name(other.plan.schedule)},
-                               {"chunks", other.plan.chunks},
-                               {"devices", other.worth.devices},
+                               {"chunks", other.plan.virtualStages},
+                               {"devices", other.metrics.devices},
                                {"step_time_s", figures.seconds},
-                               {"value", other.worth.value * scale},
+                               {"value", other.metrics.value * scale},
                                {"loses", loses},
                                {"bubble", figures.bubble},
-                               {"fits", other.worth.fits},
-                               {"memory_bytes", figures.groups[figures.fullest].peak()}});
+                               {"fits", other.metrics.fits},
+                               {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()}});
   }
   return all;
 }
@@ -234,15 +233,15 @@ json::Array runnersUp(const PlacementPlan &plan, double scale) {
 json::Array front(const PlacementPlan &plan) {
   json::Array all;
   for (const Tradeoff &one : plan.front) {
-    PlacementFigures figures = figuresOf(plan.problem, one.plan, one.worth);
+    PlacementFigures figures = figuresOf(plan.problem, one.plan, one.metrics);
     all.push_back(json::Object{{"what", jsonString(one.what)},
                                {"degrees", jsonString(degreesText(plan.problem, one.plan))},
-                               {"devices", one.worth.devices},
-                               {"memory_bytes", figures.groups[figures.fullest].peak()},
+                               {"devices", one.metrics.devices},
+                               {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()},
                                {"step_time_s", figures.seconds},
                                {"throughput", figures.throughput},
-                               {"energy_J", one.worth.joules},
-                               {"price", one.worth.price}});
+                               {"energy_J", one.metrics.joules},
+                               {"price", one.metrics.price}});
   }
   return all;
 }
@@ -258,12 +257,10 @@ json::Value toJson(const PlacementPlan &plan) {
   PlacementUnit unit = unitOf(plan.problem.objective);
   json::Array whatIf, conflicts;
   for (const Relaxation &one : plan.whatIf)
-    whatIf.push_back(
-        json::Object{{"what", jsonString(one.what)}, {"value", one.value * unit.scale}});
+    whatIf.push_back(json::Object{{"what", jsonString(one.what)}, {"value", one.value * unit.scale}});
   for (const Conflict &c : plan.conflicts) {
-    json::Object o{{"constraint", jsonString(c.constraint)},
-                   {"file", jsonString(c.file)},
-                   {"line", static_cast<int64_t>(c.line)}};
+    json::Object o{
+        {"constraint", jsonString(c.constraint)}, {"file", jsonString(c.file)}, {"line", static_cast<int64_t>(c.line)}};
     if (!c.detail.empty())
       o["detail"] = jsonString(c.detail);
     conflicts.push_back(std::move(o));
@@ -289,12 +286,10 @@ json::Value toJson(const PlacementPlan &plan) {
                  {"relaxations", strings(plan.relaxations)},
                  {"conflict", std::move(conflicts)}};
   if (plan.result.plan) {
-    o["objective"] = json::Object{{"name", name(plan.problem.objective)},
-                                  {"value", plan.result.value * unit.scale},
-                                  {"unit", unit.unit}};
-    o["bound"] = json::Object{{"value", plan.result.bound * unit.scale},
-                              {"unit", unit.unit},
-                              {"proof", jsonString(plan.result.proof)}};
+    o["objective"] = json::Object{
+        {"name", name(plan.problem.objective)}, {"value", plan.result.value * unit.scale}, {"unit", unit.unit}};
+    o["bound"] = json::Object{
+        {"value", plan.result.bound * unit.scale}, {"unit", unit.unit}, {"proof", jsonString(plan.result.proof)}};
     o["gap"] = gapOf(plan);
     if (TrainingFigures training = trainingOf(plan); training.steps > 0) {
       json::Object whole{{"samples", plan.samples},

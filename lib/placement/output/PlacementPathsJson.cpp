@@ -1,8 +1,8 @@
 // certificate/paths.json: what proves the bound of interleaved configurations.
-#include "lib/support/documents/JsonLists.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/StrictFields.h"
+#include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/StrictFields.h"
 
 using namespace llvm;
 namespace accord {
@@ -12,7 +12,7 @@ namespace {
 using Fields = StrictFields;
 using Share = PathBound::Share;
 using Part = PathBound::Part;
-constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max() - 1;
+constexpr int64_t kMaxIds = std::numeric_limits<uint32_t>::max() - 1;
 
 // [number, weight, number, weight, …]
 json::Array write(const std::vector<Share> &shares) {
@@ -23,13 +23,12 @@ json::Array write(const std::vector<Share> &shares) {
 }
 
 json::Value write(const Part &part) {
-  if (part.fork == Part::Fork::Group)
-    return json::Object{{"group", static_cast<int64_t>(part.of)}, {"most", part.most}};
-  if (part.fork == Part::Fork::Stage)
+  if (part.fork == Part::Split::Group)
+    return json::Object{{"group", static_cast<int64_t>(part.of)}, {"most", part.max}};
+  if (part.fork == Part::Split::Stage)
     return json::Object{{"stage", static_cast<int64_t>(part.of)}};
-  return json::Object{
-      {"paths", write(part.paths)},
-      {"moments", list(part.moments, [](const auto &m) { return json::Value(write(m)); })}};
+  return json::Object{{"paths", write(part.paths)},
+                      {"moments", list(part.moments, [](const auto &m) { return json::Value(write(m)); })}};
 }
 
 json::Value write(const PathBound &bound) {
@@ -39,9 +38,9 @@ json::Value write(const PathBound &bound) {
       array.push_back(static_cast<int64_t>(run)), array.push_back(static_cast<int64_t>(times));
     return json::Value(std::move(array));
   };
-  return json::Object{{"form", static_cast<int64_t>(bound.form)},
+  return json::Object{{"form", static_cast<int64_t>(bound.parallelConfig)},
                       {"groups", bound.groups},
-                      {"chunks", bound.chunks},
+                      {"chunks", bound.virtualStages},
                       {"microbatches", bound.microbatches},
                       {"paths", list(bound.paths, path)},
                       {"parts", list(bound.parts, [](const Part &p) { return write(p); })}};
@@ -49,7 +48,7 @@ json::Value write(const PathBound &bound) {
 
 bool id(const json::Value &value, Path at, uint32_t &out) {
   int64_t wide = 0;
-  bool ok = Fields::readInteger(value, at, wide, 0, kMostIds);
+  bool ok = Fields::readInteger(value, at, wide, 0, kMaxIds);
   out = static_cast<uint32_t>(wide);
   return ok;
 }
@@ -88,29 +87,26 @@ bool read(const json::Value &value, Path at, Part &part) {
   bool group = object && object->get("group"), stage = object && object->get("stage");
   Fields f(value, at);
   if (group || stage) {
-    part.fork = group ? Part::Fork::Group : Part::Fork::Stage;
+    part.fork = group ? Part::Split::Group : Part::Split::Stage;
     if (group)
-      f.integer("group", part.of, 0, kMostIds).integer("most", part.most);
+      f.integer("group", part.of, 0, kMaxIds).integer("most", part.max);
     else
-      f.integer("stage", part.of, 0, kMostIds);
+      f.integer("stage", part.of, 0, kMaxIds);
     return f.end();
   }
   return f.read("paths", [&](const json::Value &v, Path p) { return read(v, p, part.paths); })
-      .list("moments", part.moments,
-            [](const json::Value &v, Path p, std::vector<Share> &m) { return read(v, p, m); })
+      .list("moments", part.moments, [](const json::Value &v, Path p, std::vector<Share> &m) { return read(v, p, m); })
       .end();
 }
 
 bool read(const json::Value &value, Path at, PathBound &bound) {
   return Fields(value, at)
-      .integer("form", bound.form, 0, kMostIds)
+      .integer("form", bound.parallelConfig, 0, kMaxIds)
       .integer("groups", bound.groups, 1)
-      .integer("chunks", bound.chunks, 1)
+      .integer("chunks", bound.virtualStages, 1)
       .integer("microbatches", bound.microbatches, 1)
-      .list("paths", bound.paths,
-            [](const json::Value &v, Path p, PathBound::Path &path) { return read(v, p, path); })
-      .list("parts", bound.parts,
-            [](const json::Value &v, Path p, Part &part) { return read(v, p, part); })
+      .list("paths", bound.paths, [](const json::Value &v, Path p, PathBound::Path &path) { return read(v, p, path); })
+      .list("parts", bound.parts, [](const json::Value &v, Path p, Part &part) { return read(v, p, part); })
       .end();
 }
 
@@ -119,10 +115,9 @@ bool read(const json::Value &value, Path at, PathBound &bound) {
 std::string placementPaths(const std::vector<PathBound> &paths) {
   if (paths.empty())
     return "";
-  return jsonLine(
-             json::Object{{"schema", 1},
-                          {"kind", "placement_paths"},
-                          {"bounds", list(paths, [](const PathBound &b) { return write(b); })}}) +
+  return jsonLine(json::Object{{"schema", 1},
+                               {"kind", "placement_paths"},
+                               {"bounds", list(paths, [](const PathBound &b) { return write(b); })}}) +
          "\n";
 }
 
@@ -138,8 +133,7 @@ Expected<std::vector<PathBound>> placementPathsFrom(StringRef text, StringRef pa
   f.integer("schema", schema, 1, 1)
       .text("kind", kind)
       .check("kind", kind == "placement_paths", "expected placement_paths")
-      .list("bounds", bounds,
-            [](const json::Value &v, Path p, PathBound &bound) { return read(v, p, bound); });
+      .list("bounds", bounds, [](const json::Value &v, Path p, PathBound &bound) { return read(v, p, bound); });
   if (f.end())
     return bounds;
   return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());

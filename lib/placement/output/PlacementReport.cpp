@@ -1,8 +1,8 @@
 #include "lib/placement/output/PlacementReport.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementTrace.h"
 #include "lib/report/ReportPage.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -10,7 +10,7 @@ namespace accord {
 namespace {
 
 /// Boxes of all device groups together; a browser draws them in an instant.
-constexpr size_t kMostPasses = 16000;
+constexpr size_t kMaxPasses = 16000;
 
 json::Array strings(const std::vector<std::string> &all) {
   json::Array array;
@@ -29,17 +29,17 @@ template <size_t N> json::Array numbers(const std::array<int64_t, N> &all) {
 json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
   json::Array all;
   for (const GroupFigures &group : figures.groups) {
-    const PlacementProblem::Form &form = plan.problem.forms[group.form];
-    all.push_back(json::Object{{"kind", static_cast<int64_t>(form.kind)},
+    const PlacementProblem::ParallelConfig &parallelConfig = plan.problem.parallelConfigs[group.parallelConfig];
+    all.push_back(json::Object{{"kind", static_cast<int64_t>(parallelConfig.deviceType)},
                                {"first", group.first},
                                {"last", group.last},
                                {"stride", group.stride},
                                {"ranks", group.ranks()},
                                {"devices", group.devices},
-                               {"tensor", form.tensor},
-                               {"data", form.data},
-                               {"zero", form.zero},
-                               {"together", group.together},
+                               {"tensor", parallelConfig.tensor},
+                               {"data", parallelConfig.data},
+                               {"zero", parallelConfig.zero},
+                               {"together", group.replicasPerNode},
                                {"memory", numbers(group.memory)},
                                {"capacity", group.capacity},
                                {"step", numbers(group.step)},
@@ -54,20 +54,19 @@ json::Array stages(const PlacementPlan &plan) {
   const Placement &placement = *plan.result.plan;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const PlacedStage &stage = placement.stages[s];
-    const StageTimes &times = plan.result.worth.times[s];
+    const StageTimes &times = plan.result.metrics.times[s];
     std::string recompute;
     for (const RecomputeRun &run : recomputeRuns(plan.problem, stage))
       if (run.policy != "none")
         recompute += fmt::format("{}{}: {}", recompute.empty() ? "" : "; ", run.policy,
                                  fmt::join(layerRuns(plan.problem, run.layers), ", "));
-    all.push_back(json::Object{
-        {"layers",
-         jsonString(fmt::format("{}", fmt::join(layerRuns(plan.problem, stage.layers), ", ")))},
-        {"count", static_cast<int64_t>(stage.layers.size())},
-        {"forward", times.forward},
-        {"backward", times.backward + times.weight},
-        {"inFlight", plan.result.worth.inFlight[s]},
-        {"recompute", jsonString(recompute)}});
+    all.push_back(
+        json::Object{{"layers", jsonString(fmt::format("{}", fmt::join(layerRuns(plan.problem, stage.layers), ", ")))},
+                     {"count", static_cast<int64_t>(stage.layers.size())},
+                     {"forward", times.forward},
+                     {"backward", times.backward + times.weight},
+                     {"inFlight", plan.result.metrics.inFlight[s]},
+                     {"recompute", jsonString(recompute)}});
   }
   return all;
 }
@@ -79,7 +78,7 @@ json::Array slices(const PipelinePicture &shown) {
     json::Array flat;
     for (const PipelineSlice &slice : group)
       if (slice.kind != PipelineSlice::Kind::Bubble) {
-        flat.push_back(static_cast<int64_t>(slice.kind));
+        flat.push_back(static_cast<int64_t>(slice.deviceType));
         flat.push_back(static_cast<int64_t>(slice.stage));
         flat.push_back(static_cast<int64_t>(slice.microbatch));
         flat.push_back(slice.start);
@@ -95,38 +94,38 @@ json::Array slices(const PipelinePicture &shown) {
 json::Array runnersUp(const PlacementPlan &plan) {
   json::Array all;
   for (const RunnerUp &other : plan.runnersUp) {
-    PlacementFigures figures = figuresOf(plan.problem, other.plan, other.worth);
-    const GroupFigures &fullest = figures.groups[figures.fullest];
+    PlacementFigures figures = figuresOf(plan.problem, other.plan, other.metrics);
+    const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
     all.push_back(json::Object{{"degrees", jsonString(degreesText(plan.problem, other.plan))},
                                {"schedule", name(other.plan.schedule)},
                                {"microbatch", figures.microbatch},
-                               {"devices", other.worth.devices},
+                               {"devices", other.metrics.devices},
                                {"step", figures.seconds},
-                               {"value", other.worth.value},
+                               {"value", other.metrics.value},
                                {"bubble", figures.bubble},
-                               {"memory", fullest.peak()},
-                               {"capacity", fullest.capacity},
-                               {"fits", other.worth.fits}});
+                               {"memory", maxMemoryGroup.peak()},
+                               {"capacity", maxMemoryGroup.capacity},
+                               {"fits", other.metrics.fits}});
   }
   return all;
 }
 
 json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures,
                       const PlacementReportOptions &options) {
-  const GroupFigures &fullest = figures.groups[figures.fullest];
-  const PlacementWorth &worth = plan.result.worth;
+  const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
+  const PlanMetrics &metrics = plan.result.metrics;
   json::Object o{{"step", figures.seconds},
                  {"throughput", figures.throughput},
                  {"mfu", figures.mfu},
-                 {"devices", worth.devices},
-                 {"memory", fullest.peak()},
-                 {"capacity", fullest.capacity},
-                 {"fullest", static_cast<int64_t>(figures.fullest)},
+                 {"devices", metrics.devices},
+                 {"memory", maxMemoryGroup.peak()},
+                 {"capacity", maxMemoryGroup.capacity},
+                 {"fullest", static_cast<int64_t>(figures.maxMemoryGroup)},
                  {"gap", gapOf(plan)},
-                 {"energy", worth.joules},
-                 {"price", worth.price},
+                 {"energy", metrics.joules},
+                 {"price", metrics.price},
                  {"bubble", figures.bubble},
-                 {"value", worth.value},
+                 {"value", metrics.value},
                  {"bound", plan.result.bound},
                  {"proof", jsonString(plan.result.proof)}};
   if (options.sequence)
@@ -144,12 +143,13 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
 
 json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &options) {
   PlacementUnit unit = unitOf(plan.problem.objective);
-  json::Array kinds, shares, memories, whatIf, conflicts, front, sliceKinds, communication;
-  for (const PlacementProblem::Kind &kind : plan.problem.kinds)
-    kinds.push_back(json::Object{
-        {"name", jsonString(kind.name)}, {"devices", kind.devices}, {"perServer", kind.perServer}});
-  for (size_t i = 0; i < kStepShares; ++i)
-    shares.push_back(name(static_cast<StepShare>(i)));
+  json::Array deviceTypes, shares, memories, whatIf, conflicts, front, sliceKinds, communication;
+  for (const PlacementProblem::Kind &deviceType : plan.problem.deviceTypes)
+    deviceTypes.push_back(json::Object{{"name", jsonString(deviceType.name)},
+                                       {"devices", deviceType.devices},
+                                       {"perServer", deviceType.devicesPerNode}});
+  for (size_t i = 0; i < kStepComponents; ++i)
+    shares.push_back(name(static_cast<StepComponent>(i)));
   for (size_t i = 0; i < kStageMemories; ++i)
     memories.push_back(name(static_cast<StageMemory>(i)));
   for (size_t i = 0; i <= static_cast<size_t>(PipelineSlice::Kind::Summary); ++i)
@@ -162,15 +162,15 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                                      {"line", static_cast<int64_t>(c.line)},
                                      {"detail", jsonString(c.detail)}});
   for (const Tradeoff &one : plan.front) {
-    PlacementFigures its = figuresOf(plan.problem, one.plan, one.worth);
+    PlacementFigures its = figuresOf(plan.problem, one.plan, one.metrics);
     front.push_back(json::Object{{"what", jsonString(one.what)},
                                  {"degrees", jsonString(degreesText(plan.problem, one.plan))},
-                                 {"devices", one.worth.devices},
-                                 {"memory", its.groups[its.fullest].peak()},
+                                 {"devices", one.metrics.devices},
+                                 {"memory", its.groups[its.maxMemoryGroup].peak()},
                                  {"step", its.seconds},
                                  {"throughput", its.throughput},
-                                 {"energy", one.worth.joules},
-                                 {"price", one.worth.price}});
+                                 {"energy", one.metrics.joules},
+                                 {"price", one.metrics.price}});
   }
   json::Object o{{"model", jsonString(plan.model)},
                  {"cluster", jsonString(plan.cluster)},
@@ -185,7 +185,7 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                  {"objective", name(plan.problem.objective)},
                  {"unit", unit.unit},
                  {"scale", unit.scale},
-                 {"kinds", std::move(kinds)},
+                 {"kinds", std::move(deviceTypes)},
                  {"shares", std::move(shares)},
                  {"memories", std::move(memories)},
                  {"sliceKinds", std::move(sliceKinds)},
@@ -199,22 +199,22 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
     return o;
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
-  PipelinePicture shown = picture(plan, figures, kMostPasses);
+  PipelinePicture shown = picture(plan, figures, kMaxPasses);
   for (const StageTransfer &transfer : figures.transfers)
     if (transfer.bytes > 0)
       communication.push_back(json::Object{{"from", static_cast<int64_t>(transfer.from)},
                                            {"to", static_cast<int64_t>(transfer.to)},
                                            {"bytes", transfer.bytes},
                                            {"time", transfer.time},
-                                           {"inside", transfer.inside}});
+                                           {"inside", transfer.intraNode}});
   o["headline"] = headline(plan, figures, options);
   o["degrees"] = jsonString(degreesText(plan.problem, placement));
   o["microbatch"] = figures.microbatch;
   o["microbatches"] = placement.microbatches;
-  o["oneForm"] = figures.oneForm;
+  o["oneForm"] = figures.hasUniformConfig;
   o["schedule"] = name(placement.schedule);
-  o["chunks"] = placement.chunks;
-  o["step"] = plan.result.worth.step;
+  o["chunks"] = placement.virtualStages;
+  o["step"] = plan.result.metrics.step;
   o["left"] = shown.left;
   o["groups"] = groups(plan, figures);
   o["stages"] = stages(plan);

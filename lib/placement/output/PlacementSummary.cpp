@@ -1,9 +1,9 @@
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/support/Diagnostics.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string scheduleText(const Placement &placement) {
   case PipelineSchedule::OneFOneB:
     return "1F1B";
   case PipelineSchedule::Interleaved:
-    return fmt::format("interleaved 1F1B, {} chunks a device", placement.chunks);
+    return fmt::format("interleaved 1F1B, {} chunks a device", placement.virtualStages);
   case PipelineSchedule::ZeroBubble:
     return "zero bubble";
   }
@@ -46,9 +46,8 @@ std::string memoryParts(const GroupFigures &group) {
   std::string text;
   for (size_t i = 0; i < kStageMemories; ++i)
     if (group.memory[i] > 0)
-      text +=
-          fmt::format("{}{} {}", text.empty() ? "" : ", ", words(name(static_cast<StageMemory>(i))),
-                      formatBytes(static_cast<double>(group.memory[i])));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words(name(static_cast<StageMemory>(i))),
+                          formatBytes(static_cast<double>(group.memory[i])));
   return text;
 }
 
@@ -57,8 +56,8 @@ std::string recomputeText(const PlacementPlan &plan) {
   std::vector<std::pair<std::string, size_t>> policies;
   for (const PlacedStage &stage : plan.result.plan->stages)
     for (const RecomputeRun &run : recomputeRuns(plan.problem, stage)) {
-      auto at = std::find_if(policies.begin(), policies.end(),
-                             [&](const auto &one) { return one.first == run.policy; });
+      auto at =
+          std::find_if(policies.begin(), policies.end(), [&](const auto &one) { return one.first == run.policy; });
       if (at == policies.end())
         at = policies.insert(policies.end(), {run.policy, 0});
       at->second += run.layers.size();
@@ -72,22 +71,20 @@ std::string recomputeText(const PlacementPlan &plan) {
 
 /// "300 G tokens: 95 368 steps, 33.4 days, 3.1 TJ, 4.7 M".
 std::string trainingText(const PlacementPlan &plan, const TrainingFigures &training) {
-  std::string text =
-      plan.sequence > 0
-          ? formatSi(plan.samples * static_cast<double>(plan.sequence), "") + " tokens"
-          : formatSi(plan.samples, "") + " samples";
+  std::string text = plan.sequence > 0 ? formatSi(plan.samples * static_cast<double>(plan.sequence), "") + " tokens"
+                                       : formatSi(plan.samples, "") + " samples";
   text += fmt::format(": {:.0f} steps, {}", training.steps, formatDuration(training.seconds));
   if (training.joules > 0)
     text += fmt::format(", {:.4g} kWh", training.joules / 3.6e6);
-  if (double most = joulesAtTdp(plan) * training.steps; training.joules > 0 && most > 0)
-    text += fmt::format(" ({:.4g} at TDP)", most / 3.6e6);
+  if (double max = joulesAtTdp(plan) * training.steps; training.joules > 0 && max > 0)
+    text += fmt::format(" ({:.4g} at TDP)", max / 3.6e6);
   if (training.price > 0)
     text += fmt::format(", {:.6g} USD", training.price);
   return text;
 }
 
 /// The relaxations that gain most, and which gain nothing.
-void whatIfLines(const PlacementPlan &plan, Lines &lines) {
+void whatIfLines(const PlacementPlan &plan, SummaryLines &lines) {
   std::vector<const Relaxation *> gains;
   for (const Relaxation &one : plan.whatIf)
     if (one.value < plan.result.value * (1 - 5e-4))
@@ -98,9 +95,8 @@ void whatIfLines(const PlacementPlan &plan, Lines &lines) {
   if (gains.size() > 3)
     gains.resize(3);
   for (const Relaxation *one : gains)
-    lines.add("what if",
-              fmt::format("{}: {}, {} less", one->what, valueText(plan.problem, one->value),
-                          percent(1 - one->value / plan.result.value)));
+    lines.add("what if", fmt::format("{}: {}, {} less", one->what, valueText(plan.problem, one->value),
+                                     percent(1 - one->value / plan.result.value)));
   if (gains.empty() && !plan.whatIf.empty())
     lines.add("what if", "a tenth more of no limit alone gains 0.05 %");
 }
@@ -114,10 +110,9 @@ std::string formatDuration(double seconds) {
                             : fmt::format("{:.4g} days", seconds / 86400);
 }
 
-std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options,
-                             const TextStyle &style) {
+std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options, const TextStyle &style) {
   const PlacementProblem &problem = plan.problem;
-  Lines lines(style);
+  SummaryLines lines(style);
   std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, "infeasible");
   lines.text = inked(style, Ink::Bold, plan.model + " on " + plan.cluster) + state + "\n";
   lines.add("training", fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer,
@@ -125,96 +120,85 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
   const char *times = style.unicode ? "×" : "x";
   if (plan.result.plan) {
     const Placement &placement = *plan.result.plan;
-    const PlacementWorth &worth = plan.result.worth;
+    const PlanMetrics &metrics = plan.result.metrics;
     PlacementFigures figures = figuresOf(plan);
-    const GroupFigures &fullest = figures.groups[figures.fullest];
-    std::string kinds;
-    for (size_t k = 0; k < problem.kinds.size(); ++k) {
+    const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
+    std::string deviceTypes;
+    for (size_t k = 0; k < problem.deviceTypes.size(); ++k) {
       int64_t used = 0;
       for (const GroupFigures &group : figures.groups)
-        used += problem.forms[group.form].kind == k ? group.devices : 0;
+        used += problem.parallelConfigs[group.parallelConfig].deviceType == k ? group.devices : 0;
       if (used > 0)
-        kinds += fmt::format("{}{} of {} {}", kinds.empty() ? "" : ", ", used,
-                             problem.kinds[k].devices, problem.kinds[k].name);
+        deviceTypes += fmt::format("{}{} of {} {}", deviceTypes.empty() ? "" : ", ", used,
+                                   problem.deviceTypes[k].devices, problem.deviceTypes[k].name);
     }
-    lines.add("devices", kinds);
+    lines.add("devices", deviceTypes);
     lines.add("degrees", inked(style, Ink::Bold, degreesText(problem, placement)));
-    if (figures.oneForm)
-      lines.add("batch", fmt::format("{} = {} {} {} micro-batches {} {} replicas", problem.batch,
-                                     figures.microbatch, times, placement.microbatches, times,
-                                     figures.data));
+    if (figures.hasUniformConfig)
+      lines.add("batch", fmt::format("{} = {} {} {} micro-batches {} {} replicas", problem.batch, figures.microbatch,
+                                     times, placement.microbatches, times, figures.data));
     else
-      lines.add("batch",
-                fmt::format("{} in {} micro-batches", problem.batch, placement.microbatches));
-    lines.add("schedule", fmt::format("{}, {} of the devices' time is bubble",
-                                      scheduleText(placement), percent(figures.bubble)));
+      lines.add("batch", fmt::format("{} in {} micro-batches", problem.batch, placement.microbatches));
+    lines.add("schedule",
+              fmt::format("{}, {} of the devices' time is bubble", scheduleText(placement), percent(figures.bubble)));
     if (std::string recompute = recomputeText(plan); !recompute.empty())
       lines.add("recompute", recompute);
     lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")));
     std::string rate = formatSi(figures.throughput, "samples/s");
     if (options.sequence)
-      rate +=
-          ", " + formatSi(figures.throughput * static_cast<double>(*options.sequence), "tokens/s");
+      rate += ", " + formatSi(figures.throughput * static_cast<double>(*options.sequence), "tokens/s");
     lines.add("throughput", rate);
     if (figures.mfu > 0)
       lines.add("MFU", shareBar(style, figures.mfu, 20) + " " + percent(figures.mfu));
-    double full = fullest.capacity > 0
-                      ? static_cast<double>(fullest.peak()) / static_cast<double>(fullest.capacity)
+    double full = maxMemoryGroup.capacity > 0
+                      ? static_cast<double>(maxMemoryGroup.peak()) / static_cast<double>(maxMemoryGroup.capacity)
                       : 0;
     std::string bar = shareBar(style, full, 20);
-    lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}",
-                                    full > 1 ? inked(style, Ink::Red, bar) : bar,
-                                    formatBytes(static_cast<double>(fullest.peak())),
-                                    formatBytes(static_cast<double>(fullest.capacity)),
-                                    percent(full), figures.fullest));
-    lines.add("", memoryParts(fullest));
-    if (auto most = std::max_element(worth.host.begin(), worth.host.end());
-        most != worth.host.end() && *most > 0)
-      lines.add("host memory",
-                fmt::format("{} of {} for each device", formatBytes(static_cast<double>(*most)),
-                            formatBytes(static_cast<double>(
-                                problem.kinds[problem.forms[fullest.form].kind].hostMemory))));
-    if (problem.leastStep > 0)
+    lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
+                                    formatBytes(static_cast<double>(maxMemoryGroup.peak())),
+                                    formatBytes(static_cast<double>(maxMemoryGroup.capacity)), percent(full),
+                                    figures.maxMemoryGroup));
+    lines.add("", memoryParts(maxMemoryGroup));
+    if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
+      lines.add(
+          "host memory",
+          fmt::format(
+              "{} of {} for each device", formatBytes(static_cast<double>(*max)),
+              formatBytes(static_cast<double>(
+                  problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory))));
+    if (problem.minStep > 0)
       lines.add("data loading",
-                fmt::format("{} per step{}",
-                            formatSi(static_cast<double>(problem.leastStep) * 1e-12, "s"),
-                            worth.step <= problem.leastStep ? ": devices wait for their input"
-                                                            : ", hidden"));
-    if (worth.joules > 0)
-      lines.add("energy", formatSi(worth.joules, "J") + " per step" +
-                              (joulesAtTdp(plan) > 0
-                                   ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J"))
-                                   : ""));
-    if (worth.price > 0)
-      lines.add("price", fmt::format("{:.4g} USD per step", worth.price));
+                fmt::format("{} per step{}", formatSi(static_cast<double>(problem.minStep) * 1e-12, "s"),
+                            metrics.step <= problem.minStep ? ": devices wait for their input" : ", hidden"));
+    if (metrics.joules > 0)
+      lines.add("energy",
+                formatSi(metrics.joules, "J") + " per step" +
+                    (joulesAtTdp(plan) > 0 ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J")) : ""));
+    if (metrics.price > 0)
+      lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)
       lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    std::string value = fmt::format("{} {}",
-                                    problem.objective == PlacementObjective::TdpTime
-                                        ? "step time x TDP"
-                                        : words(name(problem.objective)),
-                                    valueText(problem, plan.result.value));
-    lines.add(
-        "gap",
-        fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
-                    gap <= 0 ? value + ", proven least of what is offered"
-                             : value + ", no plan below " + valueText(problem, plan.result.bound)));
+    std::string value = fmt::format(
+        "{} {}", problem.objective == PlacementObjective::TdpTime ? "step time x TDP" : words(name(problem.objective)),
+        valueText(problem, plan.result.value));
+    lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
+                                 gap <= 0 ? value + ", proven least of what is offered"
+                                          : value + ", no plan below " + valueText(problem, plan.result.bound)));
     if (options.proof)
       lines.add("proof", plan.result.proof);
     if (!plan.runnersUp.empty()) {
       const RunnerUp &next = plan.runnersUp.front();
-      double loses = worth.value > 0 ? next.worth.value / worth.value - 1 : 0;
+      double loses = metrics.value > 0 ? next.metrics.value / metrics.value - 1 : 0;
       std::string worse = loses < 1e-6 ? "as good" : percent(loses) + " worse";
       lines.add("runner-up", fmt::format("{}: {}, {}", degreesText(problem, next.plan),
-                                         valueText(problem, next.worth.value), worse));
+                                         valueText(problem, next.metrics.value), worse));
     }
     whatIfLines(plan, lines);
   }
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);
-    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where +
-                              (c.detail.empty() ? "" : ": " + c.detail));
+    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where + (c.detail.empty() ? "" : ": " + c.detail));
   }
   for (const std::string &help : plan.relaxations)
     lines.add("would help", help);
@@ -228,34 +212,31 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
     return "";
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
-  TextTable table("lrlrrrrr", {"layers", "stage", "devices", "forward", "backward", "in flight",
-                               "memory", "bubble"});
+  TextTable table("lrlrrrrr", {"layers", "stage", "devices", "forward", "backward", "in flight", "memory", "bubble"});
   size_t groups = figures.groups.size();
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const GroupFigures &group = figures.groups[s % groups];
-    const StageTimes &times = plan.result.worth.times[s];
-    std::string layers =
-        fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
+    const StageTimes &times = plan.result.metrics.times[s];
+    std::string layers = fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
     bool first = s < groups;
     table.row(
         {layers, std::to_string(s),
-         first ? fmt::format("{} {}", plan.problem.kinds[plan.problem.forms[group.form].kind].name,
-                             group.ranks())
-               : fmt::format("as stage {}", s % groups),
+         first
+             ? fmt::format("{} {}",
+                           plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
+                           group.ranks())
+             : fmt::format("as stage {}", s % groups),
          formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
          formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
-         std::to_string(plan.result.worth.inFlight[s]),
-         first ? formatBytes(static_cast<double>(group.peak())) : "",
-         first && plan.result.worth.step > 0
-             ? percent(static_cast<double>(group.of(StepShare::Bubble)) /
-                       static_cast<double>(plan.result.worth.step))
-             : ""});
+         std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(static_cast<double>(group.peak())) : "",
+         first && plan.result.metrics.step > 0 ? percent(static_cast<double>(group.of(StepComponent::Bubble)) /
+                                                         static_cast<double>(plan.result.metrics.step))
+                                               : ""});
   }
   return table.text(style);
 }
 
-Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
-                                   const TextStyle &style) {
+Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, const TextStyle &style) {
   const PlacementProblem &problem = plan.problem;
   if (!plan.result.plan)
     return createStringError(inconvertibleErrorCode(), "there is no plan: the job is infeasible");
@@ -269,36 +250,35 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
       known.push_back(found.name);
       if (found.name != layer)
         continue;
-      const PlacementProblem::Cost &cost = *problem.cost(id, placement.stages[s].form);
-      const PlacementProblem::Keep &keep = cost.keeps[placement.stages[s].keeps[i]];
+      const PlacementProblem::Cost &cost = *problem.cost(id, placement.stages[s].parallelConfig);
+      const PlacementProblem::RecomputeChoice &recomputeChoice =
+          cost.recomputeChoices[placement.stages[s].recomputeChoices[i]];
       const GroupFigures &group = figures.groups[s % figures.groups.size()];
       auto time = [](int64_t ps) { return formatSi(static_cast<double>(ps) * 1e-12, "s"); };
       auto bytes = [](int64_t count) { return formatBytes(static_cast<double>(count)); };
-      Lines lines(style);
+      SummaryLines lines(style);
       lines.text = inked(style, Ink::Bold, found.name) + ", " + problem.classOf(id).name + "\n";
-      lines.add("stage",
-                fmt::format("{} of {}, {} {}", s, placement.stages.size(),
-                            problem.kinds[problem.forms[group.form].kind].name, group.ranks()));
-      lines.add("micro-batch",
-                fmt::format("forward {}, backward {} + {} of weights", time(cost.forward),
-                            time(cost.backward), time(cost.weight)));
-      lines.add("recompute", keep.policy + (keep.again > 0 ? ", " + time(keep.again) : ""));
+      lines.add("stage", fmt::format("{} of {}, {} {}", s, placement.stages.size(),
+                                     problem.deviceTypes[problem.parallelConfigs[group.parallelConfig].deviceType].name,
+                                     group.ranks()));
+      lines.add("micro-batch", fmt::format("forward {}, backward {} + {} of weights", time(cost.forward),
+                                           time(cost.backward), time(cost.weight)));
+      lines.add("recompute", recomputeChoice.policy +
+                                 (recomputeChoice.recomputeTime > 0 ? ", " + time(recomputeChoice.recomputeTime) : ""));
       lines.add("update", time(cost.update) + " per step");
-      lines.add("memory",
-                fmt::format("resident {}, kept {} of each of {} micro-batches, working {}",
-                            bytes(cost.resident), bytes(keep.kept), plan.result.worth.inFlight[s],
-                            bytes(keep.working)));
-      if (cost.hostResident > 0 || keep.hostKept > 0)
-        lines.add("host memory", fmt::format("resident {}, kept {} of each micro-batch",
-                                             bytes(cost.hostResident), bytes(keep.hostKept)));
+      lines.add("memory", fmt::format("resident {}, kept {} of each of {} micro-batches, working {}",
+                                      bytes(cost.staticMemory), bytes(recomputeChoice.activations),
+                                      plan.result.metrics.inFlight[s], bytes(recomputeChoice.workspace)));
+      if (cost.hostStaticMemory > 0 || recomputeChoice.hostActivations > 0)
+        lines.add("host memory", fmt::format("resident {}, kept {} of each micro-batch", bytes(cost.hostStaticMemory),
+                                             bytes(recomputeChoice.hostActivations)));
       lines.add("gradients", bytes(cost.gradients + cost.expertGradients) + " exchanged");
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));
       return lines.text;
     }
   std::string near = nearest(layer, known);
-  return createStringError(inconvertibleErrorCode(), "no layer is named '%s'%s",
-                           layer.str().c_str(),
+  return createStringError(inconvertibleErrorCode(), "no layer is named '%s'%s", layer.str().c_str(),
                            near.empty() ? "" : ("; did you mean '" + near + "'?").c_str());
 }
 
@@ -322,22 +302,20 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   row("throughput", x.throughput, y.throughput, [](double v) { return formatSi(v, "samples/s"); });
   if (x.mfu > 0 && y.mfu > 0)
     row("MFU", x.mfu, y.mfu, percent);
-  row("devices", static_cast<double>(a.result.worth.devices),
-      static_cast<double>(b.result.worth.devices), count);
+  row("devices", static_cast<double>(a.result.metrics.devices), static_cast<double>(b.result.metrics.devices), count);
   auto whole = [&](const char *what, int64_t before, int64_t after) {
     row(what, static_cast<double>(before), static_cast<double>(after), count);
   };
   whole("tensor parallel", x.tensor, y.tensor);
   whole("pipeline parallel", x.pipeline, y.pipeline);
   whole("data parallel", x.data, y.data);
-  whole("chunks", a.result.plan->chunks, b.result.plan->chunks);
+  whole("chunks", a.result.plan->virtualStages, b.result.plan->virtualStages);
   whole("micro-batch", x.microbatch, y.microbatch);
   whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
-  row("fullest device", static_cast<double>(x.groups[x.fullest].peak()),
-      static_cast<double>(y.groups[y.fullest].peak()), formatBytes);
+  row("fullest device", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),
+      static_cast<double>(y.groups[y.maxMemoryGroup].peak()), formatBytes);
   row("bubble", x.bubble, y.bubble, percent);
-  row("energy", a.result.worth.joules, b.result.worth.joules,
-      [](double v) { return formatSi(v, "J"); });
+  row("energy", a.result.metrics.joules, b.result.metrics.joules, [](double v) { return formatSi(v, "J"); });
   if (a.result.plan->schedule != b.result.plan->schedule)
     table.row({"schedule", name(a.result.plan->schedule), name(b.result.plan->schedule), ""});
   return text + table.text(style);

@@ -22,11 +22,8 @@ void append(std::vector<PipelineSlice> &slices, const PipelineSlice &slice) {
 }
 
 json::Object named(StringRef what, int pid, int tid, StringRef text) {
-  return json::Object{{"name", what},
-                      {"ph", "M"},
-                      {"pid", pid},
-                      {"tid", tid},
-                      {"args", json::Object{{"name", jsonString(text)}}}};
+  return json::Object{
+      {"name", what}, {"ph", "M"}, {"pid", pid}, {"tid", tid}, {"args", json::Object{{"name", jsonString(text)}}}};
 }
 
 /// Activations of a group's device after each pass, over what is always there.
@@ -34,9 +31,9 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
             const PipelinePicture &shown, size_t g) {
   const Placement &placement = *plan.result.plan;
   const GroupFigures &group = figures.groups[g];
-  std::vector<int64_t> kept(placement.stages.size());
-  for (size_t s = g; s < kept.size(); s += figures.groups.size())
-    kept[s] = workOf(plan.problem, placement.stages[s])->kept;
+  std::vector<int64_t> activations(placement.stages.size());
+  for (size_t s = g; s < activations.size(); s += figures.groups.size())
+    activations[s] = workOf(plan.problem, placement.stages[s])->activations;
   int64_t held = 0;
   bool split = placement.schedule == PipelineSchedule::ZeroBubble;
   auto note = [&](int64_t when) {
@@ -54,9 +51,9 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
   for (const PipelineSlice &slice : shown.groups[g]) {
     bool frees = slice.kind == (split ? Kind::Weight : Kind::Backward);
     if (slice.kind == Kind::Forward)
-      held += kept[slice.stage], note(slice.start);
+      held += activations[slice.stage], note(slice.start);
     else if (frees)
-      held -= kept[slice.stage], note(slice.end);
+      held -= activations[slice.stage], note(slice.end);
     else if (slice.kind == Kind::Summary) // a steady state: as much goes as comes
       note(slice.end);
   }
@@ -65,27 +62,26 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
 } // namespace
 
 const char *name(Kind kind) {
-  static constexpr const char *kNames[] = {"forward", "backward", "weight", "exchange",
-                                           "update",  "bubble",   "summary"};
+  static constexpr const char *kNames[] = {"forward", "backward", "weight", "exchange", "update", "bubble", "summary"};
   return kNames[static_cast<size_t>(kind)];
 }
 
-PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t most) {
+PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t max) {
   const Placement &placement = *plan.result.plan;
-  const PlacementWorth &worth = plan.result.worth;
+  const PlanMetrics &metrics = plan.result.metrics;
   size_t groups = figures.groups.size();
-  PipelineRun run = simulate(
-      {placement.schedule, static_cast<int64_t>(groups), placement.chunks, placement.microbatches},
-      worth.times, stageEdges(placement, figures.transfers), true);
+  PipelineRun run =
+      simulate({placement.schedule, static_cast<int64_t>(groups), placement.virtualStages, placement.microbatches},
+               metrics.times, stageEdges(placement, figures.transfers), true);
   PipelinePicture shown;
-  shown.step = worth.step;
-  size_t each = std::max<size_t>(2, most / groups / 2);
+  shown.step = metrics.step;
+  size_t each = std::max<size_t>(2, max / groups / 2);
   for (size_t g = 0; g < groups; ++g) {
     const std::vector<SimulatedPass> &passes = run.passes[g];
     std::vector<PipelineSlice> slices;
     auto one = [&](const SimulatedPass &pass) {
-      append(slices, {static_cast<Kind>(pass.pass.pass), pass.pass.stage, pass.pass.microbatch,
-                      pass.start, pass.end, 1, 1});
+      append(slices,
+             {static_cast<Kind>(pass.pass.pass), pass.pass.stage, pass.pass.microbatch, pass.start, pass.end, 1, 1});
     };
     size_t head = passes.size(), tail = passes.size();
     if (passes.size() > 2 * each)
@@ -96,18 +92,17 @@ PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figur
       int64_t busy = 0, start = passes[head].start, end = passes[tail - 1].end;
       for (size_t i = head; i < tail; ++i)
         busy += passes[i].end - passes[i].start;
-      append(slices,
-             {Kind::Summary, static_cast<uint32_t>(g), passes[head].pass.microbatch, start, end,
-              static_cast<int64_t>(tail - head),
-              end > start ? static_cast<double>(busy) / static_cast<double>(end - start) : 1.0});
+      append(slices, {Kind::Summary, static_cast<uint32_t>(g), passes[head].pass.microbatch, start, end,
+                      static_cast<int64_t>(tail - head),
+                      end > start ? static_cast<double>(busy) / static_cast<double>(end - start) : 1.0});
       shown.left += static_cast<int64_t>(tail - head);
     }
     for (size_t i = tail; i < passes.size(); ++i)
       one(passes[i]);
     auto stage = static_cast<uint32_t>(g);
-    int64_t exchanged = run.groupEnd[g] + figures.groups[g].of(StepShare::Exchange);
-    int64_t updated = exchanged + figures.groups[g].of(StepShare::Update);
-    append(slices, {Kind::Exchange, stage, 0, run.groupEnd[g], exchanged, 1, 1});
+    int64_t exchanged = run.groupEnd[g] + figures.groups[g].of(StepComponent::GradientSync);
+    int64_t updated = exchanged + figures.groups[g].of(StepComponent::Update);
+    append(slices, {Kind::GradientSync, stage, 0, run.groupEnd[g], exchanged, 1, 1});
     append(slices, {Kind::Update, stage, 0, exchanged, updated, 1, 1});
     if (updated < shown.step)
       append(slices, {Kind::Bubble, stage, 0, updated, shown.step, 0, 0});
@@ -118,9 +113,8 @@ PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figur
 
 json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
   json::Array events;
-  json::Object other{{"model", jsonString(plan.model)},
-                     {"cluster", jsonString(plan.cluster)},
-                     {"version", jsonString(plan.version)}};
+  json::Object other{
+      {"model", jsonString(plan.model)}, {"cluster", jsonString(plan.cluster)}, {"version", jsonString(plan.version)}};
   if (plan.result.plan) {
     const Placement &placement = *plan.result.plan;
     PlacementFigures figures = figuresOf(plan);
@@ -141,7 +135,7 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
       events.push_back(
           named("thread_name", kDevices, tid,
                 fmt::format("group {}: {} {}", g,
-                            plan.problem.kinds[plan.problem.forms[group.form].kind].name,
+                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].kind].name,
                             group.ranks())));
       for (const PipelineSlice &slice : shown.groups[g]) {
         bool pass = slice.kind <= Kind::Weight;
@@ -154,9 +148,8 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
           args["passes"] = slice.passes;
           args["busy"] = slice.busy;
         }
-        std::string text =
-            pass ? fmt::format("{} {}", name(slice.kind), slice.microbatch + 1) : name(slice.kind);
-        if (pass && placement.chunks > 1)
+        std::string text = pass ? fmt::format("{} {}", name(slice.kind), slice.microbatch + 1) : name(slice.kind);
+        if (pass && placement.virtualStages > 1)
           text += fmt::format(" of chunk {}", slice.stage / shown.groups.size());
         events.push_back(json::Object{{"name", text},
                                       {"cat", name(slice.kind)},
@@ -171,9 +164,7 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
     for (size_t g = 0; g < shown.groups.size(); ++g)
       memory(events, plan, figures, shown, g);
   }
-  return json::Object{{"displayTimeUnit", "ms"},
-                      {"otherData", std::move(other)},
-                      {"traceEvents", std::move(events)}};
+  return json::Object{{"displayTimeUnit", "ms"}, {"otherData", std::move(other)}, {"traceEvents", std::move(events)}};
 }
 
 } // namespace accord

@@ -1,14 +1,14 @@
 // trace.json of a pipeline, for Perfetto and chrome://tracing; and its passes for other pictures.
 #pragma once
+#include "lib/placement/evaluate/Pipeline.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/planning/output/Trace.h"
-#include "lib/placement/evaluate/Pipeline.h"
 
 namespace accord {
 
 /// One box on the track of a device group; picoseconds from the start of the step.
 struct PipelineSlice {
-  enum class Kind : uint8_t { Forward, Backward, Weight, Exchange, Update, Bubble, Summary };
+  enum class Kind : uint8_t { Forward, Backward, Weight, GradientSync, Update, Bubble, Summary };
   Kind kind = Kind::Forward;
   uint32_t stage = 0, microbatch = 0;
   int64_t start = 0, end = 0;
@@ -25,7 +25,7 @@ struct PipelinePicture {
   int64_t step = 0;
   int64_t left = 0; ///< passes that are in summaries
 };
-PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t most);
+PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t max);
 
 /// Trace event format, as `toTrace(const Plan &)`: process 1 has a thread for one device of each
 /// group; `args` of a slice: stage, microbatch, layers. Process 2 has the memory of a device of

@@ -1,8 +1,8 @@
 // A training step cut into pipeline stages for groups of devices: the problem, a plan, what a plan is worth. Input and
 // answer of lib/place; lib/verify judges the same data again.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/placement/problem/PlacementPaths.h"
+#include "lib/support/Check.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,113 +12,119 @@ namespace accord {
 
 /// In which order a stage runs forward and backward passes of micro-batches.
 /// - `GPipe`: all forward, then all backward (Huang et al., NeurIPS 2019).
-/// - `OneFOneB`: p - s forward passes in stage s (from 0) of p, then one backward and one forward in turn (PipeDream-Flush;
+/// - `OneFOneB`: p - s forward passes in stage s (from 0) of p, then one backward and one forward in turn
+/// (PipeDream-Flush;
 ///   Narayanan et al., ICML 2021, section 2.2).
-/// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p (Narayanan et al.,
-///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut them: their numbers of layers
-///   differ by one at most, unless `PlacementProblem::evenly` says what is even.
-/// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024): at most p
+/// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p
+/// (Narayanan et al.,
+///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut
+///   them: their numbers of layers differ by one at most, unless `PlacementProblem::evenly` says what is even.
+/// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024):
+/// at most p
 ///   micro-batches in flight in every stage.
 enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
 const char *name(PipelineSchedule); ///< "gpipe", "one_f_one_b", "interleaved", "zero_bubble"
 
-/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price * time. Of plans
-/// that are equal in it (within 1e-9 of it) the one with the shortest step is best.
+/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price
+/// * time. Of plans that are equal in it (within 1e-9 of it) the one with the shortest step is best.
 enum class PlacementObjective : uint8_t {
   StepTime,
-  Energy, ///< joules of a step
-  Price,  ///< of a step
+  Energy,  ///< joules of a step
+  Price,   ///< of a step
   TdpTime, ///< step time * thermal design power of the devices used: most throughput per watt of TDP
-  Memory  ///< bytes of the fullest device, whatever its kind
+  Memory   ///< bytes of the fullest device, whatever its kind
 };
 const char *name(PlacementObjective); ///< "step_time", "energy", "price", "tdp_time", "memory"
 
 /// Picoseconds = latency + bytes * perByte, rounded up.
-struct LinearTime {
+struct AlphaBetaModel {
   double latency = 0, perByte = 0;
 };
 /// The least of several ways; 0 for no bytes or no ways.
-int64_t timeOf(const std::vector<LinearTime> &ways, double bytes);
+int64_t minTime(const std::vector<AlphaBetaModel> &alternatives, double bytes);
 
 /// Times are picoseconds, sizes bytes of one device, all not negative.
 ///
-/// A *stage* is a set of layers run by `tensor * data` devices of one kind: `data` replicas of `tensor` devices that share each
-/// operation. The stages of a plan are in an order in which no edge points back; with `chunks` v > 1 device group s has stages s, p + s, ….
+/// A *stage* is a set of layers run by `tensor * data` devices of one kind: `data` replicas of `tensor` devices that
+/// share each operation. The stages of a plan are in an order in which no edge points back; with `chunks` v > 1 device
+/// group s has stages s, p + s, ….
 struct PlacementProblem {
   using Id = uint32_t;
 
   /// Equal devices. Ranks of a kind are numbered from 0, server after server.
-  struct Kind {
+  struct DeviceType {
     std::string name;
     int64_t devices = 1;
-    int64_t perServer = 1;
-    int64_t memory = 0;           ///< what a plan may use of each device
+    int64_t devicesPerNode = 1;
+    int64_t memory = 0; ///< what a plan may use of each device
     double idleWatts = 0;
     double tdpWatts = 0;
-    double pricePerHour = 0;      ///< of one device
-    SourceLocation location;      ///< of its memory's capacity
-    int64_t hostMemory = 0;       ///< of each device's share of its host; 0: nothing may be put there
-    SourceLocation counted = {};  ///< of their number
+    double pricePerHour = 0;     ///< of one device
+    SourceLocation location;     ///< of its memory's capacity
+    int64_t hostMemory = 0;      ///< of each device's share of its host; 0: nothing may be put there
+    SourceLocation counted = {}; ///< of their number
   };
-  /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the last
-  /// micro-batch, when `together` replicas at a time are in one server.
-  struct Sync {
-    int64_t together = 1;
-    std::vector<LinearTime> ways; ///< of the stage's gradient bytes on one device
+  /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the
+  /// last micro-batch, when `together` replicas at a time are in one server.
+  struct GradientSync {
+    int64_t replicasPerNode = 1;
+    std::vector<AlphaBetaModel> alternatives; ///< of the stage's gradient bytes on one device
   };
   /// Which ranks replicas and stages have. Devices that share operations are always neighbours.
   /// - `TensorDataPipeline`: the devices of a stage in a row, replica after replica; a stage after the other.
-  /// - `TensorPipelineData`: the devices of a replica in a row, stage after stage; a replica after the other. Of plans on one
+  /// - `TensorPipelineData`: the devices of a replica in a row, stage after stage; a replica after the other. Of plans
+  /// on one
   ///   kind of devices whose stages have one form.
   enum class RankOrder : uint8_t { TensorDataPipeline, TensorPipelineData };
   /// Beyond so many replicas that begin at different places of their servers, none is said to be in one server.
-  static constexpr int64_t kMostReplicas = 1 << 16;
+  static constexpr int64_t kMaxReplicas = 1 << 16;
   /// Whether each replica has all of an embedding table, or some of its rows or columns.
   enum class Tables : uint8_t { Whole, Rows, Columns };
   /// One way in which a stage may use devices.
-  struct Form {
-    Id kind = 0;
+  struct ParallelConfig {
+    Id deviceType = 0;
     int64_t tensor = 1;
-    bool sequence = false;        ///< sequence parallel (Korthikanti et al., 2022)
+    bool sequence = false; ///< sequence parallel (Korthikanti et al., 2022)
     int64_t data = 1;
-    int zero = 0;                 ///< stage of ZeRO (Rajbhandari et al., SC 2020)
-    int64_t microbatch = 1;       ///< samples of one replica at a time
-    std::vector<Sync> syncs;      ///< by `together`, ascending; empty if data is 1
-    std::vector<LinearTime> gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
-    int64_t expert = 1;           ///< replicas, neighbours, that divide the experts of a layer among them; divides `data`
-    /// Of gradients of experts over the data / expert replicas that have the same ones, when `together` of these are in one server, which
-    /// is as many as there are replicas together / expert; empty if that is one replica.
-    std::vector<Sync> expertSyncs;
+    int zero = 0;                            ///< stage of ZeRO (Rajbhandari et al., SC 2020)
+    int64_t microbatch = 1;                  ///< samples of one replica at a time
+    std::vector<GradientSync> gradientSyncs; ///< by `together`, ascending; empty if data is 1
+    std::vector<AlphaBetaModel>
+        gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
+    int64_t expert = 1; ///< replicas, neighbours, that divide the experts of a layer among them; divides `data`
+    /// Of gradients of experts over the data / expert replicas that have the same ones, when `together` of these are in
+    /// one server, which is as many as there are replicas together / expert; empty if that is one replica.
+    std::vector<GradientSync> expertGradientSyncs;
     Tables tables = Tables::Whole;
-    bool ringOverlap = false;     ///< products in pieces, beside the exchange of other pieces
-    bool hostStates = false;      ///< states of the optimizer are in the host's memory
-    bool hostWeights = false;     ///< weights are: each layer's come before its passes
+    bool ringOverlap = false; ///< products in pieces, beside the exchange of other pieces
+    bool hostStates = false;  ///< states of the optimizer are in the host's memory
+    bool hostWeights = false; ///< weights are: each layer's come before its passes
     RankOrder order = RankOrder::TensorDataPipeline;
     int64_t devices() const { return tensor * data; }
   };
   /// What a layer keeps for its backward pass.
-  struct Keep {
-    std::string policy;           ///< "none", "selective", "full": what is computed again
-    int64_t again = 0;            ///< time of computing again, in the backward pass of each micro-batch
-    int64_t kept = 0;             ///< bytes from a micro-batch's forward to its backward pass
-    int64_t working = 0;          ///< bytes besides, while the layer runs
-    int64_t hostKept = 0;         ///< as `kept`, in the host's memory
+  struct RecomputeChoice {
+    std::string policy;          ///< "none", "selective", "full": what is computed again
+    int64_t recomputeTime = 0;   ///< time of computing again, in the backward pass of each micro-batch
+    int64_t activations = 0;     ///< bytes from a micro-batch's forward to its backward pass
+    int64_t workspace = 0;       ///< bytes besides, while the layer runs
+    int64_t hostActivations = 0; ///< as `kept`, in the host's memory
   };
   /// Of one layer in one form; times of one micro-batch.
   struct Cost {
     int64_t forward = 0;
-    int64_t backward = 0;         ///< gradients of activations
-    int64_t weight = 0;           ///< gradients of weights
-    int64_t update = 0;           ///< once per step
-    int64_t resident = 0;         ///< weights, gradients and states of the optimizer
-    int64_t residentWeights = 0, residentGradients = 0; ///< of these; the rest are states
-    int64_t gradients = 0;        ///< bytes that `Form::syncs` exchanges
-    int64_t expertGradients = 0;  ///< bytes that `Form::expertSyncs` exchanges, after them
-    int64_t weights = 0;          ///< bytes that `Form::gather` brings
-    std::vector<Keep> keeps;      ///< at least one
+    int64_t backward = 0;                          ///< gradients of activations
+    int64_t weight = 0;                            ///< gradients of weights
+    int64_t update = 0;                            ///< once per step
+    int64_t staticMemory = 0;                      ///< weights, gradients and states of the optimizer
+    int64_t weightMemory = 0, gradientMemory = 0;  ///< of these; the rest are states
+    int64_t gradients = 0;                         ///< bytes that `Form::syncs` exchanges
+    int64_t expertGradients = 0;                   ///< bytes that `Form::expertSyncs` exchanges, after them
+    int64_t weights = 0;                           ///< bytes that `Form::gather` brings
+    std::vector<RecomputeChoice> recomputeChoices; ///< at least one
     double joules = 0;            ///< of one step's work on all devices of the stage, idle power not counted
-    double joulesAgain = 0;       ///< besides, for each picosecond of `again` of one step
-    int64_t hostResident = 0;     ///< besides, in the host's memory
+    double recomputeJoules = 0;   ///< besides, for each picosecond of `again` of one step
+    int64_t hostStaticMemory = 0; ///< besides, in the host's memory
     int64_t tied = 0;             ///< bytes of the gradient of what the layer has in common with another one: see `Tie`
   };
   /// Layers that are equal in all but their place.
@@ -128,16 +134,16 @@ struct PlacementProblem {
   };
   struct Layer {
     std::string name;
-    Id of = 0;                    ///< its class
-    std::vector<Id> pins;         ///< that it is under, ascending
+    Id of = 0;                            ///< its class
+    std::vector<Id> placementConstraints; ///< that it is under, ascending
     SourceLocation location;
   };
   /// Where the layers may be that it names.
-  struct Pin {
+  struct PlacementConstraint {
     std::string text;             ///< as the user wrote it
-    std::vector<Id> kinds;        ///< only on these, ascending; empty: on any
+    std::vector<Id> deviceTypes;  ///< only on these, ascending; empty: on any
     std::optional<int64_t> stage; ///< only in this one
-    bool together = false;        ///< all in one stage
+    bool sameStage = false;       ///< all in one stage
     SourceLocation location;
   };
   /// A tensor that goes forward, and its gradient that comes back. Bytes of one sample, whole.
@@ -147,73 +153,74 @@ struct PlacementProblem {
   };
   /// One device to one device of another stage, by kinds of both ends: inside a server, and across.
   struct Link {
-    LinearTime inside, across;
+    AlphaBetaModel intraNode, interNode;
   };
 
-  /// Two layers that have a parameter in common (an embedding and the logits). In different device groups each has a copy, and
-  /// after the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and back at once, on
-  /// the link between the groups, in its slower direction, which nothing hides.
+  /// Two layers that have a parameter in common (an embedding and the logits). In different device groups each has a
+  /// copy, and after the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and
+  /// back at once, on the link between the groups, in its slower direction, which nothing hides.
   struct Tie {
     Id a = 0, b = 0; ///< a < b
   };
 
   /// What a plan may not pass; 0: no limit.
   struct Limits {
-    int64_t step = 0;             ///< picoseconds
-    double watts = 0;             ///< joules of a step / its time
-    int64_t devices = 0;          ///< of all kinds together
-    double joules = 0;            ///< of a step
-    double price = 0;             ///< of a step
+    int64_t step = 0;    ///< picoseconds
+    double watts = 0;    ///< joules of a step / its time
+    int64_t devices = 0; ///< of all kinds together
+    double joules = 0;   ///< of a step
+    double price = 0;    ///< of a step
   };
 
   std::string name;
   PlacementObjective objective = PlacementObjective::StepTime;
   Limits limits;
-  int64_t batch = 1;              ///< samples of a step: data * microbatch * micro-batches
-  std::vector<Kind> kinds;
-  std::vector<Form> forms;
+  int64_t batch = 1; ///< samples of a step: data * microbatch * micro-batches
+  std::vector<DeviceType> deviceTypes;
+  std::vector<ParallelConfig> parallelConfigs;
   std::vector<LayerClass> classes;
-  std::vector<Layer> layers;      ///< in an order in which no edge points back
-  std::vector<Pin> pins;
+  std::vector<Layer> layers; ///< in an order in which no edge points back
+  std::vector<PlacementConstraint> placementConstraints;
   std::vector<Edge> edges;
-  std::vector<Link> links;        ///< [from kind * kinds + to kind]
+  std::vector<Link> links; ///< [from kind * kinds + to kind]
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
-  std::vector<int64_t> chunks{2}; ///< v, where `schedules` has Interleaved
+  std::vector<int64_t> virtualStages{2}; ///< v, where `schedules` has Interleaved
   /// Numbers of device groups in a row that a plan may have, as ranges, ascending and apart; empty: any.
   struct GroupRange {
-    int64_t fewest = 1, most = 1;
+    int64_t min = 1, max = 1;
   };
   std::vector<GroupRange> groups;
-  /// A class of which each stage has equally many layers, as launchers cut the blocks of transformers; nothing: stages are free.
-  std::optional<Id> evenly;
-  bool sameForm = true;           ///< all stages on a kind have one form (what launchers of today can run)
-  /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
-  /// on each boundary and direction).
+  /// A class of which each stage has equally many layers, as launchers cut the blocks of transformers; nothing: stages
+  /// are free.
+  std::optional<Id> uniformClass;
+  bool uniformConfigPerDeviceType = true; ///< all stages on a kind have one form (what launchers of today can run)
+  /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after
+  /// the other on each boundary and direction).
   bool blockingTransfers = true;
-  /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more than the share `hides` of it:
-  /// exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
-  double hidden = 0, hides = 1;
-  int64_t perMicrobatch = 0, perStep = 0; ///< what the host takes, on every stage, and once
-  int64_t leastStep = 0;          ///< a step takes this at least: its input comes no faster
+  /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more
+  /// than the share `hides` of it: exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
+  double overlapFraction = 0, maxOverlap = 1;
+  int64_t hostOverheadPerMicrobatch = 0, hostOverheadPerStep = 0; ///< what the host takes, on every stage, and once
+  int64_t minStep = 0; ///< a step takes this at least: its input comes no faster
   std::vector<Tie> ties;
   SourceLocation location;
 
   bool mayHaveGroups(int64_t number) const {
     for (const GroupRange &range : groups)
-      if (range.fewest <= number && number <= range.most)
+      if (range.min <= number && number <= range.max)
         return true;
     return groups.empty();
   }
   bool mayHaveStages(int64_t number) const {
-    if (!evenly)
+    if (!uniformClass)
       return true;
     int64_t all = 0;
     for (const Layer &layer : layers)
-      all += layer.of == *evenly;
+      all += layer.of == *uniformClass;
     return all % number == 0;
   }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
-  const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }
+  const std::optional<Cost> &cost(Id layer, Id parallelConfig) const { return classOf(layer).costs[parallelConfig]; }
 };
 
 const char *name(PlacementProblem::RankOrder); ///< "tensor_data_pipeline", "tensor_pipeline_data"
@@ -222,54 +229,55 @@ const char *name(PlacementProblem::Tables);    ///< "whole", "rows", "columns"
 /// One stage of a plan.
 struct PlacedStage {
   std::vector<PlacementProblem::Id> layers; ///< ascending
-  PlacementProblem::Id form = 0;
-  std::vector<uint32_t> keeps;              ///< by position in `layers`: index into Cost::keeps
+  PlacementProblem::Id parallelConfig = 0;
+  std::vector<uint32_t> recomputeChoices; ///< by position in `layers`: index into Cost::keeps
 };
 
-/// A plan: p * chunks stages in order; stages s, p + s, … are on the same devices and have one form. Devices of a kind are
-/// given to device groups in order, from rank 0.
+/// A plan: p * chunks stages in order; stages s, p + s, … are on the same devices and have one form. Devices of a kind
+/// are given to device groups in order, from rank 0.
 struct Placement {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
-  int64_t chunks = 1;
+  int64_t virtualStages = 1;
   int64_t microbatches = 1;
   std::vector<PlacedStage> stages;
 };
 
-/// What one stage takes; times of one micro-batch, recomputation in `backward`, blocking transfers and gathers in `forward` and `backward`.
+/// What one stage takes; times of one micro-batch, recomputation in `backward`, blocking transfers and gathers in
+/// `forward` and `backward`.
 struct StageTimes {
   int64_t forward = 0, backward = 0, weight = 0;
-  int64_t send = 0;   ///< to the next stage, where transfers run beside; and of its gradient back
-  int64_t finish = 0; ///< after its last backward pass: exposed exchange of gradients, update
+  int64_t send = 0;     ///< to the next stage, where transfers run beside; and of its gradient back
+  int64_t stepTail = 0; ///< after its last backward pass: exposed exchange of gradients, update
 };
 
 /// What a plan is worth.
-struct PlacementWorth {
-  int64_t step = 0;                ///< picoseconds
-  std::vector<StageTimes> times;   ///< by stage
-  std::vector<int64_t> memory;     ///< peak bytes by device group
-  std::vector<int64_t> host;       ///< peak bytes of the host's memory for one device, by device group
-  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it holds when its group's memory peaks
-  double joules = 0;               ///< of a step, all devices
-  bool fits = true;                ///< memory of every group, and of its host, is within its kind's
-  int64_t devices = 0;             ///< used, of all kinds
-  double value = 0;                ///< of the objective
-  double price = 0;                ///< of a step
+struct PlanMetrics {
+  int64_t step = 0;              ///< picoseconds
+  std::vector<StageTimes> times; ///< by stage
+  std::vector<int64_t> memory;   ///< peak bytes by device group
+  std::vector<int64_t> host;     ///< peak bytes of the host's memory for one device, by device group
+  std::vector<int64_t> inFlight; ///< by stage: micro-batches whose activations it holds when its group's memory peaks
+  double joules = 0;             ///< of a step, all devices
+  bool fits = true;              ///< memory of every group, and of its host, is within its kind's
+  int64_t devices = 0;           ///< used, of all kinds
+  double value = 0;              ///< of the objective
+  double price = 0;              ///< of a step
 };
 
 /// The answer: a plan and a bound that no plan of the space passes.
 struct PlacementResult {
-  std::optional<Placement> plan;   ///< nothing: no plan fits
-  PlacementWorth worth;
-  double value = 0, bound = 0;     ///< of the objective: step time in picoseconds, joules, price, W s, bytes
-  std::string proof;               ///< what proves it
+  std::optional<Placement> plan; ///< nothing: no plan fits
+  PlanMetrics metrics;
+  double value = 0, bound = 0;       ///< of the objective: step time in picoseconds, joules, price, W s, bytes
+  std::string proof;                 ///< what proves it
   uint64_t examined = 0, pruned = 0; ///< configurations judged; and known to be no better without
-  std::vector<PathBound> paths;    ///< of the bound: where nothing simpler proves it
+  std::vector<PathBound> paths;      ///< of the bound: where nothing simpler proves it
   double gap() const { return plan && value > 0 ? (value - bound) / value : 0; }
 };
 
-/// What makes a problem malformed: ids out of range, edges that point back, a class without costs by form, negative or too
-/// large numbers (a step beyond 2^61 ps or a memory beyond 2^61 bytes), no layers, kinds or forms. Code A0940; at most 20. Empty: every
-/// solver may compute on it.
+/// What makes a problem malformed: ids out of range, edges that point back, a class without costs by form, negative or
+/// too large numbers (a step beyond 2^61 ps or a memory beyond 2^61 bytes), no layers, kinds or forms. Code A0940; at
+/// most 20. Empty: every solver may compute on it.
 std::vector<Issue> check(const PlacementProblem &problem);
 
 } // namespace accord

@@ -10,7 +10,7 @@ namespace {
 
 using Id = PlacementProblem::Id;
 
-constexpr double kMost = 0x1p61;
+constexpr double kMax = 0x1p61;
 /// Of what is no integer: watts, prices, joules, picoseconds per byte.
 constexpr double kLargest = 1e30;
 
@@ -20,33 +20,34 @@ public:
 
   std::vector<Issue> run() {
     head();
-    for (const auto &kind : p.kinds)
-      kindOf(kind);
-    for (size_t f = 0; f < p.forms.size(); ++f)
-      form(f);
+    for (const auto &deviceType : p.deviceTypes)
+      kindOf(deviceType);
+    for (size_t f = 0; f < p.parallelConfigs.size(); ++f)
+      parallelConfig(f);
     for (const auto &one : p.classes)
       layerClass(one);
     for (const auto &layer : p.layers) {
       if (layer.of >= p.classes.size())
-        report(layer.location, fmt::format("layer '{}' is of class {}, there are {}", layer.name,
-                                           layer.of, p.classes.size()));
-      for (size_t i = 0; i < layer.pins.size(); ++i)
-        if (layer.pins[i] >= p.pins.size() || (i > 0 && layer.pins[i] <= layer.pins[i - 1]))
-          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name,
-                                             layer.pins[i], p.pins.size()));
+        report(layer.location,
+               fmt::format("layer '{}' is of class {}, there are {}", layer.name, layer.of, p.classes.size()));
+      for (size_t i = 0; i < layer.placementConstraints.size(); ++i)
+        if (layer.placementConstraints[i] >= p.placementConstraints.size() ||
+            (i > 0 && layer.placementConstraints[i] <= layer.placementConstraints[i - 1]))
+          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name, layer.placementConstraints[i],
+                                             p.placementConstraints.size()));
     }
-    for (const auto &pin : p.pins) {
-      for (size_t i = 0; i < pin.kinds.size(); ++i)
-        if (pin.kinds[i] >= p.kinds.size() || (i > 0 && pin.kinds[i] <= pin.kinds[i - 1]))
-          report(pin.location,
-                 fmt::format("'{}' lists kind {} of {}", pin.text, pin.kinds[i], p.kinds.size()));
-      if (pin.stage)
-        natural(pin.location, "the stage of a pin", *pin.stage);
+    for (const auto &constraint : p.placementConstraints) {
+      for (size_t i = 0; i < constraint.deviceTypes.size(); ++i)
+        if (constraint.deviceTypes[i] >= p.deviceTypes.size() ||
+            (i > 0 && constraint.deviceTypes[i] <= constraint.deviceTypes[i - 1]))
+          report(constraint.location, fmt::format("'{}' lists kind {} of {}", constraint.text,
+                                                  constraint.deviceTypes[i], p.deviceTypes.size()));
+      if (constraint.stage)
+        natural(constraint.location, "the stage of a pin", *constraint.stage);
     }
     for (const auto &edge : p.edges) {
       if (edge.from >= edge.to || edge.to >= p.layers.size())
-        report(p.location, fmt::format("an edge from layer {} to {} of {}", edge.from, edge.to,
-                                       p.layers.size()));
+        report(p.location, fmt::format("an edge from layer {} to {} of {}", edge.from, edge.to, p.layers.size()));
       natural(p.location, "an edge's bytes", edge.bytes);
     }
     if (issues.empty())
@@ -59,21 +60,20 @@ private:
     if (issues.size() < 20)
       issues.push_back({"A0940", std::move(text), at, {}});
   }
-  void natural(const SourceLocation &at, const char *what, int64_t value, int64_t least = 0) {
-    if (value < least || static_cast<double>(value) > kMost)
+  void natural(const SourceLocation &at, const char *what, int64_t value, int64_t min = 0) {
+    if (value < min || static_cast<double>(value) > kMax)
       report(at, fmt::format("{} {} {}, which has to be {} to 2^61", what,
-                             std::string_view(what).ends_with('s') ? "are" : "is", value, least));
+                             std::string_view(what).ends_with('s') ? "are" : "is", value, min));
   }
-  void natural(const std::string &what, int64_t value, int64_t least = 0) {
-    natural(p.location, what.c_str(), value, least);
+  void natural(const std::string &what, int64_t value, int64_t min = 0) {
+    natural(p.location, what.c_str(), value, min);
   }
-  void number(const SourceLocation &at, const std::string &what, double value,
-              double most = kLargest) {
-    if (!(value >= 0 && value <= most))
-      report(at, fmt::format("{} is {}, which has to be 0 to {}", what, value, most));
+  void number(const SourceLocation &at, const std::string &what, double value, double max = kLargest) {
+    if (!(value >= 0 && value <= max))
+      report(at, fmt::format("{} is {}, which has to be 0 to {}", what, value, max));
   }
-  void ways(const std::string &what, const std::vector<LinearTime> &list) {
-    for (const LinearTime &way : list) {
+  void alternatives(const std::string &what, const std::vector<AlphaBetaModel> &list) {
+    for (const AlphaBetaModel &way : list) {
       number(p.location, what + ": latency", way.latency);
       number(p.location, what + ": time per byte", way.perByte);
     }
@@ -81,8 +81,8 @@ private:
 
   void head() {
     for (auto [what, count] : {std::pair<const char *, size_t>{"layers", p.layers.size()},
-                               {"kinds of devices", p.kinds.size()},
-                               {"forms", p.forms.size()},
+                               {"kinds of devices", p.deviceTypes.size()},
+                               {"forms", p.parallelConfigs.size()},
                                {"schedules", p.schedules.size()}})
       if (count == 0)
         report(p.location, fmt::format("there are no {}", what));
@@ -91,91 +91,89 @@ private:
     for (PipelineSchedule schedule : p.schedules) {
       if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
         report(p.location, fmt::format("schedule {} is none", static_cast<unsigned>(schedule)));
-      if (schedule == PipelineSchedule::Interleaved && p.chunks.empty())
+      if (schedule == PipelineSchedule::Interleaved && p.virtualStages.empty())
         report(p.location, "schedule interleaved is offered without a number of chunks");
     }
-    if (p.evenly && std::none_of(p.layers.begin(), p.layers.end(),
-                                 [&](const auto &layer) { return layer.of == *p.evenly; }))
+    if (p.uniformClass &&
+        std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
       report(p.location, fmt::format("stages share evenly the layers of class {}, of which there "
                                      "are none",
-                                     *p.evenly));
-    for (int64_t v : p.chunks)
+                                     *p.uniformClass));
+    for (int64_t v : p.virtualStages)
       natural("a number of chunks", v, 1);
     natural("the batch", p.batch, 1);
     for (size_t i = 0; i < p.groups.size(); ++i) {
-      natural("the fewest groups of a range", p.groups[i].fewest, 1);
-      if (p.groups[i].most < p.groups[i].fewest ||
-          (i > 0 && p.groups[i].fewest <= p.groups[i - 1].most))
-        report(p.location, fmt::format("ranges of groups do not ascend: {} to {}",
-                                       p.groups[i].fewest, p.groups[i].most));
+      natural("the fewest groups of a range", p.groups[i].min, 1);
+      if (p.groups[i].max < p.groups[i].min || (i > 0 && p.groups[i].min <= p.groups[i - 1].max))
+        report(p.location, fmt::format("ranges of groups do not ascend: {} to {}", p.groups[i].min, p.groups[i].max));
     }
-    natural("what the host takes for a micro-batch", p.perMicrobatch);
-    natural("what the host takes for a step", p.perStep);
-    natural("the least time of a step", p.leastStep);
+    natural("what the host takes for a micro-batch", p.hostOverheadPerMicrobatch);
+    natural("what the host takes for a step", p.hostOverheadPerStep);
+    natural("the least time of a step", p.minStep);
     for (const auto &tie : p.ties)
       if (tie.a >= tie.b || tie.b >= p.layers.size())
-        report(p.location, fmt::format("layers {} and {} of {} have a parameter in common", tie.a,
-                                       tie.b, p.layers.size()));
-    number(p.location, "the hidden share of a backward pass", p.hidden, 1);
-    number(p.location, "the share of an exchange that hides", p.hides, 1);
+        report(p.location,
+               fmt::format("layers {} and {} of {} have a parameter in common", tie.a, tie.b, p.layers.size()));
+    number(p.location, "the hidden share of a backward pass", p.overlapFraction, 1);
+    number(p.location, "the share of an exchange that hides", p.maxOverlap, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);
     number(p.location, "the limit of joules", p.limits.joules);
     number(p.location, "the limit of price", p.limits.price);
-    if (p.links.size() != p.kinds.size() * p.kinds.size())
-      report(p.location, fmt::format("{} links between {} kinds", p.links.size(), p.kinds.size()));
+    if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
+      report(p.location, fmt::format("{} links between {} kinds", p.links.size(), p.deviceTypes.size()));
     for (const auto &link : p.links)
-      ways("a link", {link.inside, link.across});
+      alternatives("a link", {link.intraNode, link.interNode});
   }
 
-  void kindOf(const PlacementProblem::Kind &kind) {
-    auto count = [&](const char *what, int64_t value, int64_t least) {
-      natural(kind.location, fmt::format("'{}': {}", kind.name, what).c_str(), value, least);
+  void kindOf(const PlacementProblem::DeviceType &deviceType) {
+    auto count = [&](const char *what, int64_t value, int64_t min) {
+      natural(deviceType.location, fmt::format("'{}': {}", deviceType.name, what).c_str(), value, min);
     };
-    count("devices", kind.devices, 0);
-    count("devices in servers", kind.perServer, 1);
-    count("memory", kind.memory, 0);
-    count("memory of its host", kind.hostMemory, 0);
-    number(kind.location, fmt::format("'{}': idle power", kind.name), kind.idleWatts);
-    number(kind.location, fmt::format("'{}': thermal design power", kind.name), kind.tdpWatts);
-    number(kind.location, fmt::format("'{}': price", kind.name), kind.pricePerHour);
+    count("devices", deviceType.devices, 0);
+    count("devices in servers", deviceType.devicesPerNode, 1);
+    count("memory", deviceType.memory, 0);
+    count("memory of its host", deviceType.hostMemory, 0);
+    number(deviceType.location, fmt::format("'{}': idle power", deviceType.name), deviceType.idleWatts);
+    number(deviceType.location, fmt::format("'{}': thermal design power", deviceType.name), deviceType.tdpWatts);
+    number(deviceType.location, fmt::format("'{}': price", deviceType.name), deviceType.pricePerHour);
   }
 
-  void form(size_t f) {
-    const auto &form = p.forms[f];
+  void parallelConfig(size_t f) {
+    const auto &parallelConfig = p.parallelConfigs[f];
     std::string what = fmt::format("form {}: ", f);
-    if (form.kind >= p.kinds.size())
+    if (parallelConfig.deviceType >= p.deviceTypes.size())
       report(p.location,
-             fmt::format("{}on kind {}, there are {}", what, form.kind, p.kinds.size()));
-    natural(what + "tensor parallel devices", form.tensor, 1);
-    natural(what + "replicas", form.data, 1);
-    natural(what + "a micro-batch", form.microbatch, 1);
-    if (static_cast<double>(form.data) * static_cast<double>(form.tensor) > kMost ||
-        static_cast<double>(form.data) * static_cast<double>(form.microbatch) > kMost)
+             fmt::format("{}on kind {}, there are {}", what, parallelConfig.deviceType, p.deviceTypes.size()));
+    natural(what + "tensor parallel devices", parallelConfig.tensor, 1);
+    natural(what + "replicas", parallelConfig.data, 1);
+    natural(what + "a micro-batch", parallelConfig.microbatch, 1);
+    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.tensor) > kMax ||
+        static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) > kMax)
       report(p.location, what + "devices or samples pass 2^61");
-    if (form.zero < 0 || form.zero > 3)
-      report(p.location, fmt::format("{}stage {} of ZeRO", what, form.zero));
-    if (form.expert < 1 || form.data % form.expert != 0)
+    if (parallelConfig.zero < 0 || parallelConfig.zero > 3)
+      report(p.location, fmt::format("{}stage {} of ZeRO", what, parallelConfig.zero));
+    if (parallelConfig.expert < 1 || parallelConfig.data % parallelConfig.expert != 0)
       report(p.location,
-             fmt::format("{}{} of {} replicas divide the experts", what, form.expert, form.data));
-    for (const auto &syncs : {form.syncs, form.expertSyncs}) {
+             fmt::format("{}{} of {} replicas divide the experts", what, parallelConfig.expert, parallelConfig.data));
+    for (const auto &gradientSyncs : {parallelConfig.gradientSyncs, parallelConfig.expertGradientSyncs}) {
       int64_t before = 0;
-      for (const auto &sync : syncs) {
-        if (sync.together <= before)
-          report(p.location, fmt::format("{}exchange of {} together after one of {}", what,
-                                         sync.together, before));
-        before = sync.together;
-        ways(what + "exchange", sync.ways);
+      for (const auto &sync : gradientSyncs) {
+        if (sync.replicasPerNode <= before)
+          report(p.location,
+                 fmt::format("{}exchange of {} together after one of {}", what, sync.replicasPerNode, before));
+        before = sync.replicasPerNode;
+        alternatives(what + "exchange", sync.alternatives);
       }
     }
-    ways(what + "gather", form.gather);
+    alternatives(what + "gather", parallelConfig.gather);
   }
 
   void layerClass(const PlacementProblem::LayerClass &one) {
-    if (one.costs.size() != p.forms.size())
-      return report(p.location, fmt::format("layers '{}' have costs of {} forms of {}", one.name,
-                                            one.costs.size(), p.forms.size()));
+    if (one.costs.size() != p.parallelConfigs.size())
+      return report(p.location, fmt::format("layers '{}' have costs of {} forms of {}", one.name, one.costs.size(),
+                                            p.parallelConfigs.size()));
     for (size_t f = 0; f < one.costs.size(); ++f)
       if (one.costs[f])
         cost(fmt::format("layers '{}' in form {}: ", one.name, f), *one.costs[f]);
@@ -186,134 +184,131 @@ private:
                                {"backward", cost.backward},
                                {"weight", cost.weight},
                                {"update", cost.update},
-                               {"resident", cost.resident},
-                               {"resident weights", cost.residentWeights},
-                               {"resident gradients", cost.residentGradients},
+                               {"resident", cost.staticMemory},
+                               {"resident weights", cost.weightMemory},
+                               {"resident gradients", cost.gradientMemory},
                                {"gradients", cost.gradients},
                                {"gradients of experts", cost.expertGradients},
                                {"gradients in common", cost.tied},
-                               {"resident on the host", cost.hostResident},
+                               {"resident on the host", cost.hostStaticMemory},
                                {"weights", cost.weights}})
       natural(what + name, value);
     number(p.location, what + "energy", cost.joules);
-    number(p.location, what + "energy of computing again", cost.joulesAgain);
-    if (static_cast<double>(cost.residentWeights) + static_cast<double>(cost.residentGradients) >
-        static_cast<double>(cost.resident))
+    number(p.location, what + "energy of computing again", cost.recomputeJoules);
+    if (static_cast<double>(cost.weightMemory) + static_cast<double>(cost.gradientMemory) >
+        static_cast<double>(cost.staticMemory))
       report(p.location, what + "resident weights and gradients are more than what is resident");
-    if (cost.keeps.empty())
+    if (cost.recomputeChoices.empty())
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
-    for (const auto &keep : cost.keeps) {
-      natural(what + "computing again", keep.again);
-      natural(what + "kept", keep.kept);
-      natural(what + "kept on the host", keep.hostKept);
-      natural(what + "working", keep.working);
+    for (const auto &recomputeChoice : cost.recomputeChoices) {
+      natural(what + "computing again", recomputeChoice.recomputeTime);
+      natural(what + "kept", recomputeChoice.activations);
+      natural(what + "kept on the host", recomputeChoice.hostActivations);
+      natural(what + "working", recomputeChoice.workspace);
     }
   }
 
-  static double longest(const std::vector<LinearTime> &list, double bytes) {
-    double least = list.empty() || bytes <= 0 ? 0 : INFINITY;
-    for (const LinearTime &way : list)
-      least = std::min(least, way.latency + way.perByte * bytes + 1);
-    return bytes > 0 ? least : 0;
+  static double longest(const std::vector<AlphaBetaModel> &list, double bytes) {
+    double min = list.empty() || bytes <= 0 ? 0 : INFINITY;
+    for (const AlphaBetaModel &way : list)
+      min = std::min(min, way.latency + way.perByte * bytes + 1);
+    return bytes > 0 ? min : 0;
   }
 
   /// As if everything ran one after the other, each layer in a stage of its own: times that are the
   /// least of lines are no longer in sum for all layers at once. Forms with as many samples per
   /// micro-batch go together.
   void totals() {
-    std::map<int64_t, std::vector<Id>> together;
-    for (Id f = 0; f < p.forms.size(); ++f)
-      together[p.forms[f].data * p.forms[f].microbatch].push_back(f);
+    std::map<int64_t, std::vector<Id>> bySamples;
+    for (Id f = 0; f < p.parallelConfigs.size(); ++f)
+      bySamples[p.parallelConfigs[f].data * p.parallelConfigs[f].microbatch].push_back(f);
     double counts = 0, bytes = 0;
-    for (const auto &kind : p.kinds)
-      counts += static_cast<double>(kind.devices);
+    for (const auto &deviceType : p.deviceTypes)
+      counts += static_cast<double>(deviceType.devices);
     for (const auto &edge : p.edges)
       bytes += static_cast<double>(edge.bytes);
-    if (counts > kMost || bytes > kMost)
+    if (counts > kMax || bytes > kMax)
       return report(p.location, "the sum of all devices, or of all edges' bytes, passes 2^61");
-    for (const auto &[samples, forms] : together)
+    for (const auto &[samples, parallelConfigs] : bySamples)
       if (samples <= p.batch)
-        total(static_cast<double>(samples), forms);
+        total(static_cast<double>(samples), parallelConfigs);
   }
 
-  void total(double samples, const std::vector<Id> &forms) {
+  void total(double samples, const std::vector<Id> &parallelConfigs) {
     double m = std::floor(static_cast<double>(p.batch) / samples);
-    double pass = 0, once = 0, resident = 0, kept = 0, working = 0, tied = 0;
+    double pass = 0, once = 0, staticMemory = 0, activations = 0, workspace = 0, tied = 0;
     for (const auto &layer : p.layers) {
-      double passHere = 0, onceHere = 0, residentHere = 0, keptHere = 0;
-      for (Id f : forms) {
+      double passHere = 0, onceHere = 0, staticMemoryHere = 0, activationsHere = 0;
+      for (Id f : parallelConfigs) {
         const auto &cost = p.classes[layer.of].costs[f];
         if (!cost)
           continue;
-        double again = 0;
-        for (const auto &keep : cost->keeps) {
-          again = std::max(again, static_cast<double>(keep.again));
-          keptHere = std::max(keptHere,
-                              static_cast<double>(keep.kept) + static_cast<double>(keep.hostKept));
-          working = std::max(working, static_cast<double>(keep.working));
+        double recomputeTime = 0;
+        for (const auto &recomputeChoice : cost->recomputeChoices) {
+          recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
+          activationsHere = std::max(activationsHere, static_cast<double>(recomputeChoice.activations) +
+                                                          static_cast<double>(recomputeChoice.hostActivations));
+          workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
         }
         double sync = 0, experts = 0;
-        for (const auto &one : p.forms[f].syncs)
-          sync = std::max(sync, longest(one.ways, static_cast<double>(cost->gradients)));
-        for (const auto &one : p.forms[f].expertSyncs)
-          experts =
-              std::max(experts, longest(one.ways, static_cast<double>(cost->expertGradients)));
+        for (const auto &one : p.parallelConfigs[f].gradientSyncs)
+          sync = std::max(sync, longest(one.alternatives, static_cast<double>(cost->gradients)));
+        for (const auto &one : p.parallelConfigs[f].expertGradientSyncs)
+          experts = std::max(experts, longest(one.alternatives, static_cast<double>(cost->expertGradients)));
         sync += experts;
-        passHere = std::max(
-            passHere, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
-                          static_cast<double>(cost->weight) + again +
-                          2 * longest(p.forms[f].gather, static_cast<double>(cost->weights)));
+        passHere = std::max(passHere, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
+                                          static_cast<double>(cost->weight) + recomputeTime +
+                                          2 * longest(p.parallelConfigs[f].gather, static_cast<double>(cost->weights)));
         onceHere = std::max(onceHere, static_cast<double>(cost->update) + sync);
-        residentHere = std::max(residentHere, static_cast<double>(cost->resident) +
-                                                  static_cast<double>(cost->hostResident));
+        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) +
+                                                          static_cast<double>(cost->hostStaticMemory));
         tied = std::max(tied, static_cast<double>(cost->tied));
       }
-      pass += passHere + static_cast<double>(p.perMicrobatch);
+      pass += passHere + static_cast<double>(p.hostOverheadPerMicrobatch);
       once += onceHere;
-      resident += residentHere;
-      kept += keptHere;
+      staticMemory += staticMemoryHere;
+      activations += activationsHere;
     }
-    pass += 2 * transfers(samples, forms);
+    pass += 2 * transfers(samples, parallelConfigs);
     for (const auto &link : p.links)
-      for (const LinearTime &way : {link.inside, link.across})
+      for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
         once = std::max(once, once + static_cast<double>(p.ties.size()) * longest({way}, tied));
-    if (!(m * pass + once + static_cast<double>(p.perStep) <= kMost))
+    if (!(m * pass + once + static_cast<double>(p.hostOverheadPerStep) <= kMax))
       report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
                                      "picoseconds",
                                      samples));
-    if (!(resident + m * kept + working <= kMost))
-      report(p.location,
-             fmt::format("with {} samples per micro-batch, memory passes 2^61 bytes", samples));
+    if (!(staticMemory + m * activations + workspace <= kMax))
+      report(p.location, fmt::format("with {} samples per micro-batch, memory passes 2^61 bytes", samples));
   }
 
   /// Of one micro-batch in one direction. Where transfers run beside, a stage sends to each of its
   /// readers what the largest takes.
-  double transfers(double samples, const std::vector<Id> &forms) const {
-    double fewest = INFINITY, sum = 0;
+  double transfers(double samples, const std::vector<Id> &parallelConfigs) const {
+    double min = INFINITY, sum = 0;
     bool chain = true;
-    for (Id f : forms)
-      fewest = std::min(fewest, static_cast<double>(p.forms[f].devices()));
+    for (Id f : parallelConfigs)
+      min = std::min(min, static_cast<double>(p.parallelConfigs[f].devices()));
     for (const auto &edge : p.edges) {
-      double most = 0;
+      double max = 0;
       for (const auto &link : p.links)
-        for (const LinearTime &way : {link.inside, link.across})
-          most = std::max(most, longest({way}, static_cast<double>(edge.bytes) * samples / fewest));
-      sum += most;
+        for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
+          max = std::max(max, longest({way}, static_cast<double>(edge.bytes) * samples / min));
+      sum += max;
       chain &= edge.to == edge.from + 1;
     }
-    return p.blockingTransfers || chain ? sum
-                                        : sum * static_cast<double>(std::max<size_t>(
-                                                    1, std::min(p.layers.size(), groups()) - 1));
+    return p.blockingTransfers || chain
+               ? sum
+               : sum * static_cast<double>(std::max<size_t>(1, std::min(p.layers.size(), groups()) - 1));
   }
   size_t groups() const {
-    double devices = 0, chunks = 1;
-    for (const auto &kind : p.kinds)
-      devices += static_cast<double>(kind.devices);
+    double devices = 0, virtualStages = 1;
+    for (const auto &deviceType : p.deviceTypes)
+      devices += static_cast<double>(deviceType.devices);
     if (!p.groups.empty())
-      devices = std::min(devices, static_cast<double>(p.groups.back().most));
-    for (int64_t v : p.chunks)
-      chunks = std::max(chunks, static_cast<double>(v));
-    return static_cast<size_t>(std::min(devices * chunks, 1e9));
+      devices = std::min(devices, static_cast<double>(p.groups.back().max));
+    for (int64_t v : p.virtualStages)
+      virtualStages = std::max(virtualStages, static_cast<double>(v));
+    return static_cast<size_t>(std::min(devices * virtualStages, 1e9));
   }
 
   const PlacementProblem &p;
@@ -322,8 +317,6 @@ private:
 
 } // namespace
 
-std::vector<Issue> check(const PlacementProblem &problem) {
-  return PlacementChecker(problem).run();
-}
+std::vector<Issue> check(const PlacementProblem &problem) { return PlacementChecker(problem).run(); }
 
 } // namespace accord

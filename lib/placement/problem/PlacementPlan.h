@@ -1,14 +1,14 @@
 // A placement with all that emitters print: what `accord compile` answers for a cluster.
 #pragma once
-#include "lib/placement/problem/Placement.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/placement/problem/Placement.h"
 
 namespace accord {
 
 /// Another plan of the same problem, and what it loses.
 struct RunnerUp {
   Placement plan;
-  PlacementWorth worth;
+  PlanMetrics metrics;
 };
 
 /// One limit relaxed by a tenth.
@@ -21,7 +21,7 @@ struct Relaxation {
 struct Tradeoff {
   std::string what; ///< "at most 64 devices"
   Placement plan;
-  PlacementWorth worth;
+  PlanMetrics metrics;
 };
 
 struct PlacementPlan {
@@ -29,10 +29,9 @@ struct PlacementPlan {
   std::string precision, optimizer;
   PlacementProblem problem;
   PlacementResult result;
-  int64_t parameters = 0; ///< trained scalars
-  double modelFlops = 0;  ///< of a step
-  std::vector<double>
-      peakFlops; ///< FLOP/s of one device in the plan's precision, by kind; empty: not known
+  int64_t parameters = 0;               ///< trained scalars
+  double modelFlops = 0;                ///< of a step
+  std::vector<double> peakFlops;        ///< FLOP/s of one device in the plan's precision, by kind; empty: not known
   std::vector<Conflict> conflicts;      ///< a smallest set, when there is no plan
   std::vector<std::string> relaxations; ///< what would make it feasible: "4.2 GiB more memory"
   std::vector<RunnerUp> runnersUp;      ///< best first, of other degrees
@@ -40,8 +39,7 @@ struct PlacementPlan {
   std::vector<Tradeoff> front; ///< none beats another in everything; most devices and memory first
   double samples = 0;          ///< to train on; 0: not stated
   int64_t sequence = 0;        ///< tokens of a sample; 0: not known
-  std::vector<std::pair<std::string, int64_t>>
-      sizes; ///< integer parameters of the model, with their values
+  std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
   std::vector<std::string> assumptions;
   std::string version;
   SourceLocation location; ///< of the `train` block

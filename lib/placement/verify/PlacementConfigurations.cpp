@@ -7,81 +7,79 @@ namespace accord {
 namespace {
 
 using Id = PlacementProblem::Id;
-constexpr size_t kMost = 1'000'000;
+constexpr size_t kMax = 1'000'000;
 
-class Configuring {
+class ConfigurationEnumerator {
 public:
-  Configuring(const PlacementProblem &problem, std::vector<Configuration> &list)
-      : p(problem), list(list) {}
+  ConfigurationEnumerator(const PlacementProblem &problem, std::vector<Configuration> &list) : p(problem), list(list) {}
 
   bool run() {
     std::map<int64_t, std::vector<std::vector<Id>>> bySamples; // by kind
-    for (Id f = 0; f < p.forms.size(); ++f) {
-      const auto &form = p.forms[f];
-      int64_t samples = form.data * form.microbatch;
-      auto &kinds = bySamples[samples];
-      kinds.resize(p.kinds.size());
-      if (p.batch % samples == 0 && form.devices() <= p.kinds[form.kind].devices &&
-          (p.limits.devices == 0 || form.devices() <= p.limits.devices))
-        kinds[form.kind].push_back(f);
+    for (Id f = 0; f < p.parallelConfigs.size(); ++f) {
+      const auto &parallelConfig = p.parallelConfigs[f];
+      int64_t samples = parallelConfig.data * parallelConfig.microbatch;
+      auto &deviceTypes = bySamples[samples];
+      deviceTypes.resize(p.deviceTypes.size());
+      if (p.batch % samples == 0 && parallelConfig.devices() <= p.deviceTypes[parallelConfig.deviceType].devices &&
+          (p.limits.devices == 0 || parallelConfig.devices() <= p.limits.devices))
+        deviceTypes[parallelConfig.deviceType].push_back(f);
     }
-    for (const auto &[samples, kinds] : bySamples) {
+    for (const auto &[samples, deviceTypes] : bySamples) {
       std::vector<Id> chosen;
-      if (!p.sameForm) {
-        for (const auto &forms : kinds)
-          for (Id form : forms)
-            if (byReplica(form))
-              add(samples, {form});
+      if (!p.uniformConfigPerDeviceType) {
+        for (const auto &parallelConfigs : deviceTypes)
+          for (Id parallelConfig : parallelConfigs)
+            if (byReplica(parallelConfig))
+              add(samples, {parallelConfig});
             else
-              chosen.push_back(form);
+              chosen.push_back(parallelConfig);
         add(samples, chosen);
-      } else if (!combine(samples, kinds, 0, chosen)) {
+      } else if (!combine(samples, deviceTypes, 0, chosen)) {
         return false;
       }
     }
-    return list.size() < kMost;
+    return list.size() < kMax;
   }
 
 private:
-  bool combine(int64_t samples, const std::vector<std::vector<Id>> &kinds, size_t at,
-               std::vector<Id> &chosen) {
-    if (at == kinds.size())
+  bool combine(int64_t samples, const std::vector<std::vector<Id>> &deviceTypes, size_t at, std::vector<Id> &chosen) {
+    if (at == deviceTypes.size())
       return add(samples, chosen);
-    if (!combine(samples, kinds, at + 1, chosen))
+    if (!combine(samples, deviceTypes, at + 1, chosen))
       return false;
-    for (Id form : kinds[at]) {
-      if (!chosen.empty() && (byReplica(form) || byReplica(chosen[0])))
+    for (Id parallelConfig : deviceTypes[at]) {
+      if (!chosen.empty() && (byReplica(parallelConfig) || byReplica(chosen[0])))
         continue; // the form of all stages, or of none
-      chosen.push_back(form);
-      bool room = combine(samples, kinds, at + 1, chosen);
+      chosen.push_back(parallelConfig);
+      bool room = combine(samples, deviceTypes, at + 1, chosen);
       chosen.pop_back();
       if (!room)
         return false;
     }
     return true;
   }
-  bool byReplica(Id form) const {
-    return p.forms[form].order == PlacementProblem::RankOrder::TensorPipelineData;
+  bool byReplica(Id parallelConfig) const {
+    return p.parallelConfigs[parallelConfig].order == PlacementProblem::RankOrder::TensorPipelineData;
   }
-  bool add(int64_t samples, const std::vector<Id> &forms) {
-    if (forms.empty())
+  bool add(int64_t samples, const std::vector<Id> &parallelConfigs) {
+    if (parallelConfigs.empty())
       return true;
     std::vector<PipelineSchedule> seen;
     for (PipelineSchedule schedule : p.schedules) {
       if (std::find(seen.begin(), seen.end(), schedule) != seen.end())
         continue;
       seen.push_back(schedule);
-      std::vector<int64_t> chunks{1};
+      std::vector<int64_t> virtualStages{1};
       if (schedule == PipelineSchedule::Interleaved) {
-        chunks = p.chunks;
-        std::sort(chunks.begin(), chunks.end());
-        chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+        virtualStages = p.virtualStages;
+        std::sort(virtualStages.begin(), virtualStages.end());
+        virtualStages.erase(std::unique(virtualStages.begin(), virtualStages.end()), virtualStages.end());
       }
-      for (int64_t v : chunks)
+      for (int64_t v : virtualStages)
         if (v > 1 || schedule != PipelineSchedule::Interleaved)
-          list.push_back({p.batch / samples, v, schedule, forms});
+          list.push_back({p.batch / samples, v, schedule, parallelConfigs});
     }
-    return list.size() < kMost;
+    return list.size() < kMax;
   }
 
   const PlacementProblem &p;
@@ -91,36 +89,35 @@ private:
 } // namespace
 
 bool configurations(const PlacementProblem &problem, std::vector<Configuration> &list) {
-  return Configuring(problem, list).run();
+  return ConfigurationEnumerator(problem, list).run();
 }
 
-int64_t mostGroups(const PlacementProblem &p, const Configuration &c) {
-  int64_t groups = 0, fewest = INT64_MAX;
-  std::vector<int64_t> least(p.kinds.size(), INT64_MAX);
-  for (Id f : c.forms) {
-    int64_t devices = p.forms[f].devices();
-    least[p.forms[f].kind] = std::min(least[p.forms[f].kind], devices);
-    fewest = std::min(fewest, devices);
+int64_t maxGroups(const PlacementProblem &p, const Configuration &c) {
+  int64_t groups = 0, minDevices = INT64_MAX;
+  std::vector<int64_t> min(p.deviceTypes.size(), INT64_MAX);
+  for (Id f : c.parallelConfigs) {
+    int64_t devices = p.parallelConfigs[f].devices();
+    min[p.parallelConfigs[f].deviceType] = std::min(min[p.parallelConfigs[f].deviceType], devices);
+    minDevices = std::min(minDevices, devices);
   }
-  for (size_t k = 0; k < least.size(); ++k)
-    groups += p.kinds[k].devices / least[k];
+  for (size_t k = 0; k < min.size(); ++k)
+    groups += p.deviceTypes[k].devices / min[k];
   if (p.limits.devices > 0)
-    groups = std::min(groups, p.limits.devices / fewest);
+    groups = std::min(groups, p.limits.devices / minDevices);
   if (!p.groups.empty())
-    groups = std::min(groups, p.groups.back().most);
-  return std::min(groups, static_cast<int64_t>(p.layers.size()) / c.chunks);
+    groups = std::min(groups, p.groups.back().max);
+  return std::min(groups, static_cast<int64_t>(p.layers.size()) / c.virtualStages);
 }
 
 bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) {
-  return p.mayHaveGroups(groups) && (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
+  return p.mayHaveGroups(groups) && (c.virtualStages == 1 || (groups > 1 && c.microbatches % groups == 0));
 }
 
 std::string describe(const Configuration &c) {
   static const char *const names[] = {"GPipe", "1F1B", "interleaved 1F1B", "ZB-H1"};
-  return fmt::format("{}{} of {} micro-batches, stages in form {}{}",
-                     names[static_cast<size_t>(c.schedule)],
-                     c.chunks > 1 ? fmt::format(" with {} chunks", c.chunks) : "", c.microbatches,
-                     c.forms[0], c.forms.size() > 1 ? " or others" : "");
+  return fmt::format("{}{} of {} micro-batches, stages in form {}{}", names[static_cast<size_t>(c.schedule)],
+                     c.virtualStages > 1 ? fmt::format(" with {} chunks", c.virtualStages) : "", c.microbatches,
+                     c.parallelConfigs[0], c.parallelConfigs.size() > 1 ? " or others" : "");
 }
 
 } // namespace accord

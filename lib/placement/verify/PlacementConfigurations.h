@@ -5,10 +5,9 @@
 namespace accord {
 
 struct Configuration {
-  int64_t microbatches, chunks;
+  int64_t microbatches, virtualStages;
   PipelineSchedule schedule;
-  std::vector<PlacementProblem::Id>
-      forms; ///< as many samples each; with `sameForm` of distinct kinds
+  std::vector<PlacementProblem::Id> parallelConfigs; ///< as many samples each; with `sameForm` of distinct kinds
 };
 
 /// Every plan of the problem is of one of them, at least; false: there are more than a million, and
@@ -16,7 +15,7 @@ struct Configuration {
 bool configurations(const PlacementProblem &problem, std::vector<Configuration> &list);
 
 /// Groups of devices that any plan of it has at most.
-int64_t mostGroups(const PlacementProblem &problem, const Configuration &configuration);
+int64_t maxGroups(const PlacementProblem &problem, const Configuration &configuration);
 
 /// Whether a plan of it may have just so many.
 bool mayHave(const PlacementProblem &problem, const Configuration &configuration, int64_t groups);

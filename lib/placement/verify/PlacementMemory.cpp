@@ -1,6 +1,6 @@
 // Bounds of the least memory: what does not fit into less.
-#include "lib/placement/verify/PlacementBound.h"
-#include "lib/placement/verify/PlacementWorth.h"
+#include "lib/placement/verify/PlacementBoundProof.h"
+#include "lib/placement/verify/PlanReevaluation.h"
 #include <cmath>
 
 namespace accord {
@@ -13,13 +13,13 @@ BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t ef
     return {};
   PlacementProblem less = problem;
   less.objective = PlacementObjective::StepTime;
-  for (auto &kind : less.kinds)
-    if (static_cast<double>(kind.memory) >= bound)
-      kind.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
+  for (auto &deviceType : less.deviceTypes)
+    if (static_cast<double>(deviceType.memory) >= bound)
+      deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
   BoundProof proof = proveTimedBound(less, INFINITY, effort, passes);
   if (proof.better)
-    if (auto worth = worthAgain(problem, *proof.better, passes))
-      proof.value = worth->value;
+    if (auto metrics = reevaluate(problem, *proof.better, passes))
+      proof.value = metrics->value;
   return proof;
 }
 

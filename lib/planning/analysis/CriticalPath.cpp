@@ -9,7 +9,7 @@ using Slices = Dependences::Slices;
 constexpr int64_t kNever = MaxPlusMatrix::kNever;
 /// A body that reads more values than this has the rest ignored: the result stays a lower bound,
 /// and matrices small.
-constexpr unsigned kMostPorts = 192;
+constexpr unsigned kMaxPorts = 192;
 
 int64_t plus(int64_t a, int64_t b) { return a == kNever || b == kNever ? kNever : a + b; }
 
@@ -23,11 +23,9 @@ struct Iteration {
 
 class Analysis {
 public:
-  Analysis(const WorkGraph &graph, const Dependences &dependences,
-           std::vector<Picoseconds> durations)
-      : graph_(graph), deps_(dependences), durations_(std::move(durations)),
-        column_(graph.values.size(), -1), position_(graph.operations.size()),
-        tails_(graph.values.size(), kNever) {}
+  Analysis(const WorkGraph &graph, const Dependences &dependences, std::vector<Picoseconds> durations)
+      : graph_(graph), deps_(dependences), durations_(std::move(durations)), column_(graph.values.size(), -1),
+        position_(graph.operations.size()), tails_(graph.values.size(), kNever) {}
 
   void run() {
     result_.length.resize(graph_.regions.size());
@@ -46,8 +44,7 @@ public:
   /// Times the region of a changed operation again, then those around it as far as they notice.
   void change(OperationId id, Picoseconds duration) {
     durations_[id] = duration;
-    for (RegionId region = graph_.operations[id].region; region != kNone;
-         region = graph_.regions[region].parent) {
+    for (RegionId region = graph_.operations[id].region; region != kNone; region = graph_.regions[region].parent) {
       OperationId owner = graph_.regions[region].owner;
       if (owner == kNone) {
         time(region);
@@ -97,8 +94,7 @@ private:
   }
 
   /// into = max(into, paths to `source`); a constant (a weight, an input) is there from the start.
-  void arrive(RegionId region, const Iteration &it, ValueId source,
-              std::vector<int64_t> &into) const {
+  void arrive(RegionId region, const Iteration &it, ValueId source, std::vector<int64_t> &into) const {
     if (int column = column_[source]; column >= 0) {
       into[column] = std::max<int64_t>(into[column], 0);
     } else if (madeIn(region, source)) {
@@ -202,8 +198,7 @@ private:
         for (const auto &[value, row] : s.outputs)
           through = std::max(through, plus(row[q], std::max<int64_t>(tails_[value], 0)));
         for (ValueId value : graph_.operations[id].results)
-          if (std::none_of(s.outputs.begin(), s.outputs.end(),
-                           [&](auto &o) { return o.first == value; }))
+          if (std::none_of(s.outputs.begin(), s.outputs.end(), [&](auto &o) { return o.first == value; }))
             through = std::max(through, plus(s.done[q], std::max<int64_t>(tails_[value], 0)));
         int64_t arrival = s.ports[q] == kNone ? 0 : scalar(s.ports[q]);
         earliest = std::max(earliest, arrival);
@@ -223,8 +218,7 @@ private:
   }
 
   /// Walks back from the operation that ends last, always to a value that arrives just in time.
-  template <typename Scalar>
-  void trace(RegionId region, const Iteration &it, const Scalar &scalar) {
+  template <typename Scalar> void trace(RegionId region, const Iteration &it, const Scalar &scalar) {
     const Region &r = graph_.regions[region];
     int64_t length = it.done[0];
     OperationId at = kNone;
@@ -267,7 +261,7 @@ private:
     std::vector<ValueId> bound; // values whose column has to be cleared
     std::vector<ValueId> ports;
     auto bind = [&](ValueId inside, ValueId outside) {
-      if (ports.size() >= kMostPorts || column_[inside] >= 0)
+      if (ports.size() >= kMaxPorts || column_[inside] >= 0)
         return;
       column_[inside] = static_cast<int>(ports.size());
       bound.push_back(inside);
@@ -331,9 +325,8 @@ private:
 
     RepeatSummary &s = result_.summaries[r.owner];
     s.outputs.clear();
-    MaxPlusMatrix before = r.count == 1
-                               ? MaxPlusMatrix::identity(width)
-                               : without(newest, start).power(r.count - 2) * without(oldest, start);
+    MaxPlusMatrix before = r.count == 1 ? MaxPlusMatrix::identity(width)
+                                        : without(newest, start).power(r.count - 2) * without(oldest, start);
     MaxPlusMatrix all = (r.count == 1 ? only : without(newest, oldest)) * before;
     auto rowOf = [&](const MaxPlusMatrix &m, unsigned to) {
       std::vector<int64_t> paths(width);
@@ -398,27 +391,27 @@ CriticalPath CriticalPath::of(const WorkGraph &graph, const Dependences &depende
   return std::move(analysis.result());
 }
 
-struct MovingCriticalPath::State : Analysis {
+struct IncrementalCriticalPath::State : Analysis {
   using Analysis::Analysis;
 };
-MovingCriticalPath::MovingCriticalPath(const WorkGraph &graph, const Dependences &dependences,
-                                       std::vector<Picoseconds> durations)
+IncrementalCriticalPath::IncrementalCriticalPath(const WorkGraph &graph, const Dependences &dependences,
+                                                 std::vector<Picoseconds> durations)
     : state_(std::make_unique<State>(graph, dependences, std::move(durations))) {
   state_->run();
 }
-MovingCriticalPath::~MovingCriticalPath() = default;
-const CriticalPath &MovingCriticalPath::path() const { return state_->result(); }
-void MovingCriticalPath::setDuration(OperationId id, Picoseconds duration) {
+IncrementalCriticalPath::~IncrementalCriticalPath() = default;
+const CriticalPath &IncrementalCriticalPath::path() const { return state_->result(); }
+void IncrementalCriticalPath::setDuration(OperationId id, Picoseconds duration) {
   if (state_->duration(id) != duration)
     state_->change(id, duration);
 }
-Picoseconds MovingCriticalPath::stepWith(OperationId id, Picoseconds duration) {
+Picoseconds IncrementalCriticalPath::stepWith(OperationId id, Picoseconds duration) {
   Picoseconds before = state_->duration(id);
   setDuration(id, duration);
   Picoseconds step = path().step;
   setDuration(id, before);
   return step;
 }
-uint64_t MovingCriticalPath::timed() const { return state_->timed(); }
+uint64_t IncrementalCriticalPath::timed() const { return state_->timed(); }
 
 } // namespace accord

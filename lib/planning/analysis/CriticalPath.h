@@ -1,10 +1,10 @@
 // Longest dependence chains of a hierarchical graph: how fast could the step be with unlimited
 // cores?
 #pragma once
-#include "lib/planning/analysis/MaxPlus.h"
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Dependences.h"
 #include "lib/machine/model/Schedule.h"
+#include "lib/planning/analysis/MaxPlus.h"
 #include <memory>
 
 namespace accord {
@@ -14,10 +14,9 @@ std::vector<Picoseconds> durationsOf(const WorkGraph &graph, const Costs &costs)
 
 /// A repeat seen from its parent: longest paths from what it reads to what it makes.
 struct RepeatSummary {
-  std::vector<ValueId> ports; ///< sources in the parent; kNone: the start of time
-  std::vector<std::pair<ValueId, std::vector<int64_t>>>
-      outputs;               ///< by port; carried results, stacks
-  std::vector<int64_t> done; ///< by port: to the end of the last operation
+  std::vector<ValueId> ports;                                    ///< sources in the parent; kNone: the start of time
+  std::vector<std::pair<ValueId, std::vector<int64_t>>> outputs; ///< by port; carried results, stacks
+  std::vector<int64_t> done;                                     ///< by port: to the end of the last operation
   friend bool operator==(const RepeatSummary &, const RepeatSummary &) = default;
 };
 
@@ -51,11 +50,10 @@ struct CriticalPath {
 /// around it as far as the body's summary moves; bodies beside it never. Equal to
 /// `CriticalPath::of` after each change. Graph and dependences have to live as long; the sum of
 /// work has to stay below `kLongestStep`.
-class MovingCriticalPath {
+class IncrementalCriticalPath {
 public:
-  MovingCriticalPath(const WorkGraph &graph, const Dependences &dependences,
-                     std::vector<Picoseconds> durations);
-  ~MovingCriticalPath();
+  IncrementalCriticalPath(const WorkGraph &graph, const Dependences &dependences, std::vector<Picoseconds> durations);
+  ~IncrementalCriticalPath();
   const CriticalPath &path() const;
   /// Of an operation that is no repeat, 0 or more.
   void setDuration(OperationId id, Picoseconds duration);

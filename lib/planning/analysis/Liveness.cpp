@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSteps = 8;
 /// Repeats that stash the stacks of repeats inside them are followed iteration by iteration up to
 /// so many.
-constexpr int64_t kMostNested = 4096;
+constexpr int64_t kMaxNested = 4096;
 
 /// Memory that several values share one after the other.
 struct Storage {
@@ -39,13 +39,11 @@ bool holds(const std::vector<int> &storages, int storage) {
 class Replay {
 public:
   Replay(const WorkGraph &graph, const Schedule &schedule)
-      : graph_(graph), schedule_(schedule), deps_(Dependences::of(graph)),
-        bound_(graph.values.size(), -1), stacks_(graph.values.size()),
-        inputs_(graph.regions.size()), begin_(graph.operations.size()),
+      : graph_(graph), schedule_(schedule), deps_(Dependences::of(graph)), bound_(graph.values.size(), -1),
+        stacks_(graph.values.size()), inputs_(graph.regions.size()), begin_(graph.operations.size()),
         end_(graph.operations.size()), overlapped_(graph.operations.size()) {
     for (ValueId v = 0; v < graph.values.size(); ++v)
-      if (graph.values[v].region != kNone && deps_.producer[v] == kNone && deps_.root[v] == v &&
-          !deps_.changing[v])
+      if (graph.values[v].region != kNone && deps_.producer[v] == kNone && deps_.root[v] == v && !deps_.changing[v])
         inputs_[graph.values[v].region].push_back(v);
     for (RegionId r = 0; r < graph.regions.size(); ++r) {
       readSlots(r);
@@ -71,8 +69,7 @@ private:
     for (const Region::Carried &c : graph_.regions[r].carried) {
       ValueId root = deps_.root[c.yielded];
       OperationId maker = deps_.producer[root];
-      bool made = maker != kNone && graph_.operations[maker].region == r &&
-                  graph_.operations[maker].body == kNone;
+      bool made = maker != kNone && graph_.operations[maker].region == r && graph_.operations[maker].body == kNone;
       handed += root != c.argument && !made;
     }
     return std::min<int64_t>(handed, 32);
@@ -93,8 +90,7 @@ private:
       int64_t from = begin_[repeat], to = end_[repeat];
       for (const Slot &slot : slots) {
         OperationId id = slot.operation;
-        if (id == repeat || slot.start.value >= to ||
-            slot.start.value + slot.duration.value <= from)
+        if (id == repeat || slot.start.value >= to || slot.start.value + slot.duration.value <= from)
           continue;
         if (graph_.operations[id].body != kNone) {
           overlapped_[id] = overlapped_[repeat] = true;
@@ -137,8 +133,7 @@ private:
     if (stack.first.empty())
       return bound_[deps_.root[v]];
     // Of a repeat that runs once: its only slice, so that it is known for the storage that it is.
-    if (stack.first.size() == 1 && stack.first[0] >= -1 && stack.last.empty() &&
-        stack.middle.empty())
+    if (stack.first.size() == 1 && stack.first[0] >= -1 && stack.last.empty() && stack.middle.empty())
       return stack.first[0];
     inner_.push_back(stack);
     return -1 - static_cast<int>(inner_.size());
@@ -186,9 +181,8 @@ private:
         repeat(id, from, to);
         continue;
       }
-      bool view =
-          op.core == CoreKind::None && std::all_of(op.results.begin(), op.results.end(),
-                                                   [&](ValueId v) { return deps_.root[v] != v; });
+      bool view = op.core == CoreKind::None &&
+                  std::all_of(op.results.begin(), op.results.end(), [&](ValueId v) { return deps_.root[v] != v; });
       if (view)
         continue;
       for (ValueId v : op.operands)
@@ -222,7 +216,7 @@ private:
     for (const auto *slices : {&body.stashed, &body.unstashed})
       for (const Region::Slice &s : *slices)
         nested |= graph_.values[s.inside].slices > 1;
-    bool many = count > 2 * ends_, skips = many && (!nested || count > kMostNested);
+    bool many = count > 2 * ends_, skips = many && (!nested || count > kMaxNested);
     std::vector<int64_t> before;
     if (many)
       before = touchesOf(body);
@@ -258,8 +252,7 @@ private:
 
   /// What the iterations between those at the ends use of a stack as those at the ends do. Whoever
   /// filled it may have been followed where this repeat is not, and the other way round.
-  void useMiddle(const Region &body, const Region::Slice &s, int64_t from, int64_t length,
-                 bool skips) {
+  void useMiddle(const Region &body, const Region::Slice &s, int64_t from, int64_t length, bool skips) {
     const std::vector<Stack::Run> &middle = stacks_[deps_.root[s.stacked]].middle;
     for (const Stack::Run &run : middle)
       touch(run.storage, from + (newestFirst(body, s) ? body.count - run.begin : run.end) * length);
@@ -289,11 +282,9 @@ private:
   /// its end, when the slices are there, and goes at its end, when they are gone. Steps lie alike
   /// from both sides, so that a repeat that takes slices and stashes others does both at a time.
   void skip(const Region &body, int64_t from, int64_t length) {
-    int64_t between = body.count - 2 * ends_,
-            steps = between <= kSteps ? between : kSteps - between % 2;
+    int64_t between = body.count - 2 * ends_, steps = between <= kSteps ? between : kSteps - between % 2;
     auto boundary = [&](int64_t k) {
-      return ends_ +
-             (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
+      return ends_ + (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
     };
     for (size_t k = 0; k < body.stashed.size(); ++k) {
       Stack &stack = stacks_[body.stashed[k].stacked];
@@ -305,8 +296,7 @@ private:
         category = storages_[one].category;
       for (int64_t step = 0; step < steps; ++step) {
         int64_t begin = boundary(step), end = boundary(step + 1);
-        stack.middle.push_back(
-            {begin, end, allocate(bytesOf(one) * (end - begin), category, from + end * length)});
+        stack.middle.push_back({begin, end, allocate(bytesOf(one) * (end - begin), category, from + end * length)});
       }
     }
   }
@@ -374,7 +364,7 @@ private:
   std::vector<int64_t> begin_, end_;         ///< by OperationId: in its region
   /// Iterations of a long repeat that are followed at each end; between them memory is linear.
   int64_t ends_ = 2;
-  int64_t delay_ = 0; ///< most iterations that a storage is handed on from argument to argument
+  int64_t delay_ = 0;            ///< most iterations that a storage is handed on from argument to argument
   std::vector<bool> overlapped_; ///< by OperationId of a repeat: another one runs beside it
   std::vector<Storage> storages_;
   int64_t smearFrom_ = -1,
@@ -386,24 +376,22 @@ int64_t total(const std::array<int64_t, kCategories> &bytes) {
 }
 
 /// Keeps of each stretch of points the highest.
-std::vector<MemoryPoint> thin(std::vector<MemoryPoint> points, size_t most) {
-  if (points.size() <= most || most == 0)
+std::vector<MemoryPoint> downsample(std::vector<MemoryPoint> points, size_t max) {
+  if (points.size() <= max || max == 0)
     return points;
-  std::vector<MemoryPoint> kept;
-  for (size_t k = 0; k < most; ++k) {
-    auto begin = points.begin() + static_cast<ptrdiff_t>(points.size() * k / most),
-         end = points.begin() + static_cast<ptrdiff_t>(points.size() * (k + 1) / most);
-    kept.push_back(*std::max_element(begin, end, [](const MemoryPoint &a, const MemoryPoint &b) {
-      return total(a.bytes) < total(b.bytes);
-    }));
+  std::vector<MemoryPoint> sampled;
+  for (size_t k = 0; k < max; ++k) {
+    auto begin = points.begin() + static_cast<ptrdiff_t>(points.size() * k / max),
+         end = points.begin() + static_cast<ptrdiff_t>(points.size() * (k + 1) / max);
+    sampled.push_back(*std::max_element(
+        begin, end, [](const MemoryPoint &a, const MemoryPoint &b) { return total(a.bytes) < total(b.bytes); }));
   }
-  return kept;
+  return sampled;
 }
 
 } // namespace
 
-MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
-                   const LivenessOptions &options) {
+MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule, const LivenessOptions &options) {
   int64_t micro = schedule.regions[kMicrobatchRegion].length.value;
   int64_t update = micro * graph.microbatches;
   std::vector<Storage> storages = Replay(graph, schedule).run(update);
@@ -427,7 +415,7 @@ MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
 
   MemoryUse use;
   MemoryPoint now;
-  for (const Resident &r : graph.residents)
+  for (const StaticTensor &r : graph.staticTensors)
     now.bytes[static_cast<unsigned>(r.category)] += r.bytes;
   std::vector<MemoryPoint> points{now};
   use.peak = total(now.bytes);
@@ -453,14 +441,14 @@ MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
   std::vector<MemoryPoint> first(points.begin(), middle), after(middle, points.end());
   bool twice = graph.microbatches > 1;
   unsigned share = std::max(1u, options.points / (twice ? 3 : 2));
-  first = thin(std::move(first), share);
+  first = downsample(std::move(first), share);
   use.timeline = first;
   if (twice)
     for (MemoryPoint p : first) {
       p.time = {p.time.value + micro * (graph.microbatches - 1)};
       use.timeline.push_back(p);
     }
-  after = thin(std::move(after), share);
+  after = downsample(std::move(after), share);
   use.timeline.insert(use.timeline.end(), after.begin(), after.end());
   return use;
 }

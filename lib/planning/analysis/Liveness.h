@@ -24,7 +24,6 @@ struct LivenessOptions {
 /// from argument to argument); between them memory is linear in the iteration, so the peak is
 /// exact. What the surrounding region holds only during a part of a repeat counts for all of it (an
 /// upper bound). The schedule is complete: each operation of a region has its slot.
-MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
-                   const LivenessOptions &options = {});
+MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule, const LivenessOptions &options = {});
 
 } // namespace accord

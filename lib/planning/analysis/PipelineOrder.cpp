@@ -4,13 +4,12 @@
 namespace accord {
 
 std::vector<PipelineTask> stageOrder(const Pipeline &pipeline, int64_t stage) {
-  int64_t p = pipeline.stages, v = pipeline.chunks, all = pipeline.microbatches * v;
+  int64_t p = pipeline.stages, v = pipeline.virtualStages, all = pipeline.microbatches * v;
   auto task = [&](int64_t k, bool backward) {
     // Groups of p micro-batches go through one chunk after the other.
-    int64_t group = k / (p * v), within = k % (p * v), chunk = within / p;
-    return v == 1
-               ? PipelineTask{backward, k, 0}
-               : PipelineTask{backward, group * p + within % p, backward ? v - 1 - chunk : chunk};
+    int64_t group = k / (p * v), within = k % (p * v), virtualStage = within / p;
+    return v == 1 ? PipelineTask{backward, k, 0}
+                  : PipelineTask{backward, group * p + within % p, backward ? v - 1 - virtualStage : virtualStage};
   };
   int64_t warmUp = all;
   if (pipeline.kind == PipelineKind::OneFOneB)
@@ -29,11 +28,11 @@ std::vector<PipelineTask> stageOrder(const Pipeline &pipeline, int64_t stage) {
   return order;
 }
 
-int64_t mostInFlight(const Pipeline &pipeline, int64_t stage) {
-  int64_t now = 0, most = 0;
+int64_t maxInFlight(const Pipeline &pipeline, int64_t stage) {
+  int64_t now = 0, max = 0;
   for (const PipelineTask &task : stageOrder(pipeline, stage))
-    most = std::max(most, now += task.backward ? -1 : 1);
-  return most;
+    max = std::max(max, now += task.backward ? -1 : 1);
+  return max;
 }
 
 } // namespace accord

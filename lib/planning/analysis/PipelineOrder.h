@@ -15,13 +15,13 @@ enum class PipelineKind : uint8_t {
 struct Pipeline {
   PipelineKind kind = PipelineKind::OneFOneB;
   int64_t stages = 1;
-  int64_t microbatches = 1; ///< interleaved: a multiple of `stages`
-  int64_t chunks = 1;       ///< per stage; above 1 for Interleaved only
+  int64_t microbatches = 1;  ///< interleaved: a multiple of `stages`
+  int64_t virtualStages = 1; ///< per stage; above 1 for Interleaved only
 };
 
 struct PipelineTask {
   bool backward = false;
-  int64_t microbatch = 0, chunk = 0; ///< chunk c of stage s has layers of place c * stages + s
+  int64_t microbatch = 0, virtualStage = 0; ///< chunk c of stage s has layers of place c * stages + s
 };
 
 /// The tasks of one stage (0 is the first) in order. Warm-up of stage s: 1F1B min(m, p-s-1) forward
@@ -30,6 +30,6 @@ std::vector<PipelineTask> stageOrder(const Pipeline &pipeline, int64_t stage);
 
 /// Most chunks whose forward has run and whose backward has not, on one stage: what each keeps for
 /// its backward pass is held so many times.
-int64_t mostInFlight(const Pipeline &pipeline, int64_t stage);
+int64_t maxInFlight(const Pipeline &pipeline, int64_t stage);
 
 } // namespace accord

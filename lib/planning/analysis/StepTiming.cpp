@@ -17,10 +17,10 @@ void addHeld(const Plan &plan, const Slot &slot, Held &held) {
   const OperationCost &cost = plan.costs.operations[id];
   for (size_t c = 0; c < plan.machine.cores.size(); ++c) {
     const Core &core = plan.machine.cores[c];
-    if (!holds(cost, static_cast<int>(c)))
+    if (!usesCore(cost, static_cast<int>(c)))
       continue;
-    bool one = core.oneEach && cost.parts.empty(); // a fused operation holds all instances
-    int64_t first = one ? slot.instance : 0, last = one || !core.oneEach ? first : core.count - 1;
+    bool one = core.perInstanceMapping && cost.parts.empty(); // a fused operation holds all instances
+    int64_t first = one ? slot.instance : 0, last = one || !core.perInstanceMapping ? first : core.count - 1;
     for (int64_t i = first; i <= last; ++i)
       held.insert("core " + core.name + " " + std::to_string(i));
   }
@@ -49,12 +49,10 @@ struct User {
 /// are left out.
 void addOrder(std::vector<User> byStart, std::vector<TimingGraph::Edge> &edges) {
   std::vector<User> byEnd = byStart;
-  std::sort(byStart.begin(), byStart.end(), [](const User &a, const User &b) {
-    return a.start != b.start ? a.start < b.start : a.node < b.node;
-  });
-  std::sort(byEnd.begin(), byEnd.end(), [](const User &a, const User &b) {
-    return a.end != b.end ? a.end < b.end : a.node < b.node;
-  });
+  std::sort(byStart.begin(), byStart.end(),
+            [](const User &a, const User &b) { return a.start != b.start ? a.start < b.start : a.node < b.node; });
+  std::sort(byEnd.begin(), byEnd.end(),
+            [](const User &a, const User &b) { return a.end != b.end ? a.end < b.end : a.node < b.node; });
   size_t ended = 0;
   int64_t lastStart = INT64_MIN;
   for (const User &user : byStart) {
@@ -216,8 +214,8 @@ std::vector<OperationId> StepTiming::criticalPath(RegionId region) const {
   return path;
 }
 
-Arrivals::Work StepTiming::work() const {
-  Arrivals::Work sum;
+ArrivalTimes::Work StepTiming::work() const {
+  ArrivalTimes::Work sum;
   for (const TimingGraph &graph : graphs_) {
     sum.nodes += graph.work().nodes;
     sum.blocks += graph.work().blocks;

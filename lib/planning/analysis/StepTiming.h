@@ -1,8 +1,8 @@
 // The step as it was scheduled, when durations change and every order stays.
 #pragma once
-#include "lib/planning/analysis/TimingGraph.h"
 #include "lib/machine/model/Dependences.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/planning/analysis/TimingGraph.h"
 
 namespace accord {
 
@@ -36,14 +36,12 @@ public:
   /// What the host takes in one step.
   int64_t host() const { return microbatches_ * hostMicrobatch_ + hostStep_; }
   /// Operations timed and blocks moved since `of`.
-  Arrivals::Work work() const;
+  ArrivalTimes::Work work() const;
 
 private:
   using Wide = __int128;
   RegionId regionOf(OperationId id) const { return region_[id]; }
-  std::pair<int64_t, int64_t> lengths() const {
-    return {length(kMicrobatchRegion), length(kUpdateRegion)};
-  }
+  std::pair<int64_t, int64_t> lengths() const { return {length(kMicrobatchRegion), length(kUpdateRegion)}; }
   int64_t stepFrom(std::pair<int64_t, int64_t> lengths) const {
     return microbatches_ * (lengths.first + hostMicrobatch_) + lengths.second + hostStep_;
   }

@@ -7,13 +7,12 @@ namespace accord {
 namespace {
 
 using Edge = TimingGraph::Edge;
-constexpr uint32_t kNobody = Arrivals::kNone;
+constexpr uint32_t kNoTask = ArrivalTimes::kNone;
 
 Issue issue(std::string message) { return {"A0920", std::move(message), {}, {}}; }
 
 std::string nameOf(const std::vector<std::string> &names, uint32_t op) {
-  return op < names.size() && !names[op].empty() ? "'" + names[op] + "'"
-                                                 : "operation " + std::to_string(op);
+  return op < names.size() && !names[op].empty() ? "'" + names[op] + "'" : "operation " + std::to_string(op);
 }
 
 /// Successors as one array: those of `op` are next[first[op]] .. next[first[op + 1]].
@@ -24,8 +23,7 @@ struct Successors {
   };
   std::vector<uint32_t> first;
   std::vector<Next> next;
-  Successors(size_t operations, const std::vector<Edge> &edges)
-      : first(operations + 1), next(edges.size()) {
+  Successors(size_t operations, const std::vector<Edge> &edges) : first(operations + 1), next(edges.size()) {
     for (const Edge &e : edges)
       ++first[e.before + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
@@ -39,9 +37,8 @@ struct Successors {
 /// together, and so in few blocks. Of what became ready at once the deepest comes first, so that
 /// short branches (updates of weights) stand behind the chain and not in its blocks, which then
 /// move as a whole. Shorter than the number of operations where there is a cycle.
-std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge> &edges,
-                                      const Successors &after, const std::vector<uint32_t> &depth,
-                                      std::vector<uint32_t> &waits) {
+std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge> &edges, const Successors &after,
+                                      const std::vector<uint32_t> &depth, std::vector<uint32_t> &waits) {
   waits.assign(operations, 0);
   for (const Edge &e : edges)
     ++waits[e.after];
@@ -53,9 +50,8 @@ std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge>
       if (uint32_t to = after.next[i].to; --waits[to] == 0)
         ready.push_back(to);
     if (!depth.empty() && ready.size() > first + 1)
-      std::sort(
-          ready.begin() + static_cast<ptrdiff_t>(first), ready.end(),
-          [&](uint32_t a, uint32_t b) { return std::pair(depth[a], b) < std::pair(depth[b], a); });
+      std::sort(ready.begin() + static_cast<ptrdiff_t>(first), ready.end(),
+                [&](uint32_t a, uint32_t b) { return std::pair(depth[a], b) < std::pair(depth[b], a); });
   };
   for (uint32_t op = 0; op < operations; ++op)
     if (waits[op] == 0)
@@ -84,12 +80,12 @@ std::vector<uint32_t> depths(const std::vector<uint32_t> &order, const Successor
 /// Some cycle among operations that still wait: each of them waits for another one of them.
 std::string cycleText(const std::vector<Edge> &edges, const std::vector<uint32_t> &waits,
                       const std::vector<std::string> &names) {
-  std::vector<uint32_t> before(waits.size(), kNobody), seen(waits.size(), 0), path;
+  std::vector<uint32_t> before(waits.size(), kNoTask), seen(waits.size(), 0), path;
   for (const Edge &e : edges)
     if (waits[e.before] && waits[e.after])
       before[e.after] = e.before;
   uint32_t op = 0;
-  while (before[op] == kNobody)
+  while (before[op] == kNoTask)
     ++op;
   for (; !seen[op]; op = before[op]) {
     seen[op] = 1;
@@ -117,11 +113,10 @@ bool add(int64_t &into, int64_t amount) {
 
 } // namespace
 
-std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
-                                                 const std::vector<Edge> &edges,
+std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
                                                  const std::vector<std::string> &names) {
   size_t n = durations.size();
-  if (n >= kNobody - Arrivals::kBlock || edges.size() >= kNobody)
+  if (n >= kNoTask - ArrivalTimes::kBlock || edges.size() >= kNoTask)
     return issue("a timing graph has less than 2^32 operations and edges");
   TimingGraph graph;
   for (uint32_t op = 0; op < n; ++op) {
@@ -132,14 +127,13 @@ std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
   }
   for (const Edge &e : edges) {
     if (e.before >= n || e.after >= n)
-      return issue("an edge names operation " + std::to_string(std::max(e.before, e.after)) +
-                   ", there are " + std::to_string(n));
+      return issue("an edge names operation " + std::to_string(std::max(e.before, e.after)) + ", there are " +
+                   std::to_string(n));
     if (e.delay < 0)
-      return issue("a negative delay between " + nameOf(names, e.before) + " and " +
-                   nameOf(names, e.after));
+      return issue("a negative delay between " + nameOf(names, e.before) + " and " + nameOf(names, e.after));
     if (!add(graph.total_, e.delay))
-      return issue("durations and delays together are 2^61 or more, between " +
-                   nameOf(names, e.before) + " and " + nameOf(names, e.after));
+      return issue("durations and delays together are 2^61 or more, between " + nameOf(names, e.before) + " and " +
+                   nameOf(names, e.after));
   }
   Successors after(n, edges);
   std::vector<uint32_t> waits;
@@ -159,9 +153,8 @@ std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
   }
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::partial_sum(mirrored.begin(), mirrored.end(), mirrored.begin());
-  std::vector<Arrivals::Edge> in(edges.size()), out(edges.size());
-  std::vector<uint32_t> nextIn(first.begin(), first.end() - 1),
-      nextOut(mirrored.begin(), mirrored.end() - 1);
+  std::vector<ArrivalTimes::Edge> in(edges.size()), out(edges.size());
+  std::vector<uint32_t> nextIn(first.begin(), first.end() - 1), nextOut(mirrored.begin(), mirrored.end() - 1);
   std::vector<int64_t> weights(n), reversed(n);
   for (uint32_t r = 0; r < n; ++r) {
     uint32_t op = graph.at_[r], m = static_cast<uint32_t>(n) - 1 - r;
@@ -173,8 +166,8 @@ std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
       out[nextOut[m]++] = {static_cast<uint32_t>(n) - 1 - to, e.delay};
     }
   }
-  graph.heads_ = Arrivals(std::move(first), std::move(in), std::move(weights));
-  graph.tails_ = Arrivals(std::move(mirrored), std::move(out), std::move(reversed));
+  graph.heads_ = ArrivalTimes(std::move(first), std::move(in), std::move(weights));
+  graph.tails_ = ArrivalTimes(std::move(mirrored), std::move(out), std::move(reversed));
   return graph;
 }
 
@@ -186,25 +179,24 @@ std::vector<uint32_t> TimingGraph::criticalPath() const {
   uint32_t at = 0;
   while (heads_.end(at) != length)
     ++at;
-  for (uint32_t next = at; next != kNobody;) {
+  for (uint32_t next = at; next != kNoTask;) {
     at = next;
     path.push_back(at_[at]);
-    next = kNobody;
-    for (const Arrivals::Edge *e = heads_.begin(at); e != heads_.finish(at); ++e)
-      if (next == kNobody && heads_.end(e->from) + e->delay == heads_.start(at))
+    next = kNoTask;
+    for (const ArrivalTimes::Edge *e = heads_.begin(at); e != heads_.finish(at); ++e)
+      if (next == kNoTask && heads_.end(e->from) + e->delay == heads_.start(at))
         next = e->from;
   }
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue>
-TimingGraph::accept(const std::vector<Change> &changes, int64_t &total) const {
+std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue> TimingGraph::accept(const std::vector<Change> &changes,
+                                                                                   int64_t &total) const {
   std::vector<std::pair<uint32_t, size_t>> order; // by rank; of equal ones the last one counts
   for (const Change &c : changes) {
     if (c.operation >= size())
-      return issue("there is no operation " + std::to_string(c.operation) + ", there are " +
-                   std::to_string(size()));
+      return issue("there is no operation " + std::to_string(c.operation) + ", there are " + std::to_string(size()));
     if (c.duration < 0)
       return issue("operation " + std::to_string(c.operation) + " would have a negative duration");
     order.push_back({rank_[c.operation], order.size()});
@@ -275,14 +267,13 @@ std::vector<int64_t> TimingGraph::avoiding() const {
     int64_t rest = heads_.weight(r) + tails_.start(mirror(r));
     if (heads_.begin(r) == heads_.finish(r))
       jump(0, r, rest);
-    for (const Arrivals::Edge *e = heads_.begin(r); e != heads_.finish(r); ++e)
+    for (const ArrivalTimes::Edge *e = heads_.begin(r); e != heads_.finish(r); ++e)
       jump(e->from + 1, r, heads_.end(e->from) + e->delay + rest);
     if (tails_.begin(mirror(r)) == tails_.finish(mirror(r)))
       jump(r + 1, n, heads_.end(r));
   }
-  std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) {
-    return a.length != b.length ? a.length > b.length : a.from < b.from;
-  });
+  std::sort(spans.begin(), spans.end(),
+            [](const Span &a, const Span &b) { return a.length != b.length ? a.length > b.length : a.from < b.from; });
   std::vector<uint32_t> next(critical.size() + 1); // first place at or behind that is not painted
   std::iota(next.begin(), next.end(), 0);
   auto free = [&](uint32_t p) {
@@ -300,8 +291,8 @@ std::vector<int64_t> TimingGraph::avoiding() const {
   return result;
 }
 
-Arrivals::Work TimingGraph::work() const {
-  Arrivals::Work a = heads_.work(), b = tails_.work();
+ArrivalTimes::Work TimingGraph::work() const {
+  ArrivalTimes::Work a = heads_.work(), b = tails_.work();
   return {a.nodes + b.nodes, a.blocks + b.blocks};
 }
 

@@ -1,6 +1,6 @@
 // When operations start at the earliest and at the latest, while their durations change.
 #pragma once
-#include "lib/planning/analysis/Arrivals.h"
+#include "lib/planning/analysis/ArrivalTimes.h"
 #include "lib/support/Check.h"
 #include <optional>
 #include <string>
@@ -29,8 +29,7 @@ public:
   /// Linear in operations and edges, which may repeat. Issues (A0920): an edge to an operation that
   /// does not exist, a cycle (its operations are named), a negative duration or delay, and
   /// durations and delays of 2^61 or more together. `names` are for messages; may be empty.
-  static std::variant<TimingGraph, Issue> of(std::vector<int64_t> durations,
-                                             const std::vector<Edge> &edges,
+  static std::variant<TimingGraph, Issue> of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
                                              const std::vector<std::string> &names = {});
 
   uint32_t size() const { return heads_.size(); }
@@ -47,9 +46,7 @@ public:
   std::vector<uint32_t> criticalPath() const;
 
   /// Times all that moves again. Refused (an issue, and nothing changes) as in `of`.
-  std::optional<Issue> setDuration(uint32_t op, int64_t duration) {
-    return setDurations({{op, duration}});
-  }
+  std::optional<Issue> setDuration(uint32_t op, int64_t duration) { return setDurations({{op, duration}}); }
   /// Of several operations at once; of one that is named twice the last change counts.
   std::optional<Issue> setDurations(const std::vector<Change> &changes);
   /// The length with other durations, which are taken back: exact, and only heads move.
@@ -66,17 +63,17 @@ public:
   int64_t through(uint32_t op) const { return earliest(op) + tail(op); }
 
   /// Operations timed again and blocks moved as a whole, in both directions, since `of`.
-  Arrivals::Work work() const;
+  ArrivalTimes::Work work() const;
 
 private:
   uint32_t mirror(uint32_t rank) const { return size() - 1 - rank; }
   /// Ranks and what to set; nothing where the changes are refused.
-  std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue>
-  accept(const std::vector<Change> &changes, int64_t &total) const;
+  std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue> accept(const std::vector<Change> &changes,
+                                                                        int64_t &total) const;
 
   std::vector<uint32_t> rank_, at_; ///< by operation, and its inverse: a topological order
-  Arrivals heads_;                  ///< by rank
-  Arrivals tails_;                  ///< by mirrored rank
+  ArrivalTimes heads_;              ///< by rank
+  ArrivalTimes tails_;              ///< by mirrored rank
   int64_t total_ = 0;               ///< of durations and delays
 };
 

@@ -1,6 +1,6 @@
 #include "lib/planning/output/Certificate.h"
-#include "lib/scheduling/output/Claim.h"
 #include "lib/planning/verify/Verify.h"
+#include "lib/scheduling/output/SmtQuery.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,20 +26,18 @@ std::optional<Issue> write(const std::string &path, const std::string &text) {
   return Issue{"A0901", fmt::format("'{}' cannot be written: {}", path, error.message()), {}, {}};
 }
 
-constexpr std::pair<RegionId, const char *> kTops[] = {{kMicrobatchRegion, "microbatch"},
-                                                       {kUpdateRegion, "update"}};
+constexpr std::pair<RegionId, const char *> kTops[] = {{kMicrobatchRegion, "microbatch"}, {kUpdateRegion, "update"}};
 
-std::string folderOfClaims(const std::string &folder) {
-  llvm::SmallString<128> claims(folder);
-  llvm::sys::path::append(claims, "certificate");
-  return claims.str().str();
+std::string queryFolder(const std::string &folder) {
+  llvm::SmallString<128> queries(folder);
+  llvm::sys::path::append(queries, "certificate");
+  return queries.str().str();
 }
 
 /// Of an earlier run, by what they are about.
-void removeClaims(const std::string &claims, std::initializer_list<const char *> names) {
+void removeQueries(const std::string &queries, std::initializer_list<const char *> names) {
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator file(claims, error), end; !error && file != end;
-       file.increment(error)) {
+  for (llvm::sys::fs::directory_iterator file(queries, error), end; !error && file != end; file.increment(error)) {
     llvm::StringRef name = llvm::sys::path::filename(file->path());
     for (const char *about : names)
       if (name.starts_with(std::string(about) + "-LE-") && name.ends_with(".smt2"))
@@ -49,21 +47,20 @@ void removeClaims(const std::string &claims, std::initializer_list<const char *>
 
 } // namespace
 
-std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
-                                        const SchedulingResult &result) {
+std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingResult &result) {
   const SchedulingBound &bound = result.bound;
   int64_t makespan = serialLength(problem);
   if (bound.kind == SchedulingBound::Kind::Solver &&
       (result.status != SchedulingResult::Status::Infeasible || bound.value > makespan))
-    return claimOf(problem, bound, "makespan");
+    return smtQueryOf(problem, bound, "makespan");
   if (result.status != SchedulingResult::Status::Infeasible)
     return std::nullopt;
-  return CertificateClaim{makespan, fmt::format("certificate/makespan-LE-{}.smt2", makespan),
-                          claim(problem, makespan)};
+  return CertificateQuery{makespan, fmt::format("certificate/makespan-LE-{}.smt2", makespan),
+                          smtQuery(problem, makespan)};
 }
 
-std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
-                                        const SchedulingBound &bound, const std::string &name) {
+std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingBound &bound,
+                                           const std::string &name) {
   if (bound.kind != SchedulingBound::Kind::Solver)
     return std::nullopt;
   auto windows = solverWindows(problem, bound);
@@ -71,38 +68,37 @@ std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
     return std::nullopt;
   int64_t makespan = bound.value - 1;
   bool plain = bound.unit == 1 && bound.steps.empty();
-  return CertificateClaim{makespan, fmt::format("certificate/{}-LE-{}.smt2", name, makespan),
-                          claim(problem, makespan, ClaimForm::Choose, bound.unit,
-                                plain ? nullptr : &std::get<StartWindows>(windows))};
+  return CertificateQuery{makespan, fmt::format("certificate/{}-LE-{}.smt2", name, makespan),
+                          smtQuery(problem, makespan, SmtEncoding::Automatic, bound.unit,
+                                   plain ? nullptr : &std::get<StartWindows>(windows))};
 }
 
 std::optional<Issue> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
                                       const SchedulingResult &result) {
-  std::string claims = folderOfClaims(folder);
-  if (auto error = llvm::sys::fs::create_directories(claims))
-    return Issue{"A0901", fmt::format("'{}' cannot be made: {}", claims, error.message()), {}, {}};
-  removeClaims(claims, {"makespan"});
+  std::string queries = queryFolder(folder);
+  if (auto error = llvm::sys::fs::create_directories(queries))
+    return Issue{"A0901", fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
+  removeQueries(queries, {"makespan"});
   if (auto issue = write(folder + "/problem.mlir", schedulingMlir(problem, &result)))
     return issue;
-  if (auto claimed = claimOf(problem, result))
+  if (auto claimed = smtQueryOf(problem, result))
     return write(folder + "/" + claimed->file, claimed->text);
   return std::nullopt;
 }
 
-std::vector<CertificateClaim> claimsOf(const Plan &plan) {
-  std::vector<CertificateClaim> claims;
+std::vector<CertificateQuery> smtQueriesOf(const Plan &plan) {
+  std::vector<CertificateQuery> queries;
   for (auto [top, name] : kTops)
-    if (top < plan.schedule.regions.size() &&
-        plan.schedule.regions[top].proven.kind == SchedulingBound::Kind::Solver)
-      if (auto one = claimOf(provenProblem(plan, top), plan.schedule.regions[top].proven, name))
-        claims.push_back(std::move(*one));
-  return claims;
+    if (top < plan.schedule.regions.size() && plan.schedule.regions[top].proven.kind == SchedulingBound::Kind::Solver)
+      if (auto one = smtQueryOf(provenProblem(plan, top), plan.schedule.regions[top].proven, name))
+        queries.push_back(std::move(*one));
+  return queries;
 }
 
 std::optional<Issue> writeCertificate(const std::string &folder, const Plan &plan) {
-  std::string path = folderOfClaims(folder);
-  removeClaims(path, {kTops[0].second, kTops[1].second});
-  for (const CertificateClaim &claimed : claimsOf(plan)) {
+  std::string path = queryFolder(folder);
+  removeQueries(path, {kTops[0].second, kTops[1].second});
+  for (const CertificateQuery &claimed : smtQueriesOf(plan)) {
     if (auto error = llvm::sys::fs::create_directories(path))
       return Issue{"A0901", fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
     if (auto issue = write(folder + "/" + claimed.file, claimed.text))
@@ -111,8 +107,7 @@ std::optional<Issue> writeCertificate(const std::string &folder, const Plan &pla
   return std::nullopt;
 }
 
-SolverAnswer askSolver(const std::string &program, const std::string &file,
-                       const std::string &claim) {
+SolverResult runSolver(const std::string &program, const std::string &file, const std::string &smtQuery) {
   auto path = llvm::sys::findProgramByName(program);
   if (!path)
     return {program, fmt::format("'{}' is no program here", program)};
@@ -125,21 +120,19 @@ SolverAnswer askSolver(const std::string &program, const std::string &file,
     std::string message;
     int status = llvm::sys::ExecuteAndWait(*path, arguments, std::nullopt, streams, 0, 0, &message);
     auto text = llvm::MemoryBuffer::getFile(output);
-    std::string line =
-        text ? (*text)->getBuffer().trim().split('\n').first.trim().str() : std::string();
+    std::string line = text ? (*text)->getBuffer().trim().split('\n').first.trim().str() : std::string();
     if (line.empty())
-      line =
-          message.empty() ? fmt::format("ended with status {} and said nothing", status) : message;
+      line = message.empty() ? fmt::format("ended with status {} and said nothing", status) : message;
     return line;
   };
-  SolverAnswer answer{program, {}};
+  SolverResult answer{program, {}};
   // "This is cvc5 version 1.0.3 [git …", "Z3 version 4.8.12 - 64 bit"
   std::string banner = run({program, "--version"});
   auto [before, after] = llvm::StringRef(banner).split(" version ");
   if (!after.empty())
-    answer.solver = (before.rsplit(' ').second.empty() ? before : before.rsplit(' ').second).str() +
-                    " " + after.split(' ').first.str();
-  std::vector<std::string> words = solverCommand(program, claim);
+    answer.solver = (before.rsplit(' ').second.empty() ? before : before.rsplit(' ').second).str() + " " +
+                    after.split(' ').first.str();
+  std::vector<std::string> words = solverCommand(program, smtQuery);
   words.push_back(file);
   answer.answer = run(words);
   llvm::sys::fs::remove(output);

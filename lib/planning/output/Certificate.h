@@ -1,24 +1,23 @@
 // What a schedule leaves behind for others to check: the problem, the answer, and what a solver
 // claimed.
 #pragma once
-#include "lib/scheduling/output/SchedulingMlir.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/scheduling/output/SchedulingMlir.h"
 
 namespace accord {
 
 /// The claim that a solver refuted, with its makespan: value - 1 of a bound of kind Solver; of an
 /// infeasible problem what no schedule without idle time can pass.
-struct CertificateClaim {
+struct CertificateQuery {
   int64_t makespan = 0;
   std::string file; ///< within the folder: "certificate/makespan-LE-61.smt2"
   std::string text;
 };
-std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
-                                        const SchedulingResult &result);
+std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingResult &result);
 /// The same of a bound alone; "certificate/NAME-LE-61.smt2". Nothing where it rests on no solver,
 /// or on steps that do not follow.
-std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
-                                        const SchedulingBound &bound, const std::string &name);
+std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingBound &bound,
+                                           const std::string &name);
 
 /// Writes FOLDER/problem.mlir and, where a solver is to be believed, FOLDER/certificate/….smt2;
 /// takes away claims that an earlier run left there. A0901 where a file cannot be written.
@@ -27,16 +26,15 @@ std::optional<Issue> writeCertificate(const std::string &folder, const Schedulin
 
 /// What solvers claimed of a plan that `verify` found to hold: "certificate/microbatch-LE-61.smt2",
 /// "certificate/update-LE-61.smt2"; times are picoseconds.
-std::vector<CertificateClaim> claimsOf(const Plan &plan);
+std::vector<CertificateQuery> smtQueriesOf(const Plan &plan);
 /// Writes them, and takes away those that an earlier run left there. A0901 as above.
 std::optional<Issue> writeCertificate(const std::string &folder, const Plan &plan);
 
 /// What a program says of an SMT-LIB file.
-struct SolverAnswer {
+struct SolverResult {
   std::string solver; ///< "cvc5 1.0.3"
   std::string answer; ///< "unsat", "sat", … or why there is none
 };
-SolverAnswer askSolver(const std::string &program, const std::string &file,
-                       const std::string &claim);
+SolverResult runSolver(const std::string &program, const std::string &file, const std::string &smtQuery);
 
 } // namespace accord

@@ -1,7 +1,7 @@
 #include "lib/planning/output/EstimateJson.h"
-#include "lib/planning/analysis/WhatHelps.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 #include <cmath>
 
 using namespace llvm;
@@ -20,7 +20,7 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
     totals.time += costs.operations[id].time * static_cast<double>(times);
     totals.energy += costs.operations[id].energy * static_cast<double>(times);
   }
-  for (const Resident &resident : graph.residents)
+  for (const StaticTensor &resident : graph.staticTensors)
     totals.memoryBytes += resident.bytes;
   return totals;
 }
@@ -57,24 +57,24 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                      {"flops", op.flops},
                      {"bytes", std::move(bytes)},
                      {"bound", jsonString(cost.bound)}};
-    if (op.exchange)
-      row["exchange"] = json::Object{
-          {"kind", jsonString(op.exchange->kind)}, {"axis", jsonString(op.exchange->axis)},
-          {"devices", op.exchange->devices},       {"payload", op.exchange->payload},
-          {"algorithm", jsonString(cost.type)},    {"formula", jsonString(cost.formula)}};
+    if (op.communication)
+      row["exchange"] =
+          json::Object{{"kind", jsonString(op.communication->kind)}, {"axis", jsonString(op.communication->axis)},
+                       {"devices", op.communication->devices},       {"payload", op.communication->payload},
+                       {"algorithm", jsonString(cost.type)},         {"formula", jsonString(cost.formula)}};
     operations.push_back(std::move(row));
   }
   json::Array assumptions;
   for (const std::string &text : costs.assumptions)
     assumptions.push_back(jsonString(text));
-  json::Array helps;
-  for (const StepHelp &help : whatHelps(graph, costs, machine)) {
-    json::Object one{{"resource", jsonString(help.resource)},
-                     {"share", help.share},
-                     {"speedup_if_twice", help.twice}};
-    if (std::isfinite(help.unlimited))
-      one["speedup_if_unlimited"] = help.unlimited;
-    helps.push_back(std::move(one));
+  json::Array bottlenecks;
+  for (const StepBottleneck &bottleneck : findBottlenecks(graph, costs, machine)) {
+    json::Object one{{"resource", jsonString(bottleneck.resource)},
+                     {"share", bottleneck.share},
+                     {"speedup_if_twice", bottleneck.speedupIfTwice}};
+    if (std::isfinite(bottleneck.speedupIfUnlimited))
+      one["speedup_if_unlimited"] = bottleneck.speedupIfUnlimited;
+    bottlenecks.push_back(std::move(one));
   }
   json::Object sums{{"parameters", totals.parameters},
                     {"flops", jsonCount(totals.flops)},
@@ -87,20 +87,20 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
     json::Object levels;
     for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
       levels[json::ObjectKey(json::fixUTF8(machine.memories[i].name))] = totals.memories[i].value;
-    sums["step_energy"] = json::Object{
-        {"total_J", totals.stepEnergy().value}, {"arithmetic_J", totals.arithmetic.value},
-        {"memories_J", std::move(levels)},      {"idle_J", totals.idle.value},
-        {"step_s", totals.step.value},          {"average_power_W", totals.power().value}};
+    sums["step_energy"] =
+        json::Object{{"total_J", totals.stepEnergy().value}, {"arithmetic_J", totals.arithmetic.value},
+                     {"memories_J", std::move(levels)},      {"idle_J", totals.idle.value},
+                     {"step_s", totals.step.value},          {"average_power_W", totals.power().value}};
   }
-  if (totals.loading)
-    sums["loading"] = json::Object{{"batch_bytes", totals.loading->batch.value},
-                                   {"prefetch", totals.loading->prefetch},
-                                   {"load_s", totals.loading->load.value},
-                                   {"copy_s", totals.loading->copy.value},
-                                   {"compute_s", totals.loading->compute.value},
-                                   {"step_s", totals.loading->step.value},
-                                   {"gain", totals.loading->gain},
-                                   {"bound", jsonString(totals.loading->bound)}};
+  if (totals.dataLoading)
+    sums["loading"] = json::Object{{"batch_bytes", totals.dataLoading->batch.value},
+                                   {"prefetch", totals.dataLoading->prefetch},
+                                   {"load_s", totals.dataLoading->load.value},
+                                   {"copy_s", totals.dataLoading->copy.value},
+                                   {"compute_s", totals.dataLoading->compute.value},
+                                   {"step_s", totals.dataLoading->step.value},
+                                   {"gain", totals.dataLoading->gain},
+                                   {"bound", jsonString(totals.dataLoading->bound)}};
   return json::Object{{"command", "estimate"},
                       {"version", kVersion},
                       {"status", "done"},
@@ -112,7 +112,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                       {"microbatches", graph.microbatches},
                       {"operations", std::move(operations)},
                       {"totals", std::move(sums)},
-                      {"what_helps", std::move(helps)},
+                      {"what_helps", std::move(bottlenecks)},
                       {"assumptions", std::move(assumptions)}};
 }
 

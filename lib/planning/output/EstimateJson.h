@@ -9,7 +9,7 @@
 namespace accord {
 
 /// Input data of one step, where the training says how it is loaded.
-struct LoadingRow {
+struct DataLoaderRow {
   Bytes batch;
   Seconds load, copy, compute, step; ///< `step` in steady state, loading included
   double gain = 1;                   ///< of prefetching over doing it all in turn
@@ -24,7 +24,7 @@ struct EstimateTotals {
   Seconds time;          ///< sum of time * count: one operation after the other
   Joules energy;         ///< sum of energy * count
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
-  std::optional<LoadingRow> loading;
+  std::optional<DataLoaderRow> dataLoading;
   Seconds step;                 ///< of the schedule
   Joules arithmetic, idle;      ///< parts of the step's energy, `idle` over `step`
   std::vector<Joules> memories; ///< … by level of the machine

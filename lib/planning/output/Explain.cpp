@@ -1,5 +1,5 @@
-#include "lib/planning/analysis/WhatHelps.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/TextTable.h"
@@ -18,8 +18,7 @@ namespace {
 std::string originText(const Origin &origin) {
   std::string from = origin.source;
   if (!origin.location.file.empty())
-    from += fmt::format("{}{}:{}", from.empty() ? "" : "; ", origin.location.file,
-                        origin.location.line);
+    from += fmt::format("{}{}:{}", from.empty() ? "" : "; ", origin.location.file, origin.location.line);
   return origin.text + (from.empty() ? "" : " (" + from + ")");
 }
 
@@ -43,38 +42,36 @@ void addDomain(const Operation &op, Line line) {
     line("over", domain);
   for (const TensorAccess &a : op.accesses)
     line(a.written ? "writes" : "reads",
-         fmt::format("{}{}{} at {}", a.shape, a.tensor.empty() ? "" : ", ", a.tensor,
-                     a.map.empty() ? "()" : a.map));
+         fmt::format("{}{}{} at {}", a.shape, a.tensor.empty() ? "" : ", ", a.tensor, a.map.empty() ? "()" : a.map));
 }
 
 /// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
-std::string helpText(const OperationHelp &help) {
-  std::string what = help.resource == "kernel floor" ? "a lower kernel floor"
-                     : StringRef(help.resource).starts_with("bandwidth")
-                         ? "more " + help.resource
-                         : "a faster " + help.resource;
-  if (help.next.empty())
+std::string bottleneckText(const OperationBottleneck &bottleneck) {
+  std::string what = bottleneck.resource == "kernel floor"                     ? "a lower kernel floor"
+                     : StringRef(bottleneck.resource).starts_with("bandwidth") ? "more " + bottleneck.resource
+                                                                               : "a faster " + bottleneck.resource;
+  if (bottleneck.next.empty())
     return what + ": nothing else limits it";
-  if (help.gain < 1.005)
-    return fmt::format("{} alone: nothing, {} binds as much", what, help.next);
-  return fmt::format("{}: up to {:.3g}x, then {} binds", what, help.gain, help.next);
+  if (bottleneck.gain < 1.005)
+    return fmt::format("{} alone: nothing, {} binds as much", what, bottleneck.next);
+  return fmt::format("{}: up to {:.3g}x, then {} binds", what, bottleneck.gain, bottleneck.next);
 }
 
 /// By what uses it, in symbols and numbers; idle power over its time is the step's, not its own.
 void addEnergy(const Plan &plan, const Operation &op, const OperationCost &cost, Line line) {
   if (cost.energy.value <= 0)
     return;
-  EnergyParts parts = energyOf(cost, plan.machine);
+  EnergyBreakdown parts = energyOf(cost, plan.machine);
   std::string text = formatSi(cost.energy.value, "J");
   if (parts.arithmetic.value > 0)
-    text += fmt::format("; arithmetic = flops * energy = {} * {} = {}", op.flops,
-                        formatSi(energyPerFlop(plan.machine, cost.type).value, "J"),
-                        formatSi(parts.arithmetic.value, "J"));
+    text +=
+        fmt::format("; arithmetic = flops * energy = {} * {} = {}", op.flops,
+                    formatSi(energyPerFlop(plan.machine, cost.type).value, "J"), formatSi(parts.arithmetic.value, "J"));
   for (size_t l = 0; l < parts.memories.size(); ++l)
     if (parts.memories[l].value > 0)
-      text += fmt::format("; {} = bytes * energy = {:.0f} * {} = {}", plan.machine.memories[l].name,
-                          cost.bytes[l].value, formatSi(plan.machine.memories[l].energy.value, "J"),
-                          formatSi(parts.memories[l].value, "J"));
+      text +=
+          fmt::format("; {} = bytes * energy = {:.0f} * {} = {}", plan.machine.memories[l].name, cost.bytes[l].value,
+                      formatSi(plan.machine.memories[l].energy.value, "J"), formatSi(parts.memories[l].value, "J"));
   line("energy", text);
   for (const std::string &key : {"mac." + cost.type, std::string("mac")})
     if (auto origin = plan.machine.origins.find(key); origin != plan.machine.origins.end()) {
@@ -84,15 +81,15 @@ void addEnergy(const Plan &plan, const Operation &op, const OperationCost &cost,
 }
 
 /// On how many instances of its core it runs, and what the other way would have cost.
-void addForms(const Plan &plan, OperationId id, Line line) {
+void addVariants(const Plan &plan, OperationId id, Line line) {
   const OperationCost &cost = plan.costs.operations[id];
-  if (cost.core < 0 || !plan.machine.cores[cost.core].either)
+  if (cost.core < 0 || !plan.machine.cores[cost.core].anyMapping)
     return;
   auto form = [&](const OperationCost &one) {
     const Core &core = plan.machine.cores[one.core];
-    int64_t held = heldInstances(plan.machine, one, one.core);
-    return fmt::format("{} of the {} instances of {}: {}", held == core.count ? "all" : "one",
-                       core.count, core.name, formatSi(one.time.value, "s"));
+    int64_t held = occupiedInstances(plan.machine, one, one.core);
+    return fmt::format("{} of the {} instances of {}: {}", held == core.count ? "all" : "one", core.count, core.name,
+                       formatSi(one.time.value, "s"));
   };
   std::string text = form(cost);
   auto others = plan.costs.alternatives.find(id);
@@ -118,8 +115,7 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
     StringRef rest = other.name;
     bool gradient = other.phase == Phase::DataGradient || other.phase == Phase::WeightGradient;
     // "data_gradient.2" is that of another operand.
-    if (!gradient || !rest.consume_front(op.name + ".") ||
-        rest.rtrim("0123456789").rtrim('.').contains('.'))
+    if (!gradient || !rest.consume_front(op.name + ".") || rest.rtrim("0123456789").rtrim('.').contains('.'))
       continue;
     std::string shapes;
     for (const TensorAccess &a : other.accesses)
@@ -132,17 +128,14 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
 }
 } // namespace
 
-Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
-                                       const TextStyle &style) {
+Expected<std::string> explainOperation(const Plan &plan, StringRef operation, const TextStyle &style) {
   const WorkGraph &g = plan.graph;
   OperationId id = 0;
   while (id < g.operations.size() && g.operations[id].name != operation)
     ++id;
   if (id == g.operations.size()) // what was fused is found where it went
     for (id = 0; id < g.operations.size() &&
-                 none_of(
-                     g.operations[id].parts,
-                     [&](const FusedPart &part) { return part.name == operation; });)
+                 none_of(g.operations[id].parts, [&](const FusedPart &part) { return part.name == operation; });)
       ++id;
   if (id == g.operations.size()) {
     StringRef nearest;
@@ -151,8 +144,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
       if (unsigned distance = operation.edit_distance(op.name, true, best); distance < best)
         best = distance, nearest = op.name;
     std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
-    return createStringError("the plan has no operation '%s'%s", operation.str().c_str(),
-                             hint.c_str());
+    return createStringError("the plan has no operation '%s'%s", operation.str().c_str(), hint.c_str());
   }
   const Operation &op = g.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
@@ -165,39 +157,34 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
   Count executions = g.executions(id);
   line("what",
        fmt::format("{}, {}{}", op.kind, name(op.phase),
-                   op.location.file.empty()
-                       ? ""
-                       : fmt::format(", written at {}:{}", op.location.file, op.location.line)));
-  line("where", fmt::format("{}, {} times per step", regionPath(g, op.region),
-                            static_cast<int64_t>(executions)));
+                   op.location.file.empty() ? ""
+                                            : fmt::format(", written at {}:{}", op.location.file, op.location.line)));
+  line("where", fmt::format("{}, {} times per step", regionPath(g, op.region), static_cast<int64_t>(executions)));
   if (op.body != kNone) {
     const Region &body = g.regions[op.body];
-    Picoseconds length =
-        plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
-    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"),
-                             body.count, formatSi(length.seconds().value, "s"), body.name));
+    Picoseconds length = plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
+    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"), body.count,
+                             formatSi(length.seconds().value, "s"), body.name));
   } else {
     std::string bytes;
     for (size_t l = 0; l < cost.bytes.size(); ++l)
       if (cost.bytes[l].value > 0)
-        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value),
-                             plan.machine.memories[l].name);
+        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
     line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
     addDomain(op, line);
     for (const FusedPart &part : op.parts)
-      line("part", fmt::format("{} ({}), {}", part.name, part.kind,
-                               formatSi(static_cast<double>(part.flops), "FLOP")));
+      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(static_cast<double>(part.flops), "FLOP")));
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
     line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
                              formatSi(cost.time.value * static_cast<double>(executions), "s")));
-    addForms(plan, id, line);
+    addVariants(plan, id, line);
     addEnergy(plan, op, cost, line);
   }
   line("bound", cost.bound);
-  if (OperationHelp help = whatHelps(cost, plan.machine); !help.resource.empty())
-    line("helps", helpText(help));
+  if (OperationBottleneck bottleneck = findBottlenecks(cost, plan.machine); !bottleneck.resource.empty())
+    line("helps", bottleneckText(bottleneck));
   // The sources of the numbers in the formula: of the core, and of every memory that the operation
   // reads or writes.
   if (cost.core >= 0) {
@@ -212,20 +199,18 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
       for (const auto &[key, origin] : plan.machine.memories[l].origins)
         if (cost.transfer[l].value > 0 &&
             (key == "bandwidth" || key == "latency" || key == "energy" || key == "sector"))
-          line("source",
-               fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
+          line("source", fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
   }
   if (op.region < plan.schedule.regions.size())
     for (const Slot &slot : plan.schedule.regions[op.region].slots)
       if (slot.operation == id)
         line("scheduled",
              fmt::format("{} after the start of '{}'{}", formatSi(slot.start.seconds().value, "s"),
-                         g.regions[op.region].name,
-                         slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
+                         g.regions[op.region].name, slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
   addGradients(g, id, line);
   if (id < plan.timing.size())
-    line("slack", isCritical(plan, id) ? "none: on the critical path"
-                                       : formatSi(plan.timing[id].slack().seconds().value, "s"));
+    line("slack",
+         isCritical(plan, id) ? "none: on the critical path" : formatSi(plan.timing[id].slack().seconds().value, "s"));
   return out;
 }
 
@@ -251,12 +236,11 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   words("batch", std::to_string(a.batch), std::to_string(b.batch));
   head.row({"step time", formatSi(ma.step.value, "s"), formatSi(mb.step.value, "s"),
             change(ma.step.value, mb.step.value, true)});
-  head.row({"throughput", formatSi(ma.throughput, "samples/s"),
-            formatSi(mb.throughput, "samples/s"), change(ma.throughput, mb.throughput, false)});
+  head.row({"throughput", formatSi(ma.throughput, "samples/s"), formatSi(mb.throughput, "samples/s"),
+            change(ma.throughput, mb.throughput, false)});
   head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
             change(ma.mfu, mb.mfu, false)});
-  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)),
-            formatBytes(static_cast<double>(mb.peakBytes)),
+  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)), formatBytes(static_cast<double>(mb.peakBytes)),
             change(static_cast<double>(ma.peakBytes), static_cast<double>(mb.peakBytes), true)});
   head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
             change(ma.energy.value, mb.energy.value, true)});
@@ -273,8 +257,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   auto collect = [&](const Plan &plan, bool after) {
     for (const Expense &e : expenses(plan)) {
       auto &entry = operations[plan.graph.operations[e.operation].name];
-      (after ? entry.second : entry.first) = {e.total.value,
-                                              plan.costs.operations[e.operation].bound, true};
+      (after ? entry.second : entry.first) = {e.total.value, plan.costs.operations[e.operation].bound, true};
     }
   };
   collect(a, false);
@@ -291,8 +274,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   for (size_t i = 0; i < order.size() && i < kRows; ++i) {
     const auto &[x, y] = operations[order[i].second];
     std::string arrow = style.unicode ? " → " : " -> ";
-    table.row({order[i].second, x.there ? formatSi(x.time, "s") : same,
-               y.there ? formatSi(y.time, "s") : same,
+    table.row({order[i].second, x.there ? formatSi(x.time, "s") : same, y.there ? formatSi(y.time, "s") : same,
                !y.there ? "gone" : change(x.time, y.time, true),
                x.bound == y.bound || !x.there ? y.bound
                : y.there                      ? x.bound + arrow + y.bound

@@ -16,10 +16,10 @@ Metrics measure(const Plan &plan) {
   m.flops = totals.all.flops;
   m.modelFlops = totals.all.contractionFlops;
   m.energy = stepEnergy(totals, plan.machine, m.step);
-  Count most = 0;
+  Count max = 0;
   for (const auto &[where, work] : totals.byCore)
-    if (where.first >= 0 && work.contractionFlops > most) {
-      most = work.contractionFlops;
+    if (where.first >= 0 && work.contractionFlops > max) {
+      max = work.contractionFlops;
       m.peakType = where.second;
       const Core &core = plan.machine.cores[where.first];
       m.peak = peakOfOne(plan.machine, core, where.second) * static_cast<double>(core.count);

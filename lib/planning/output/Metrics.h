@@ -10,9 +10,8 @@ struct Metrics {
   double throughput = 0; ///< samples per second
   Count flops = 0;       ///< of all operations in one step
   Count modelFlops = 0;  ///< of contractions only (multiply-accumulates), as MFU counts them
-  FlopsPerSecond
-      peak; ///< of the core and arithmetic that most contraction FLOPs run on, all instances
-  std::string peakType; ///< "bf16"
+  FlopsPerSecond peak;   ///< of the core and arithmetic that most contraction FLOPs run on, all instances
+  std::string peakType;  ///< "bf16"
   /// Model FLOPs utilization (Chowdhery et al. 2022, PaLM, appendix B): what the contractions would
   /// take at peak over what the step takes; with several arithmetic types each counts at its own
   /// peak.

@@ -72,9 +72,8 @@ bool checkRegions(const WorkGraph &g, Path p) {
         return fail(p.index(i).field("parent"), kNoRegion);
       else if (++steps > g.regions.size())
         return fail(p.index(i).field("parent"), "regions in a circle");
-    if (i > kUpdateRegion &&
-        (r.parent == kNone || r.owner == kNone || g.operations[r.owner].body != i ||
-         g.operations[r.owner].region != r.parent))
+    if (i > kUpdateRegion && (r.parent == kNone || r.owner == kNone || g.operations[r.owner].body != i ||
+                              g.operations[r.owner].region != r.parent))
       return fail(p.index(i), "a repeat's body without its repeat");
     if (!within(r.operations, g.operations.size(), p.index(i).field("operations"), kNoOperation))
       return false;
@@ -82,8 +81,7 @@ bool checkRegions(const WorkGraph &g, Path p) {
       if (g.operations[r.operations[j]].region != i)
         return fail(p.index(i).field("operations").index(j), "this operation is in another region");
     for (const Region::Carried &c : r.carried)
-      if (!within({c.argument, c.yielded, c.initial, c.result}, g.values.size(),
-                  p.index(i).field("carried"), kNoValue))
+      if (!within({c.argument, c.yielded, c.initial, c.result}, g.values.size(), p.index(i).field("carried"), kNoValue))
         return false;
     for (const auto *slices : {&r.stashed, &r.unstashed})
       for (const Region::Slice &s : *slices)
@@ -111,8 +109,7 @@ bool checkSchedule(const Plan &plan, Path p) {
         return slotFail("operation", kNoOperation);
       if (slot.core < -1 || slot.core >= static_cast<int64_t>(cores))
         return slotFail("core", kNoCore);
-      if (slot.core >= 0 &&
-          (slot.instance < 0 || slot.instance >= plan.machine.cores[slot.core].count))
+      if (slot.core >= 0 && (slot.instance < 0 || slot.instance >= plan.machine.cores[slot.core].count))
         return slotFail("instance", "the core has no such instance");
       if (slot.duration.value > std::numeric_limits<int64_t>::max() - slot.start.value)
         return slotFail("duration_ps", "the end is past the end of time");
@@ -125,8 +122,7 @@ bool checkCost(const Plan &plan, size_t operation, const OperationCost &cost, Pa
   size_t memories = plan.machine.memories.size();
   if (cost.core < -1 || cost.core >= cores)
     return fail(p.field("core"), kNoCore);
-  if (cost.instances < 0 ||
-      cost.instances > (cost.core < 0 ? 0 : plan.machine.cores[cost.core].count))
+  if (cost.instances < 0 || cost.instances > (cost.core < 0 ? 0 : plan.machine.cores[cost.core].count))
     return fail(p.field("instances"), "the core has not so many");
   if (!cost.parts.empty() && cost.parts.size() != plan.graph.operations[operation].parts.size())
     return fail(p.field("parts"), "expected one per part");
@@ -158,8 +154,7 @@ bool checkIndices(const Plan &plan, Path p) {
   for (size_t i = 0; i < plan.machine.cores.size(); ++i) {
     const Core &core = plan.machine.cores[i];
     if (core.reads < -1 || core.reads >= static_cast<int64_t>(memories))
-      return fail(p.field("machine").field("cores").index(i).field("reads"),
-                  "no memory has this number");
+      return fail(p.field("machine").field("cores").index(i).field("reads"), "no memory has this number");
     if (core.count < 1)
       return fail(p.field("machine").field("cores").index(i).field("count"), "a count below one");
   }
@@ -171,8 +166,7 @@ bool checkIndices(const Plan &plan, Path p) {
       return false;
   for (size_t at = 0; const auto &[id, others] : plan.costs.alternatives) {
     if (id >= operations)
-      return fail(p.field("costs").field("alternatives").index(at).field("operation"),
-                  kNoOperation);
+      return fail(p.field("costs").field("alternatives").index(at).field("operation"), kNoOperation);
     for (const OperationCost &other : others)
       if (!checkCost(plan, id, other, p.field("costs").field("alternatives").index(at)))
         return false;

@@ -1,6 +1,6 @@
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include <limits>
 
 using namespace llvm;
@@ -27,8 +27,7 @@ template <typename T> bool fromJSON(const json::Value &e, Narrow<T> &out, Path p
   out.value = static_cast<T>(*number);
   return true;
 }
-template <int T, int B, int F, int C, int E>
-bool fromJSON(const json::Value &e, Unit<T, B, F, C, E> &out, Path p) {
+template <int T, int B, int F, int C, int E> bool fromJSON(const json::Value &e, Unit<T, B, F, C, E> &out, Path p) {
   return json::fromJSON(e, out.value, p);
 }
 bool fromJSON(const json::Value &e, Picoseconds &out, Path p) {
@@ -79,8 +78,7 @@ private:
 };
 
 /// One of the enumerators up to `last` by its printed name.
-template <typename E>
-bool enumerator(const json::Value &e, E &out, E last, Path p, StringLiteral expected) {
+template <typename E> bool enumerator(const json::Value &e, E &out, E last, Path p, StringLiteral expected) {
   std::optional<StringRef> text = e.getAsString();
   for (unsigned i = 0; text && i <= static_cast<unsigned>(last); ++i) {
     if (*text != name(static_cast<E>(i)))
@@ -111,9 +109,7 @@ bool fromJSON(const json::Value &e, IteratorKind &out, Path p) {
   out = *text == "parallel" ? IteratorKind::Parallel : IteratorKind::Reduction;
   return true;
 }
-bool fromJSON(const json::Value &e, Loop &l, Path p) {
-  return bool(Fields(e, p)("extent", l.extent)("kind", l.kind));
-}
+bool fromJSON(const json::Value &e, Loop &l, Path p) { return bool(Fields(e, p)("extent", l.extent)("kind", l.kind)); }
 bool fromJSON(const json::Value &e, Origin &o, Path p) {
   return bool(Fields(e, p)("text", o.text).maybe("source", o.source).location(o.location));
 }
@@ -124,8 +120,7 @@ bool fromJSON(const json::Value &e, Value &v, Path p) {
                   .maybe("slices", v.slices));
 }
 bool fromJSON(const json::Value &e, TensorAccess &a, Path p) {
-  return bool(
-      Fields(e, p)("tensor", a.tensor)("shape", a.shape)("map", a.map)("written", a.written));
+  return bool(Fields(e, p)("tensor", a.tensor)("shape", a.shape)("map", a.map)("written", a.written));
 }
 bool fromJSON(const json::Value &e, LoopTensor::Term &term, Path p) {
   const json::Array *pair = e.getAsArray();
@@ -140,20 +135,18 @@ bool fromJSON(const json::Value &e, LoopTensor::Term &term, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, LoopTensor &t, Path p) {
-  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions)
-                  .maybe("sizes", t.sizes)
-                  .maybe("written", t.written));
+  return bool(
+      Fields(e, p)("bits", t.elementBits)("at", t.dimensions).maybe("sizes", t.sizes).maybe("written", t.written));
 }
 bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
-  return bool(
-      Fields(e, p)("name", part.name)("kind", part.kind)("core", part.core)("type", part.type)(
-          "flops", part.flops)("contraction", part.contraction)("domain", part.domain)
-          .maybe("tensors", part.tensors));
+  return bool(Fields(e, p)("name", part.name)("kind", part.kind)("core", part.core)("type", part.type)(
+                  "flops", part.flops)("contraction", part.contraction)("domain", part.domain)
+                  .maybe("tensors", part.tensors));
 }
 bool fromJSON(const json::Value &e, Operation &op, Path p) {
-  return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)(
-                  "type", op.type)("flops", op.flops)("bytes_read", op.bytesRead)(
-                  "bytes_written", op.bytesWritten)("contraction", op.contraction)
+  return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)("type", op.type)(
+                  "flops", op.flops)("bytes_read", op.bytesRead)("bytes_written", op.bytesWritten)("contraction",
+                                                                                                   op.contraction)
                   .maybe("given_s", op.givenSeconds)
                   .maybe("domain", op.domain)
                   .maybe("tensors", op.tensors)
@@ -180,64 +173,56 @@ bool fromJSON(const json::Value &e, Region &r, Path p) {
                   .ids("operations", r.operations)
                   .narrow("parent", r.parent, true)
                   .narrow("owner", r.owner, true)
-                  .maybe("reverse", r.reverse)("carried", r.carried)("stashed", r.stashed)(
-                      "unstashed", r.unstashed));
+                  .maybe("reverse", r.reverse)("carried", r.carried)("stashed", r.stashed)("unstashed", r.unstashed));
 }
-bool fromJSON(const json::Value &e, Resident &r, Path p) {
+bool fromJSON(const json::Value &e, StaticTensor &r, Path p) {
   return bool(Fields(e, p)("name", r.name)("category", r.category)("bytes", r.bytes));
 }
 bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
   return bool(Fields(e, p)("model", g.model)("precision", g.precision)("optimizer", g.optimizer)(
-      "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)(
-      "parameters", g.parameters)("values", g.values)("operations", g.operations)(
-      "regions", g.regions)("residents", g.residents));
+      "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
+      "values", g.values)("operations", g.operations)("regions", g.regions)("residents", g.staticTensors));
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
-                  "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)(
-                  "energy_per_byte_J", m.energy)("double_buffered", m.doubleBuffered)(
-                  "efficiency", m.efficiency)("origins", m.origins)
+                  "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)("energy_per_byte_J", m.energy)(
+                  "double_buffered", m.doubleBuffered)("efficiency", m.efficiency)("origins", m.origins)
                   .maybe("sector_bytes", m.sector));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
-  return bool(
-      Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
-          "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
-          .narrow("reads", c.reads)("efficiency", c.efficiency)("half_work_flops", c.halfWork)(
-              "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)(
-              "one_each", c.oneEach)("cycles", c.cyclesOf)("origins", c.origins)
-          .maybe("either", c.either));
+  return bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
+                  "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
+                  .narrow("reads", c.reads)("efficiency", c.efficiency)("half_work_flops", c.halfPerformanceWork)(
+                      "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)("one_each", c.perInstanceMapping)(
+                      "cycles", c.cyclesOf)("origins", c.origins)
+                  .maybe("either", c.anyMapping));
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
-  return bool(
-      Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
-          "energy_per_flop_J", m.energyPerFlop)("kernel_floor_s", m.host.kernel)(
-          "microbatch_cost_s", m.host.microbatch)("step_cost_s", m.host.step)(
-          "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
-          .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
-          .maybe("area_m2", m.area.value)
-          .maybe("host_bandwidth_bytes_per_s", m.hostBandwidth)
-          .location(m.location));
+  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)("energy_per_flop_J",
+                                                                                                  m.energyPerFlop)(
+                  "kernel_floor_s", m.host.kernel)("microbatch_cost_s", m.host.microbatch)("step_cost_s", m.host.step)(
+                  "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
+                  .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
+                  .maybe("area_m2", m.area.value)
+                  .maybe("host_bandwidth_bytes_per_s", m.hostBandwidth)
+                  .location(m.location));
 }
 bool fromJSON(const json::Value &e, PartCost &c, Path p) {
   return bool(Fields(e, p).narrow("core", c.core)("type", c.type)("compute_s", c.compute));
 }
 bool fromJSON(const json::Value &e, Tile &t, Path p) {
-  return bool(Fields(e, p)
-                  .narrow("memory", t.memory)("groups", t.groups)("extents", t.extents)
-                  .ids("order", t.order));
+  return bool(Fields(e, p).narrow("memory", t.memory)("groups", t.groups)("extents", t.extents).ids("order", t.order));
 }
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
-  return bool(
-      Fields(e, p)
-          .narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)("compute_s", c.compute)(
-              "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
-              "type", c.type)("bound", c.bound)("formula", c.formula)
-          .maybe("instances", c.instances)
-          .maybe("floor_s", c.floor)
-          .maybe("gap", c.gap)
-          .maybe("tiles", c.tiles)
-          .maybe("parts", c.parts));
+  return bool(Fields(e, p)
+                  .narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)("compute_s", c.compute)(
+                      "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
+                      "type", c.type)("bound", c.bound)("formula", c.formula)
+                  .maybe("instances", c.instances)
+                  .maybe("floor_s", c.floor)
+                  .maybe("gap", c.gap)
+                  .maybe("tiles", c.tiles)
+                  .maybe("parts", c.parts));
 }
 namespace {
 struct Alternatives {
@@ -248,8 +233,7 @@ bool fromJSON(const json::Value &e, Alternatives &a, Path p) {
   return bool(Fields(e, p).narrow("operation", a.operation)("costs", a.costs));
 }
 /// One of the words, by its place.
-template <typename E>
-bool word(const json::Value &e, E &out, std::initializer_list<StringLiteral> words, Path p) {
+template <typename E> bool word(const json::Value &e, E &out, std::initializer_list<StringLiteral> words, Path p) {
   std::optional<StringRef> text = e.getAsString();
   const auto *found = text ? find(words, *text) : words.end();
   if (found == words.end()) {
@@ -262,20 +246,19 @@ bool word(const json::Value &e, E &out, std::initializer_list<StringLiteral> wor
 } // namespace
 bool fromJSON(const json::Value &e, Costs &c, Path p) {
   std::vector<Alternatives> alternatives;
-  if (!Fields(e, p)("assumptions", c.assumptions)("operations", c.operations)
-           .maybe("alternatives", alternatives))
+  if (!Fields(e, p)("assumptions", c.assumptions)("operations", c.operations).maybe("alternatives", alternatives))
     return false;
   for (Alternatives &one : alternatives)
     c.alternatives[one.operation] = std::move(one.costs);
   return true;
 }
-bool fromJSON(const json::Value &e, SchedulingStep::Rule &out, Path p) {
+bool fromJSON(const json::Value &e, ProofStep::Rule &out, Path p) {
   return word(e, out, {"chain", "pair", "compulsory", "energy", "set"}, p);
 }
 bool fromJSON(const json::Value &e, SchedulingBound::Kind &out, Path p) {
   return word(e, out, {"nothing", "path", "set", "windows", "solver"}, p);
 }
-bool fromJSON(const json::Value &e, SchedulingStep &s, Path p) {
+bool fromJSON(const json::Value &e, ProofStep &s, Path p) {
   if (!Fields(e, p)("rule", s.rule)
            .narrow("task", s.task)
            .narrow("other", s.other)("early", s.early)("time", s.time)("from", s.from)("to", s.to))
@@ -295,14 +278,13 @@ bool fromJSON(const json::Value &e, Slot &s, Path p) {
                   .narrow("instance", s.instance)("start_ps", s.start)("duration_ps", s.duration));
 }
 bool fromJSON(const json::Value &e, RegionSchedule &r, Path p) {
-  return bool(Fields(e, p)("length_ps", r.length)("critical_path_ps", r.criticalPath)(
-                  "resource_bound_ps", r.resourceBound)("slots", r.slots)
+  return bool(Fields(e, p)("length_ps", r.length)("critical_path_ps", r.criticalPath)("resource_bound_ps",
+                                                                                      r.resourceBound)("slots", r.slots)
                   .maybe("proven", r.proven));
 }
 bool fromJSON(const json::Value &e, Schedule &s, Path p) {
-  return bool(
-      Fields(e, p)("step_ps", s.step)("bound_ps", s.bound)("proof", s.proof)("regions", s.regions)
-          .maybe("stopped", s.stopped));
+  return bool(Fields(e, p)("step_ps", s.step)("bound_ps", s.bound)("proof", s.proof)("regions", s.regions)
+                  .maybe("stopped", s.stopped));
 }
 bool fromJSON(const json::Value &e, MemoryPoint &m, Path p) {
   std::vector<int64_t> bytes;
@@ -317,8 +299,7 @@ bool fromJSON(const json::Value &e, MemoryPoint &m, Path p) {
 }
 bool fromJSON(const json::Value &e, MemoryUse &m, Path p) {
   std::map<std::string, int64_t> atPeak;
-  if (!Fields(e, p)("peak_bytes", m.peak)("when_ps", m.when)("at_peak", atPeak)("timeline",
-                                                                                m.timeline))
+  if (!Fields(e, p)("peak_bytes", m.peak)("when_ps", m.when)("at_peak", atPeak)("timeline", m.timeline))
     return false;
   for (unsigned c = 0; c < kCategories; ++c) {
     auto it = atPeak.find(name(static_cast<Category>(c)));
@@ -342,8 +323,7 @@ bool fromJSON(const json::Value &e, Timing &t, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, Conflict &c, Path p) {
-  return bool(Fields(e, p)("constraint", c.constraint)("file", c.file)
-                  .narrow("line", c.line)("detail", c.detail));
+  return bool(Fields(e, p)("constraint", c.constraint)("file", c.file).narrow("line", c.line)("detail", c.detail));
 }
 bool fromJSON(const json::Value &e, Plan &plan, Path p) {
   std::string command, status;
@@ -364,15 +344,13 @@ bool fromJSON(const json::Value &e, Plan &plan, Path p) {
     p.field(objective ? "bound" : "objective").report("missing value");
     return false;
   }
-  if (!Fields(*objective, p.field("objective"))("name", plan.objective)("value",
-                                                                        plan.objectiveValue) ||
+  if (!Fields(*objective, p.field("objective"))("name", plan.objective)("value", plan.objectiveValue) ||
       !Fields(*bound, p.field("bound"))("value", plan.objectiveBound))
     return false;
-  if (!Fields(e, p)("version", plan.version)("status", status)("job", plan.job)(
-           "batch", plan.batch)("memory", plan.memory)("assumptions",
-                                                       plan.assumptions)("conflict", plan.conflicts)
-           .ids("critical_path", plan.criticalPath)("graph", plan.graph)("machine", plan.machine)(
-               "costs", plan.costs)("schedule", plan.schedule)("timing_ps", plan.timing))
+  if (!Fields(e, p)("version", plan.version)("status", status)("job", plan.job)("batch", plan.batch)(
+           "memory", plan.memory)("assumptions", plan.assumptions)("conflict", plan.conflicts)
+           .ids("critical_path", plan.criticalPath)("graph", plan.graph)("machine", plan.machine)("costs", plan.costs)(
+               "schedule", plan.schedule)("timing_ps", plan.timing))
     return false;
   if (status != "done" && status != "infeasible") {
     p.field("status").report("expected 'done' or 'infeasible'");

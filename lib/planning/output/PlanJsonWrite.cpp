@@ -1,6 +1,6 @@
-#include "lib/support/documents/JsonLists.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/support/documents/JsonLists.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -44,9 +44,8 @@ json::Value write(const Value &v) {
 
 json::Value write(const std::vector<Loop> &domain) {
   return list(domain, [](const Loop &loop) {
-    return json::Value(
-        json::Object{{"extent", loop.extent},
-                     {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
+    return json::Value(json::Object{{"extent", loop.extent},
+                                    {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
   });
 }
 
@@ -70,12 +69,11 @@ json::Value write(const std::vector<LoopTensor> &tensors) {
 }
 
 json::Value write(const Operation &op) {
-  json::Object o{{"name", jsonString(op.name)},   {"kind", jsonString(op.kind)},
-                 {"phase", name(op.phase)},       {"core", name(op.core)},
-                 {"type", jsonString(op.type)},   {"flops", op.flops},
-                 {"bytes_read", op.bytesRead},    {"bytes_written", op.bytesWritten},
-                 {"contraction", op.contraction}, {"operands", ids(op.operands)},
-                 {"results", ids(op.results)},    {"region", static_cast<int64_t>(op.region)}};
+  json::Object o{
+      {"name", jsonString(op.name)},  {"kind", jsonString(op.kind)},      {"phase", name(op.phase)},
+      {"core", name(op.core)},        {"type", jsonString(op.type)},      {"flops", op.flops},
+      {"bytes_read", op.bytesRead},   {"bytes_written", op.bytesWritten}, {"contraction", op.contraction},
+      {"operands", ids(op.operands)}, {"results", ids(op.results)},       {"region", static_cast<int64_t>(op.region)}};
   if (op.givenSeconds)
     o["given_s"] = *op.givenSeconds;
   if (!op.domain.empty())
@@ -106,11 +104,10 @@ json::Value write(const Operation &op) {
 
 json::Value write(const Region &r) {
   auto slice = [](const Region::Slice &s) {
-    return json::Value(json::Object{{"inside", static_cast<int64_t>(s.inside)},
-                                    {"stacked", static_cast<int64_t>(s.stacked)}});
+    return json::Value(
+        json::Object{{"inside", static_cast<int64_t>(s.inside)}, {"stacked", static_cast<int64_t>(s.stacked)}});
   };
-  json::Object o{
-      {"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
+  json::Object o{{"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
   addId(o, "parent", r.parent);
   addId(o, "owner", r.owner);
   if (r.reverse)
@@ -127,77 +124,73 @@ json::Value write(const Region &r) {
 }
 
 json::Value write(const WorkGraph &g) {
-  return json::Object{
-      {"model", jsonString(g.model)},
-      {"precision", jsonString(g.precision)},
-      {"optimizer", jsonString(g.optimizer)},
-      {"recompute", jsonString(g.recompute)},
-      {"microbatch", g.microbatch},
-      {"microbatches", g.microbatches},
-      {"parameters", g.parameters},
-      {"values", list(g.values, [](const Value &v) { return write(v); })},
-      {"operations", list(g.operations, [](const Operation &op) { return write(op); })},
-      {"regions", list(g.regions, [](const Region &r) { return write(r); })},
-      {"residents", list(g.residents, [](const Resident &r) {
-         return json::Value(json::Object{
-             {"name", jsonString(r.name)}, {"category", name(r.category)}, {"bytes", r.bytes}});
-       })}};
+  return json::Object{{"model", jsonString(g.model)},
+                      {"precision", jsonString(g.precision)},
+                      {"optimizer", jsonString(g.optimizer)},
+                      {"recompute", jsonString(g.recompute)},
+                      {"microbatch", g.microbatch},
+                      {"microbatches", g.microbatches},
+                      {"parameters", g.parameters},
+                      {"values", list(g.values, [](const Value &v) { return write(v); })},
+                      {"operations", list(g.operations, [](const Operation &op) { return write(op); })},
+                      {"regions", list(g.regions, [](const Region &r) { return write(r); })},
+                      {"residents", list(g.staticTensors, [](const StaticTensor &r) {
+                         return json::Value(json::Object{
+                             {"name", jsonString(r.name)}, {"category", name(r.category)}, {"bytes", r.bytes}});
+                       })}};
 }
 
 json::Value write(const Machine &m) {
-  json::Object o{{"name", jsonString(m.name)},
-                 {"clock_hz", m.clock.value},
-                 {"idle_W", m.idle.value},
-                 {"tdp_W", m.tdp.value},
-                 {"energy_per_flop_J", m.energyPerFlop.value},
-                 {"kernel_floor_s", m.host.kernel.value},
-                 {"microbatch_cost_s", m.host.microbatch.value},
-                 {"step_cost_s", m.host.step.value},
-                 {"cost_model", jsonString(m.costModel)},
-                 {"origins", origins(m.origins)},
-                 {"memories", list(m.memories,
-                                   [](const Memory &l) {
-                                     json::Object level{
-                                         {"name", jsonString(l.name)},
-                                         {"kind", jsonString(l.kind)},
-                                         {"capacity_bytes", l.capacity.value},
-                                         {"bandwidth_bytes_per_s", l.bandwidth.value},
-                                         {"latency_s", l.latency.value},
-                                         {"energy_per_byte_J", l.energy.value},
-                                         {"double_buffered", l.doubleBuffered},
-                                         {"efficiency", l.efficiency},
-                                         {"origins", origins(l.origins)}};
-                                     if (l.sector.value > 0)
-                                       level["sector_bytes"] = l.sector.value;
-                                     return json::Value(std::move(level));
-                                   })},
-                 {"cores", list(m.cores, [](const Core &c) {
-                    json::Object peak;
-                    for (const auto &[type, rate] : c.peak)
-                      peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
-                    json::Object cycles;
-                    for (const auto &[kind, count] : c.cyclesOf)
-                      cycles[json::ObjectKey(json::fixUTF8(kind))] = count;
-                    json::Object core{{"name", jsonString(c.name)},
-                                      {"kind", name(c.kind)},
-                                      {"count", c.count},
-                                      {"peak_flops_per_s", std::move(peak)},
-                                      {"rows", c.rows},
-                                      {"cols", c.cols},
-                                      {"lanes", c.lanes},
-                                      {"dataflow", jsonString(c.dataflow)},
-                                      {"reads", c.reads},
-                                      {"efficiency", c.efficiency},
-                                      {"half_work_flops", c.halfWork.value},
-                                      {"overlap_fill", c.overlapFill},
-                                      {"overlap_drain", c.overlapDrain},
-                                      {"one_each", c.oneEach},
-                                      {"cycles", std::move(cycles)},
-                                      {"origins", origins(c.origins)}};
-                    if (c.either)
-                      core["either"] = true;
-                    return json::Value(std::move(core));
-                  })}};
+  json::Object o{
+      {"name", jsonString(m.name)},
+      {"clock_hz", m.clock.value},
+      {"idle_W", m.idle.value},
+      {"tdp_W", m.tdp.value},
+      {"energy_per_flop_J", m.energyPerFlop.value},
+      {"kernel_floor_s", m.host.kernel.value},
+      {"microbatch_cost_s", m.host.microbatch.value},
+      {"step_cost_s", m.host.step.value},
+      {"cost_model", jsonString(m.costModel)},
+      {"origins", origins(m.origins)},
+      {"memories", list(m.memories,
+                        [](const Memory &l) {
+                          json::Object level{
+                              {"name", jsonString(l.name)},          {"kind", jsonString(l.kind)},
+                              {"capacity_bytes", l.capacity.value},  {"bandwidth_bytes_per_s", l.bandwidth.value},
+                              {"latency_s", l.latency.value},        {"energy_per_byte_J", l.energy.value},
+                              {"double_buffered", l.doubleBuffered}, {"efficiency", l.efficiency},
+                              {"origins", origins(l.origins)}};
+                          if (l.sector.value > 0)
+                            level["sector_bytes"] = l.sector.value;
+                          return json::Value(std::move(level));
+                        })},
+      {"cores", list(m.cores, [](const Core &c) {
+         json::Object peak;
+         for (const auto &[type, rate] : c.peak)
+           peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
+         json::Object cycles;
+         for (const auto &[kind, count] : c.cyclesOf)
+           cycles[json::ObjectKey(json::fixUTF8(kind))] = count;
+         json::Object core{{"name", jsonString(c.name)},
+                           {"kind", name(c.kind)},
+                           {"count", c.count},
+                           {"peak_flops_per_s", std::move(peak)},
+                           {"rows", c.rows},
+                           {"cols", c.cols},
+                           {"lanes", c.lanes},
+                           {"dataflow", jsonString(c.dataflow)},
+                           {"reads", c.reads},
+                           {"efficiency", c.efficiency},
+                           {"half_work_flops", c.halfPerformanceWork.value},
+                           {"overlap_fill", c.overlapFill},
+                           {"overlap_drain", c.overlapDrain},
+                           {"one_each", c.perInstanceMapping},
+                           {"cycles", std::move(cycles)},
+                           {"origins", origins(c.origins)}};
+         if (c.anyMapping)
+           core["either"] = true;
+         return json::Value(std::move(core));
+       })}};
   if (!m.energyPerFlopOf.empty()) {
     json::Object types;
     for (const auto &[type, energy] : m.energyPerFlopOf)
@@ -239,20 +232,18 @@ json::Value write(const OperationCost &c) {
     });
   if (!c.parts.empty())
     o["parts"] = list(c.parts, [](const PartCost &part) {
-      return json::Value(json::Object{
-          {"core", part.core}, {"type", jsonString(part.type)}, {"compute_s", part.compute.value}});
+      return json::Value(
+          json::Object{{"core", part.core}, {"type", jsonString(part.type)}, {"compute_s", part.compute.value}});
     });
   return o;
 }
 
 json::Value write(const Costs &costs) {
   auto one = [](const OperationCost &c) { return write(c); };
-  json::Object o{{"assumptions", strings(costs.assumptions)},
-                 {"operations", list(costs.operations, one)}};
+  json::Object o{{"assumptions", strings(costs.assumptions)}, {"operations", list(costs.operations, one)}};
   json::Array alternatives;
   for (const auto &[id, others] : costs.alternatives)
-    alternatives.push_back(
-        json::Object{{"operation", static_cast<int64_t>(id)}, {"costs", list(others, one)}});
+    alternatives.push_back(json::Object{{"operation", static_cast<int64_t>(id)}, {"costs", list(others, one)}});
   if (!alternatives.empty())
     o["alternatives"] = std::move(alternatives);
   return o;
@@ -261,7 +252,7 @@ json::Value write(const Costs &costs) {
 const char *const kRules[] = {"chain", "pair", "compulsory", "energy", "set"};
 const char *const kBounds[] = {"nothing", "path", "set", "windows", "solver"};
 
-json::Value write(const SchedulingStep &step) {
+json::Value write(const ProofStep &step) {
   json::Object o{{"rule", kRules[static_cast<size_t>(step.rule)]},
                  {"task", static_cast<int64_t>(step.task)},
                  {"other", static_cast<int64_t>(step.other)},
@@ -279,7 +270,7 @@ json::Value write(const SchedulingBound &b) {
                  {"kind", kBounds[static_cast<size_t>(b.kind)]},
                  {"tasks", ids(b.tasks)},
                  {"resource", static_cast<int64_t>(b.resource)},
-                 {"steps", list(b.steps, [](const SchedulingStep &s) { return write(s); })},
+                 {"steps", list(b.steps, [](const ProofStep &s) { return write(s); })},
                  {"proof", jsonString(b.proof)}};
   if (b.kind == SchedulingBound::Kind::Solver)
     o["unit_ps"] = b.unit;
@@ -295,12 +286,12 @@ json::Value write(const Schedule &s) {
                                         {"critical_path_ps", r.criticalPath.value},
                                         {"resource_bound_ps", r.resourceBound.value},
                                         {"slots", list(r.slots, [](const Slot &slot) {
-                                           return json::Value(json::Object{
-                                               {"operation", static_cast<int64_t>(slot.operation)},
-                                               {"core", slot.core},
-                                               {"instance", slot.instance},
-                                               {"start_ps", slot.start.value},
-                                               {"duration_ps", slot.duration.value}});
+                                           return json::Value(
+                                               json::Object{{"operation", static_cast<int64_t>(slot.operation)},
+                                                            {"core", slot.core},
+                                                            {"instance", slot.instance},
+                                                            {"start_ps", slot.start.value},
+                                                            {"duration_ps", slot.duration.value}});
                                          })}};
                     if (r.proven.kind != SchedulingBound::Kind::Nothing)
                       region["proven"] = write(r.proven);
@@ -327,8 +318,7 @@ json::Value write(const MemoryUse &memory, const Metrics &metrics) {
                          json::Array bytes;
                          for (int64_t b : p.bytes)
                            bytes.push_back(b);
-                         return json::Value(
-                             json::Object{{"time_ps", p.time.value}, {"bytes", std::move(bytes)}});
+                         return json::Value(json::Object{{"time_ps", p.time.value}, {"bytes", std::move(bytes)}});
                        })}};
 }
 
@@ -371,50 +361,47 @@ json::Value toJson(const Plan &plan) {
                                 {"layers", std::move(layers)},
                                 {"time_s", metrics.step.value},
                                 {"memory_bytes", plan.memory.peak}});
-  json::Array timing = list(plan.timing, [](const Timing &t) {
-    return json::Value(json::Array{t.earliest.value, t.latest.value});
-  });
+  json::Array timing =
+      list(plan.timing, [](const Timing &t) { return json::Value(json::Array{t.earliest.value, t.latest.value}); });
   json::Array conflicts = list(plan.conflicts, [](const Conflict &c) {
     return json::Value(json::Object{{"constraint", jsonString(c.constraint)},
                                     {"file", jsonString(c.file)},
                                     {"line", static_cast<int64_t>(c.line)},
                                     {"detail", jsonString(c.detail)}});
   });
-  return json::Object{{"schema", 1},
-                      {"command", "compile"},
-                      {"version", jsonString(plan.version)},
-                      {"status", plan.feasible ? "done" : "infeasible"},
-                      {"job", jsonString(plan.job)},
-                      {"objective", json::Object{{"name", jsonString(plan.objective)},
-                                                 {"value", plan.objectiveValue},
-                                                 {"unit", unit}}},
-                      {"bound", json::Object{{"value", plan.objectiveBound},
-                                             {"unit", unit},
-                                             {"proof", jsonString(plan.schedule.proof)}}},
-                      {"gap", metrics.gap},
-                      {"step_time_s", metrics.step.value},
-                      {"throughput", metrics.throughput},
-                      {"model_flops", jsonCount(metrics.modelFlops)},
-                      {"mfu", metrics.mfu},
-                      {"flops", jsonCount(metrics.flops)},
-                      {"energy_J", metrics.energy.value},
-                      {"batch", plan.batch},
-                      {"tensor_parallel", 1},
-                      {"pipeline_parallel", 1},
-                      {"data_parallel", 1},
-                      {"recompute", jsonString(plan.graph.recompute)},
-                      {"microbatch", plan.graph.microbatch},
-                      {"microbatches", plan.graph.microbatches},
-                      {"stages", std::move(stages)},
-                      {"memory", write(plan.memory, metrics)},
-                      {"assumptions", strings(plan.assumptions)},
-                      {"conflict", std::move(conflicts)},
-                      {"critical_path", ids(plan.criticalPath)},
-                      {"graph", write(plan.graph)},
-                      {"machine", write(plan.machine)},
-                      {"costs", write(plan.costs)},
-                      {"schedule", write(plan.schedule)},
-                      {"timing_ps", std::move(timing)}};
+  return json::Object{
+      {"schema", 1},
+      {"command", "compile"},
+      {"version", jsonString(plan.version)},
+      {"status", plan.feasible ? "done" : "infeasible"},
+      {"job", jsonString(plan.job)},
+      {"objective", json::Object{{"name", jsonString(plan.objective)}, {"value", plan.objectiveValue}, {"unit", unit}}},
+      {"bound",
+       json::Object{{"value", plan.objectiveBound}, {"unit", unit}, {"proof", jsonString(plan.schedule.proof)}}},
+      {"gap", metrics.gap},
+      {"step_time_s", metrics.step.value},
+      {"throughput", metrics.throughput},
+      {"model_flops", jsonCount(metrics.modelFlops)},
+      {"mfu", metrics.mfu},
+      {"flops", jsonCount(metrics.flops)},
+      {"energy_J", metrics.energy.value},
+      {"batch", plan.batch},
+      {"tensor_parallel", 1},
+      {"pipeline_parallel", 1},
+      {"data_parallel", 1},
+      {"recompute", jsonString(plan.graph.recompute)},
+      {"microbatch", plan.graph.microbatch},
+      {"microbatches", plan.graph.microbatches},
+      {"stages", std::move(stages)},
+      {"memory", write(plan.memory, metrics)},
+      {"assumptions", strings(plan.assumptions)},
+      {"conflict", std::move(conflicts)},
+      {"critical_path", ids(plan.criticalPath)},
+      {"graph", write(plan.graph)},
+      {"machine", write(plan.machine)},
+      {"costs", write(plan.costs)},
+      {"schedule", write(plan.schedule)},
+      {"timing_ps", std::move(timing)}};
 }
 
 } // namespace accord

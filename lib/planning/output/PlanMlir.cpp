@@ -1,7 +1,7 @@
 #include "lib/planning/output/PlanMlir.h"
 #include "dialects/plan/PlanDialect.h"
-#include "lib/planning/output/PlanJson.h"
 #include "lib/machine/model/Dependences.h"
+#include "lib/planning/output/PlanJson.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
@@ -24,21 +24,20 @@ public:
   OwningOpRef<ModuleOp> write() {
     OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
     builder.setInsertionPointToEnd(module->getBody());
-    auto placement = plan::PlacementOp::create(
-        builder, builder.getUnknownLoc(), plan.job, plan.graph.model, plan.machine.name,
-        objectiveKind(plan.objective).maximize ? "maximize" : "minimize", plan.objective,
-        APFloat(plan.objectiveValue), APFloat(plan.objectiveBound), plan.schedule.step.value);
+    auto placement =
+        plan::PlacementOp::create(builder, builder.getUnknownLoc(), plan.job, plan.graph.model, plan.machine.name,
+                                  objectiveKind(plan.objective).maximize ? "maximize" : "minimize", plan.objective,
+                                  APFloat(plan.objectiveValue), APFloat(plan.objectiveBound), plan.schedule.step.value);
     builder.setInsertionPointToEnd(&placement.getBody().emplaceBlock());
     resources();
     nameRegions();
     for (RegionId id = 0; id < plan.schedule.regions.size(); ++id)
       region(id);
     memory();
-    plan::BoundOp::create(builder, builder.getUnknownLoc(), plan.schedule.proof,
-                          plan.schedule.bound.value);
+    plan::BoundOp::create(builder, builder.getUnknownLoc(), plan.schedule.proof, plan.schedule.bound.value);
     for (const Conflict &conflict : plan.conflicts)
-      plan::ConflictOp::create(builder, location({conflict.file, conflict.line, 1}),
-                               conflict.constraint, conflict.detail);
+      plan::ConflictOp::create(builder, location({conflict.file, conflict.line, 1}), conflict.constraint,
+                               conflict.detail);
     for (const std::string &assumption : plan.assumptions)
       plan::AssumptionOp::create(builder, builder.getUnknownLoc(), assumption);
     return module;
@@ -58,11 +57,9 @@ private:
 
   void resources() {
     for (const Memory &memory : plan.machine.memories)
-      plan::MemoryOp::create(builder, builder.getUnknownLoc(), memory.name,
-                             wholeBytes(memory.capacity));
+      plan::MemoryOp::create(builder, builder.getUnknownLoc(), memory.name, wholeBytes(memory.capacity));
     for (const Core &core : plan.machine.cores)
-      plan::CoreOp::create(builder, builder.getUnknownLoc(), core.name, core.count,
-                           name(core.kind));
+      plan::CoreOp::create(builder, builder.getUnknownLoc(), core.name, core.count, name(core.kind));
   }
 
   /// Regions are symbols here, so a second region of a name gets its number behind it.
@@ -79,10 +76,9 @@ private:
   void region(RegionId id) {
     const RegionSchedule &schedule = plan.schedule.regions[id];
     // The micro-batch region runs once per micro-batch, whatever count its body has in the graph.
-    int64_t count =
-        id == kMicrobatchRegion ? plan.graph.microbatches : plan.graph.regions[id].count;
-    auto region = plan::RegionOp::create(builder, builder.getUnknownLoc(), regionNames[id], count,
-                                         schedule.length.value);
+    int64_t count = id == kMicrobatchRegion ? plan.graph.microbatches : plan.graph.regions[id].count;
+    auto region =
+        plan::RegionOp::create(builder, builder.getUnknownLoc(), regionNames[id], count, schedule.length.value);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&region.getBody().emplaceBlock());
     for (const Slot &slot : schedule.slots)
@@ -103,9 +99,8 @@ private:
     SmallVector<StringRef> after;
     for (OperationId before : dependences.predecessors[slot.operation])
       after.push_back(plan.graph.operations[before].name);
-    plan::SlotOp::create(builder, location(operation.location),
-                         builder.getStringAttr(operation.name), core, instance, runs,
-                         builder.getI64IntegerAttr(slot.start.value),
+    plan::SlotOp::create(builder, location(operation.location), builder.getStringAttr(operation.name), core, instance,
+                         runs, builder.getI64IntegerAttr(slot.start.value),
                          builder.getI64IntegerAttr(slot.duration.value),
                          after.empty() ? ArrayAttr() : builder.getStrArrayAttr(after));
   }
@@ -115,8 +110,7 @@ private:
       return;
     for (unsigned category = 0; category < kCategories; ++category)
       if (int64_t bytes = plan.memory.atPeak[category])
-        plan::ResidencyOp::create(builder, builder.getUnknownLoc(),
-                                  name(static_cast<Category>(category)),
+        plan::ResidencyOp::create(builder, builder.getUnknownLoc(), name(static_cast<Category>(category)),
                                   plan.machine.memories[0].name, bytes);
   }
 };

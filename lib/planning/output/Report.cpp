@@ -1,11 +1,11 @@
 #include "lib/planning/output/Report.h"
 #include "lib/planning/analysis/Totals.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/report/ReportPage.h"
-#include "lib/planning/output/Timing.h"
+#include "lib/planning/output/TimingReport.h"
 #include "lib/planning/output/Tracks.h"
+#include "lib/report/ReportPage.h"
+#include "lib/support/documents/JsonText.h"
 #include <map>
 #include <set>
 
@@ -21,22 +21,20 @@ json::Value operations(const Plan &plan) {
     json::Array bytes;
     for (Bytes b : cost.bytes)
       bytes.push_back(b.value);
-    std::string where =
-        op.location.file.empty() ? "" : op.location.file + ":" + std::to_string(op.location.line);
-    all.push_back(
-        json::Object{{"name", jsonString(op.name)},
-                     {"kind", jsonString(op.kind)},
-                     {"phase", static_cast<int>(op.phase)},
-                     {"flops", op.flops},
-                     {"bytes", std::move(bytes)},
-                     {"time", op.body == kNone ? cost.time.value : 0.0},
-                     {"count", static_cast<double>(plan.graph.executions(id))},
-                     {"bound", jsonString(cost.bound)},
-                     {"formula", jsonString(cost.formula)},
-                     {"where", jsonString(where)},
-                     {"critical", isCritical(plan, id)},
-                     {"slack", id < plan.timing.size() ? json::Value(plan.timing[id].slack().value)
-                                                       : json::Value(nullptr)}});
+    std::string where = op.location.file.empty() ? "" : op.location.file + ":" + std::to_string(op.location.line);
+    all.push_back(json::Object{
+        {"name", jsonString(op.name)},
+        {"kind", jsonString(op.kind)},
+        {"phase", static_cast<int>(op.phase)},
+        {"flops", op.flops},
+        {"bytes", std::move(bytes)},
+        {"time", op.body == kNone ? cost.time.value : 0.0},
+        {"count", static_cast<double>(plan.graph.executions(id))},
+        {"bound", jsonString(cost.bound)},
+        {"formula", jsonString(cost.formula)},
+        {"where", jsonString(where)},
+        {"critical", isCritical(plan, id)},
+        {"slack", id < plan.timing.size() ? json::Value(plan.timing[id].slack().value) : json::Value(nullptr)}});
   }
   return all;
 }
@@ -67,21 +65,18 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     for (const Slot &slot : region.slots)
       for (Track track : tracksOf(plan, slot))
         tracks.try_emplace(track, 0);
-  json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts,
-      changes;
+  json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts, changes;
   for (auto &[track, index] : tracks) {
     const Core &core = plan.machine.cores[track.first];
     index = static_cast<int>(names.size());
-    names.push_back(
-        jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
+    names.push_back(jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
   }
   for (size_t r = 0; r < plan.schedule.regions.size() && r < plan.graph.regions.size(); ++r) {
     json::Array slots;
     for (const Slot &slot : plan.schedule.regions[r].slots) {
       RegionId body = plan.graph.operations[slot.operation].body;
       auto show = [&](int track) {
-        slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value,
-                                    slot.duration.value,
+        slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value, slot.duration.value,
                                     body == kNone ? -1 : static_cast<int64_t>(body)});
       };
       if (slot.core < 0)
@@ -100,9 +95,8 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     categories.push_back(name(static_cast<Category>(c)));
   for (const auto &[of, work] : stepTotals(plan.graph, plan.costs).byKind)
     if (work.time.value > 0)
-      kinds.push_back(json::Object{{"kind", jsonString(of.first)},
-                                   {"phase", static_cast<int>(of.second)},
-                                   {"time", work.time.value}});
+      kinds.push_back(json::Object{
+          {"kind", jsonString(of.first)}, {"phase", static_cast<int>(of.second)}, {"time", work.time.value}});
   for (const Expense &e : expenses(plan)) {
     if (top.size() == 25)
       break;
@@ -112,18 +106,15 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                                {"critical", e.critical}});
   }
   for (const Memory &level : plan.machine.memories)
-    levels.push_back(
-        json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
+    levels.push_back(json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
   std::set<std::pair<int, std::string>> used; // core and arithmetic
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
-    if (const OperationCost &cost = plan.costs.operations[id];
-        cost.core >= 0 && plan.graph.operations[id].flops > 0)
+    if (const OperationCost &cost = plan.costs.operations[id]; cost.core >= 0 && plan.graph.operations[id].flops > 0)
       used.insert({cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type});
   for (const auto &[index, type] : used) {
     const Core &core = plan.machine.cores[index];
     double peak = peakOfOne(plan.machine, core, type).value * static_cast<double>(core.count);
-    roofs.push_back(
-        json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
+    roofs.push_back(json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
   }
   for (const std::string &text : plan.assumptions)
     assumptions.push_back(jsonString(text));
@@ -183,8 +174,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
 }
 
 std::string toReport(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOptions &options) {
-  return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name,
-                reportData(plan, whatIf, options));
+  return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, reportData(plan, whatIf, options));
 }
 
 } // namespace accord

@@ -22,12 +22,10 @@ struct ReportOptions {
 };
 
 /// The page. Its parts are lib/emit/report/report.{html,css,js}, embedded when Accord is built.
-std::string toReport(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf = {},
-                     const ReportOptions &options = {});
+std::string toReport(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf = {}, const ReportOptions &options = {});
 
 /// What the page's script reads: headline, operations, regions with slots, memory points, tables.
-llvm::json::Value reportData(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf,
-                             const ReportOptions &options);
+llvm::json::Value reportData(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf, const ReportOptions &options);
 
 /// JSON made safe inside <script>: "<", ">", "&", U+2028 and U+2029 as \u escapes.
 std::string escapeForScript(llvm::StringRef json);

@@ -1,5 +1,5 @@
 #include "lib/planning/output/Summary.h"
-#include "lib/planning/analysis/WhatHelps.h"
+#include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/SummaryLines.h"
@@ -17,23 +17,21 @@ const char *times(const TextStyle &style) { return style.unicode ? "×" : "x"; }
 
 /// "300 W of 400 W".
 std::string powerText(Watts power, const Machine &machine) {
-  return formatSi(power.value, "W") +
-         (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
+  return formatSi(power.value, "W") + (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
 }
 
 } // namespace
 
-std::string compileSummary(const Plan &plan, const SummaryOptions &options,
-                           const TextStyle &style) {
+std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style) {
   Metrics m = measure(plan);
   const WorkGraph &g = plan.graph;
-  Lines lines(style);
+  SummaryLines lines(style);
   std::string state = plan.feasible ? "" : "  " + inked(style, Ink::Red, "infeasible");
   lines.text = inked(style, Ink::Bold, g.model + " on " + plan.machine.name) + state + "\n";
   lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer,
                                     formatSi(static_cast<double>(g.parameters), "")));
-  lines.add("batch", fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch,
-                                 times(style), g.microbatches));
+  lines.add("batch",
+            fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch, times(style), g.microbatches));
   if (g.recompute != "none")
     lines.add("recompute", g.recompute);
   lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")));
@@ -43,8 +41,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
   lines.add("throughput", rate);
   lines.add("MFU", fmt::format("{} {} of {} {}", shareBar(style, m.mfu, 20), percent(m.mfu),
                                formatSi(m.peak.value, "FLOP/s"), m.peakType));
-  double full =
-      m.capacity > 0 ? static_cast<double>(m.peakBytes) / static_cast<double>(m.capacity) : 0;
+  double full = m.capacity > 0 ? static_cast<double>(m.peakBytes) / static_cast<double>(m.capacity) : 0;
   std::string memory = formatBytes(static_cast<double>(m.peakBytes));
   if (m.capacity > 0) {
     std::string bar = shareBar(style, full, 20);
@@ -53,10 +50,9 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
   }
   lines.add("memory", memory);
   if (m.energy.value > 0)
-    lines.add("energy", formatSi(m.energy.value, "J") + " per step" +
-                            (m.step.value > 0
-                                 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average"
-                                 : ""));
+    lines.add("energy",
+              formatSi(m.energy.value, "J") + " per step" +
+                  (m.step.value > 0 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average" : ""));
   if (plan.machine.area.value > 0)
     lines.add("area", fmt::format("{:.4g} mm2", plan.machine.area.squareMillimetres()));
   int shown = 0;
@@ -64,10 +60,9 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
     if (!e.critical)
       continue;
     const Operation &op = g.operations[e.operation];
-    std::string text =
-        fmt::format("{:>6}  {}  ({}, {})", percent(e.share),
-                    shortened(op.name, style.width > 70 ? style.width - 60 : 20, style),
-                    formatSi(e.total.value, "s"), plan.costs.operations[e.operation].bound);
+    std::string text = fmt::format("{:>6}  {}  ({}, {})", percent(e.share),
+                                   shortened(op.name, style.width > 70 ? style.width - 60 : 20, style),
+                                   formatSi(e.total.value, "s"), plan.costs.operations[e.operation].bound);
     lines.add(shown ? "" : "most critical", text);
     if (++shown == 3)
       break;
@@ -75,18 +70,15 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
   ObjectiveKind kind = objectiveKind(plan.objective);
   std::string unit = *kind.unit ? " " + std::string(kind.unit) : "";
   if (plan.feasible)
-    lines.add("gap",
-              fmt::format("{}: {} {:.6g}{}, no plan {} {:.6g}{} ({})",
-                          inked(style, m.gap < 0.05 ? Ink::Green : Ink::Yellow, percent(m.gap)),
-                          plan.objective, plan.objectiveValue, unit,
-                          kind.maximize ? "above" : "below", plan.objectiveBound, unit,
-                          plan.schedule.proof));
+    lines.add("gap", fmt::format("{}: {} {:.6g}{}, no plan {} {:.6g}{} ({})",
+                                 inked(style, m.gap < 0.05 ? Ink::Green : Ink::Yellow, percent(m.gap)), plan.objective,
+                                 plan.objectiveValue, unit, kind.maximize ? "above" : "below", plan.objectiveBound,
+                                 unit, plan.schedule.proof));
   if (!plan.schedule.stopped.empty())
     lines.add("stopped", plan.schedule.stopped + ": another plan may be better");
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);
-    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where +
-                              (c.detail.empty() ? "" : ": " + c.detail));
+    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where + (c.detail.empty() ? "" : ": " + c.detail));
   }
   if (!options.report.empty())
     lines.add("report", options.report);
@@ -95,8 +87,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
 
 std::string estimateTable(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                           const EstimateTotals &totals, const TextStyle &style) {
-  TextTable table("lllrrrrl",
-                  {"operation", "phase", "core", "count", "time", "FLOP", "bytes", "bound"});
+  TextTable table("lllrrrrl", {"operation", "phase", "core", "count", "time", "FLOP", "bytes", "bound"});
   for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
     const OperationCost &cost = costs.operations[id];
@@ -105,57 +96,54 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
     static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm", "recomp"};
     table.row({op.name, kShort[static_cast<unsigned>(op.phase)],
                // What an exchange is done by: the algorithm, of several the outermost.
-               cost.core >= 0 ? machine.cores[cost.core].name
-               : op.exchange  ? cost.type.substr(0, cost.type.find(' '))
-                              : "-",
-               std::to_string(static_cast<int64_t>(graph.executions(id))),
-               formatSi(cost.time.value, "s"), formatSi(static_cast<double>(op.flops), ""),
-               cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
+               cost.core >= 0     ? machine.cores[cost.core].name
+               : op.communication ? cost.type.substr(0, cost.type.find(' '))
+                                  : "-",
+               std::to_string(static_cast<int64_t>(graph.executions(id))), formatSi(cost.time.value, "s"),
+               formatSi(static_cast<double>(op.flops), ""), cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value),
+               cost.bound});
   }
-  const LoadingRow *loading = totals.loading ? &*totals.loading : nullptr;
-  if (loading && loading->step > loading->compute)
-    table.row({"input data", "fwd", "host", "1",
-               formatSi((loading->load + loading->copy).value, "s"), "0",
-               formatBytes(loading->batch.value), loading->bound});
-  Lines lines(style);
+  const DataLoaderRow *dataLoading = totals.dataLoading ? &*totals.dataLoading : nullptr;
+  if (dataLoading && dataLoading->step > dataLoading->compute)
+    table.row({"input data", "fwd", "host", "1", formatSi((dataLoading->load + dataLoading->copy).value, "s"), "0",
+               formatBytes(dataLoading->batch.value), dataLoading->bound});
+  SummaryLines lines(style);
   lines.text = "\n";
   lines.add("parameters", formatSi(static_cast<double>(totals.parameters), ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
-  lines.add("busy time",
-            formatSi(totals.time.value, "s") + " per step, one operation after the other");
+  lines.add("busy time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.stepEnergy().value > 0) {
     std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
     for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
-      parts +=
-          fmt::format(", {} {}", machine.memories[i].name, formatSi(totals.memories[i].value, "J"));
-    lines.add("energy",
-              fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"),
-                          parts, formatSi(totals.idle.value, "J")));
+      parts += fmt::format(", {} {}", machine.memories[i].name, formatSi(totals.memories[i].value, "J"));
+    lines.add("energy", fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"), parts,
+                                    formatSi(totals.idle.value, "J")));
     lines.add("power", powerText(totals.power(), machine) + " on average");
   }
   if (machine.area.value > 0)
     lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
-  if (loading)
+  if (dataLoading)
     lines.add("with loading",
-              loading->prefetch == 0
-                  ? formatSi(loading->step.value, "s") + " per step, nothing overlaps"
+              dataLoading->prefetch == 0
+                  ? formatSi(dataLoading->step.value, "s") + " per step, nothing overlaps"
                   : fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
-                                formatSi(loading->step.value, "s"), loading->bound, loading->gain));
-  constexpr size_t kMost = 3;
+                                formatSi(dataLoading->step.value, "s"), dataLoading->bound, dataLoading->gain));
+  constexpr size_t kMaxBottlenecks = 3;
   bool first = true;
-  std::vector<StepHelp> helps = whatHelps(graph, costs, machine);
-  for (const StepHelp &help : llvm::ArrayRef(helps).take_front(kMost)) {
-    std::string most =
-        std::isfinite(help.unlimited) ? fmt::format(", at most {:.3g}x", help.unlimited) : "";
+  std::vector<StepBottleneck> bottlenecks = findBottlenecks(graph, costs, machine);
+  for (const StepBottleneck &bottleneck : llvm::ArrayRef(bottlenecks).take_front(kMaxBottlenecks)) {
+    std::string max = std::isfinite(bottleneck.speedupIfUnlimited)
+                          ? fmt::format(", at most {:.3g}x", bottleneck.speedupIfUnlimited)
+                          : "";
     lines.add(first ? "what helps" : "",
-              fmt::format("{}, {:.3g} % of the busy time: twice of it {:.3g}x as fast{}",
-                          help.resource, 100 * help.share, help.twice, most));
+              fmt::format("{}, {:.3g} % of the busy time: twice of it {:.3g}x as fast{}", bottleneck.resource,
+                          100 * bottleneck.share, bottleneck.speedupIfTwice, max));
     first = false;
   }
   return inked(style, Ink::Bold, graph.model + " on " + machine.name) +
-         fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) +
-         table.text(style) + lines.text;
+         fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) + table.text(style) +
+         lines.text;
 }
 
 } // namespace accord

@@ -1,7 +1,7 @@
 #include "lib/planning/output/Trace.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/Tracks.h"
+#include "lib/support/documents/JsonText.h"
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,7 @@ namespace accord {
 namespace {
 
 constexpr int kCores = 1, kStructure = 2, kMemory = 3; // process ids
-using Time = __int128; // picoseconds; many micro-batches pass 63 bits
+using Time = __int128;                                 // picoseconds; many micro-batches pass 63 bits
 
 double micros(Time ps) { return static_cast<double>(ps) * 1e-6; }
 
@@ -50,13 +50,12 @@ private:
 
   void named(StringRef what, int pid, int tid, StringRef text, int order) {
     for (bool sort : {false, true})
-      events.push_back(
-          json::Object{{"name", sort ? what.str() + "_sort_index" : what.str() + "_name"},
-                       {"ph", "M"},
-                       {"pid", pid},
-                       {"tid", tid},
-                       {"args", sort ? json::Object{{"sort_index", order}}
-                                     : json::Object{{"name", jsonString(text)}}}});
+      events.push_back(json::Object{
+          {"name", sort ? what.str() + "_sort_index" : what.str() + "_name"},
+          {"ph", "M"},
+          {"pid", pid},
+          {"tid", tid},
+          {"args", sort ? json::Object{{"sort_index", order}} : json::Object{{"name", jsonString(text)}}}});
   }
 
   void names() {
@@ -71,15 +70,13 @@ private:
     for (auto &[track, tid] : tids) {
       const Core &core = plan.machine.cores[track.first];
       tid = ++next;
-      named("thread", kCores, tid,
-            core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name, tid);
+      named("thread", kCores, tid, core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name, tid);
     }
     named("thread", kStructure, 1, "micro-batches and update", 1);
     named("thread", kStructure, 2, "repeats", 2);
   }
 
-  void slice(int pid, int tid, const std::string &text, Time start, Time duration,
-             json::Object args) {
+  void slice(int pid, int tid, const std::string &text, Time start, Time duration, json::Object args) {
     events.push_back(json::Object{{"name", jsonString(text)},
                                   {"ph", "X"},
                                   {"pid", pid},
@@ -88,8 +85,7 @@ private:
                                   {"dur", micros(duration)},
                                   {"args", std::move(args)}});
   }
-  void structure(const std::string &text, Time start, Time duration, int depth,
-                 int64_t iterations) {
+  void structure(const std::string &text, Time start, Time duration, int depth, int64_t iterations) {
     slice(kStructure, depth + 1, text, start, duration, json::Object{{"iterations", iterations}});
   }
 
@@ -125,8 +121,7 @@ private:
 
   /// First and last iteration in full, what is between as a summary; all as a summary when there is
   /// no room.
-  template <typename One>
-  void iterate(RegionId r, const std::string &what, Time start, int64_t count, One one) {
+  template <typename One> void iterate(RegionId r, const std::string &what, Time start, int64_t count, One one) {
     auto room = [&] { return events.size() + plan.schedule.regions[r].slots.size() <= limit; };
     std::string text = what + " x " + std::to_string(count);
     if (count > 0 && !room())
@@ -147,8 +142,7 @@ private:
       return;
     int64_t count = plan.graph.microbatches;
     if (count > 2)
-      structure("micro-batches 2.." + std::to_string(count - 1), length(0), length(0) * (count - 2),
-                0, count - 2);
+      structure("micro-batches 2.." + std::to_string(count - 1), length(0), length(0) * (count - 2), 0, count - 2);
     for (int64_t m : {int64_t(0), count - 1})
       if (m == 0 || count > 1)
         structure("micro-batch " + std::to_string(m + 1), length(0) * m, length(0), 0, 1);
@@ -164,10 +158,9 @@ private:
         const Region &body = plan.graph.regions[op.body];
         if (events.size() > limit + 64)
           continue;
-        structure(body.name + " x " + std::to_string(body.count), start,
-                  length(op.body) * body.count, depth, body.count);
-        iterate(op.body, body.name, start, body.count,
-                [&](int64_t, Time at) { expand(op.body, at, depth + 1); });
+        structure(body.name + " x " + std::to_string(body.count), start, length(op.body) * body.count, depth,
+                  body.count);
+        iterate(op.body, body.name, start, body.count, [&](int64_t, Time at) { expand(op.body, at, depth + 1); });
         continue;
       }
       if (slot.core < 0 || slot.duration.value == 0)
@@ -196,8 +189,6 @@ private:
 
 } // namespace
 
-json::Value toTrace(const Plan &plan, const TraceLimits &limits) {
-  return Tracer(plan, limits).run();
-}
+json::Value toTrace(const Plan &plan, const TraceLimits &limits) { return Tracer(plan, limits).run(); }
 
 } // namespace accord

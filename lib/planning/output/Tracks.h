@@ -16,10 +16,9 @@ inline std::vector<Track> tracksOf(const Plan &plan, const Slot &slot) {
     return {};
   const Core &core = plan.machine.cores[static_cast<size_t>(slot.core)];
   const OperationCost &cost = plan.costs.operations[slot.operation];
-  bool all = core.either && heldInstances(plan.machine, cost, slot.core) == core.count;
+  bool all = core.anyMapping && occupiedInstances(plan.machine, cost, slot.core) == core.count;
   std::vector<Track> tracks;
-  for (int i = all ? 0 : slot.instance, last = all ? static_cast<int>(core.count) - 1 : i;
-       i <= last; ++i)
+  for (int i = all ? 0 : slot.instance, last = all ? static_cast<int>(core.count) - 1 : i; i <= last; ++i)
     tracks.push_back({slot.core, i});
   return tracks;
 }

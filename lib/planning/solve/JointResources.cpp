@@ -71,11 +71,11 @@ std::vector<Set> closure(const SchedulingProblem &problem) {
   return ordered;
 }
 
-int64_t leastTime(const SchedulingProblem &problem, Id task) {
-  int64_t least = INT64_MAX;
+int64_t minTime(const SchedulingProblem &problem, Id task) {
+  int64_t min = INT64_MAX;
   for (const Mode &mode : problem.tasks[task].modes)
-    least = std::min(least, mode.duration);
-  return least;
+    min = std::min(min, mode.duration);
+  return min;
 }
 
 } // namespace
@@ -92,10 +92,10 @@ void addJointResources(SchedulingProblem &problem, size_t count) {
   };
   std::vector<Id> byTime;
   for (Id t = 0; t < problem.tasks.size(); ++t)
-    if (leastTime(problem, t) > 0)
+    if (minTime(problem, t) > 0)
       byTime.push_back(t);
   std::sort(byTime.begin(), byTime.end(), [&](Id a, Id b) {
-    int64_t one = leastTime(problem, a), two = leastTime(problem, b);
+    int64_t one = minTime(problem, a), two = minTime(problem, b);
     return one != two ? one > two : a < b;
   });
   std::vector<std::vector<Id>> joining(count);

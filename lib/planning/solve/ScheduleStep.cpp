@@ -1,10 +1,10 @@
 #include "lib/planning/solve/ScheduleStep.h"
-#include "lib/planning/analysis/Windows.h"
+#include "lib/planning/analysis/TimeWindows.h"
 #include "lib/planning/solve/JointResources.h"
+#include "lib/planning/solve/OperationVariants.h"
+#include "lib/planning/solve/StepWorkloads.h"
 #include "lib/scheduling/solve/OneMachine.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "lib/planning/solve/StepForms.h"
-#include "lib/planning/solve/StepWorkloads.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,38 +12,33 @@ namespace accord {
 namespace {
 
 /// Regions of more operations are not searched for those that exclude each other.
-constexpr size_t kMostJoint = 1000;
+constexpr size_t kMaxJoint = 1000;
 /// The least effort of the scheduler at which it asks a solver.
-constexpr unsigned kAsksSolver = 6;
+constexpr unsigned kMinSolverEffort = 6;
 
 class StepScheduler {
 public:
-  StepScheduler(const WorkGraph &graph, const Machine &machine, Costs &costs,
-                const ScheduleOptions &options)
-      : graph_(graph), machine_(machine), costs_(costs), options_(options),
-        deps_(Dependences::of(graph)), forms_(graph, machine, costs),
-        workloads_(workloadsOf(graph, machine, forms_)), loads_(graph.regions.size()),
-        surely_(graph.regions.size()), chosen_(graph.operations.size()) {
+  StepScheduler(const WorkGraph &graph, const Machine &machine, Costs &costs, const ScheduleOptions &options)
+      : graph_(graph), machine_(machine), costs_(costs), options_(options), deps_(Dependences::of(graph)),
+        variants_(graph, machine, costs), workloads_(workloadsOf(graph, machine, variants_)),
+        loads_(graph.regions.size()), surely_(graph.regions.size()), chosen_(graph.operations.size()) {
     if (options.ordered)
       options.ordered->regions.assign(graph.regions.size(), {});
   }
 
   std::variant<Schedule, std::vector<Issue>> run() {
-    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value +
-                  machine_.host.step.value;
-    if (sumOfWork(graph_, durations(true)) >= kLongestStep ||
-        host * 1e12 >= static_cast<double>(kLongestStep) / 2)
+    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value + machine_.host.step.value;
+    if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
       return std::vector<Issue>{
           {"A0452",
-           fmt::format(
-               "a step of '{}' takes longer than 26 days on '{}', one operation after the other",
-               graph_.model, machine_.name),
+           fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other", graph_.model,
+                       machine_.name),
            machine_.location,
            {}}};
     // Whatever forms are chosen, no chain is shorter than with the shortest.
-    std::vector<Picoseconds> least = durations(false);
-    CriticalPath path = CriticalPath::of(graph_, deps_, least);
-    Windows windows = Windows::of(graph_, deps_, least, path);
+    std::vector<Picoseconds> min = durations(false);
+    CriticalPath path = CriticalPath::of(graph_, deps_, min);
+    TimeWindows windows = TimeWindows::of(graph_, deps_, min, path);
     schedule_.regions.resize(graph_.regions.size());
     Proven micro = region(kMicrobatchRegion), update = region(kUpdateRegion);
     raise(micro, kMicrobatchRegion, path, windows);
@@ -57,14 +52,12 @@ public:
     wait(kUpdateRegion, machine_.host.step);
     schedule_.step = {graph_.microbatches * schedule_.regions[kMicrobatchRegion].length.value +
                       schedule_.regions[kUpdateRegion].length.value};
-    schedule_.bound = {graph_.microbatches *
-                           (micro.value + Picoseconds::ceil(machine_.host.microbatch).value) +
+    schedule_.bound = {graph_.microbatches * (micro.value + Picoseconds::ceil(machine_.host.microbatch).value) +
                        update.value + Picoseconds::ceil(machine_.host.step).value};
     if (OrderedBound *ordered = options_.ordered)
       ordered->step = {graph_.microbatches * (ordered->regions[kMicrobatchRegion].value +
                                               Picoseconds::ceil(machine_.host.microbatch).value) +
-                       ordered->regions[kUpdateRegion].value +
-                       Picoseconds::ceil(machine_.host.step).value};
+                       ordered->regions[kUpdateRegion].value + Picoseconds::ceil(machine_.host.step).value};
     if (update.value == 0 || micro.proof == update.proof)
       schedule_.proof = micro.proof;
     else if (micro.value == 0)
@@ -88,10 +81,9 @@ private:
     for (OperationId id = 0; id < all.size(); ++id) {
       if (graph_.operations[id].body != kNone)
         continue;
-      auto [least, most] =
-          std::minmax_element(forms_.of(id).begin(), forms_.of(id).end(),
-                              [](const auto &a, const auto &b) { return a.duration < b.duration; });
-      all[id] = {longest ? most->duration : least->duration};
+      auto [min, max] = std::minmax_element(variants_.of(id).begin(), variants_.of(id).end(),
+                                            [](const auto &a, const auto &b) { return a.duration < b.duration; });
+      all[id] = {longest ? max->duration : min->duration};
     }
     return all;
   }
@@ -107,28 +99,27 @@ private:
 
   SchedulingProblem problemOf(RegionId r) const {
     SchedulingProblem problem;
-    for (size_t i = 0; i < forms_.resources(); ++i)
-      problem.addResource(forms_.nameOf(i), forms_.capacity(i));
+    for (size_t i = 0; i < variants_.resources(); ++i)
+      problem.addResource(variants_.nameOf(i), variants_.capacity(i));
     std::vector<SchedulingProblem::Id> task(graph_.operations.size());
     for (OperationId id : graph_.regions[r].operations) {
       RegionId body = graph_.operations[id].body;
       std::vector<SchedulingProblem::Usage> usage;
       if (body != kNone) { // holds all that its body uses, all the while
-        for (size_t i = 0; i < forms_.resources(); ++i)
+        for (size_t i = 0; i < variants_.resources(); ++i)
           if (loads_[body][i] > 0)
-            usage.push_back({static_cast<uint32_t>(i), forms_.capacity(i)});
-        task[id] = problem.addTask(
-            graph_.operations[id].name,
-            graph_.regions[body].count * schedule_.regions[body].length.value, std::move(usage));
+            usage.push_back({static_cast<uint32_t>(i), variants_.capacity(i)});
+        task[id] = problem.addTask(graph_.operations[id].name,
+                                   graph_.regions[body].count * schedule_.regions[body].length.value, std::move(usage));
       } else {
         task[id] = problem.addTask(graph_.operations[id].name, 0, {});
         std::vector<SchedulingProblem::Mode> &modes = problem.tasks[task[id]].modes;
         modes.clear();
-        for (const StepForms::Form &form : forms_.of(id)) {
+        for (const OperationVariants::Variant &variant : variants_.of(id)) {
           SchedulingProblem::Mode &mode = modes.emplace_back();
-          mode.duration = form.duration;
-          for (size_t i = 0; i < forms_.resources(); ++i)
-            if (int64_t amount = forms_.amount(form, i); amount > 0)
+          mode.duration = variant.duration;
+          for (size_t i = 0; i < variants_.resources(); ++i)
+            if (int64_t amount = variants_.amount(variant, i); amount > 0)
               mode.usage.push_back({static_cast<uint32_t>(i), amount});
         }
       }
@@ -143,7 +134,7 @@ private:
   Proven region(RegionId r) {
     const Region &region = graph_.regions[r];
     std::vector<int64_t> &load = loads_[r];
-    load.resize(forms_.resources());
+    load.resize(variants_.resources());
     bool repeats = false;
     for (OperationId id : region.operations)
       if (RegionId body = graph_.operations[id].body; body != kNone) {
@@ -153,7 +144,7 @@ private:
           load[i] += graph_.regions[body].count * loads_[body][i];
       }
     SchedulingProblem problem = problemOf(r);
-    if (!repeats && region.operations.size() <= kMostJoint)
+    if (!repeats && region.operations.size() <= kMaxJoint)
       addJointResources(problem, machine_.cores.size());
     SolveOptions options;
     options.effort = options_.effort;
@@ -178,11 +169,11 @@ private:
       slot.duration = {problem.tasks[i].modes[solution.mode[i]].duration};
       if (graph_.operations[id].body != kNone)
         continue;
-      const StepForms::Form &form = forms_.of(id)[solution.mode[i]];
-      chosen_[id] = form.alternative;
-      slot.core = form.cost->core;
+      const OperationVariants::Variant &variant = variants_.of(id)[solution.mode[i]];
+      chosen_[id] = variant.alternative;
+      slot.core = variant.cost->core;
       for (size_t resource = 0; resource < load.size(); ++resource)
-        load[resource] += forms_.work(form, resource);
+        load[resource] += variants_.work(variant, resource);
     }
     std::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
       return a.start != b.start ? a.start < b.start : a.operation < b.operation;
@@ -197,11 +188,10 @@ private:
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
   /// its bound of that where they do not.
-  void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found,
-                    SolveOptions options) {
+  void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found, SolveOptions options) {
     std::vector<SchedulingBound> &regions = options_.ordered->regions;
     std::vector<char> &surely = surely_[r];
-    surely.resize(forms_.resources());
+    surely.resize(variants_.resources());
     const std::vector<OperationId> &operations = graph_.regions[r].operations;
     bool same = true;
     for (size_t i = 0; i < operations.size(); ++i) {
@@ -211,14 +201,14 @@ private:
       if (body == kNone)
         continue;
       SchedulingProblem::Mode &mode = problem.tasks[i].modes.front();
-      int64_t count = graph_.regions[body].count, least = count * regions[body].value;
-      same &= mode.duration == least;
-      mode.duration = least;
+      int64_t count = graph_.regions[body].count, min = count * regions[body].value;
+      same &= mode.duration == min;
+      mode.duration = min;
       std::vector<SchedulingProblem::Usage> used = std::move(mode.usage);
       mode.usage.clear();
       for (size_t resource = 0; resource < surely.size(); ++resource)
         if (count > 0 && surely_[body][resource]) {
-          mode.usage.push_back({static_cast<uint32_t>(resource), forms_.capacity(resource)});
+          mode.usage.push_back({static_cast<uint32_t>(resource), variants_.capacity(resource)});
           surely[resource] = 1;
         }
       same &= std::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
@@ -229,16 +219,16 @@ private:
       return;
     }
     options.effort = options_.effort;
-    if (options.effort < kAsksSolver)
+    if (options.effort < kMinSolverEffort)
       options.searches = false; // which raises no bound then
     regions[r] = accord::schedule(problem, options).bound;
   }
 
   /// In whatever form.
   bool takes(OperationId id, size_t resource) const {
-    const std::vector<StepForms::Form> &forms = forms_.of(id);
-    return std::all_of(forms.begin(), forms.end(), [&](const StepForms::Form &form) {
-      return form.duration > 0 && forms_.amount(form, resource) > 0;
+    const std::vector<OperationVariants::Variant> &variants = variants_.of(id);
+    return std::all_of(variants.begin(), variants.end(), [&](const OperationVariants::Variant &variant) {
+      return variant.duration > 0 && variants_.amount(variant, resource) > 0;
     });
   }
 
@@ -255,22 +245,22 @@ private:
     for (RegionSchedule &region : schedule_.regions) {
       std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
-        freeAt[c].resize(static_cast<size_t>(forms_.capacity(c)));
+        freeAt[c].resize(static_cast<size_t>(variants_.capacity(c)));
       for (Slot &slot : region.slots) {
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
         int64_t end = slot.start.value + slot.duration.value;
-        const StepForms::Form *form = nullptr;
-        for (const StepForms::Form &one : forms_.of(slot.operation))
+        const OperationVariants::Variant *variant = nullptr;
+        for (const OperationVariants::Variant &one : variants_.of(slot.operation))
           if (one.alternative == chosen_[slot.operation])
-            form = &one;
+            variant = &one;
         for (size_t c = 0; c < freeAt.size(); ++c) {
-          int64_t needs = forms_.amount(*form, c);
+          int64_t needs = variants_.amount(*variant, c);
           for (size_t i = 0; i < freeAt[c].size() && needs > 0; ++i) {
             if (freeAt[c][i] > slot.start.value)
               continue;
             freeAt[c][i] = end;
-            if (static_cast<int>(c) == slot.core && needs == forms_.amount(*form, c))
+            if (static_cast<int>(c) == slot.core && needs == variants_.amount(*variant, c))
               slot.instance = static_cast<int>(i);
             --needs;
           }
@@ -283,10 +273,10 @@ private:
   /// forms of operations, the order and overlap of the iterations inside: the critical path, and
   /// for each resource the best bound over all its work, each piece with the least chain before and
   /// after it; for each core the trade between both.
-  void raise(Proven &best, RegionId top, const CriticalPath &path, const Windows &windows) {
+  void raise(Proven &best, RegionId top, const CriticalPath &path, const TimeWindows &windows) {
     SchedulingBound proven = std::move(best.bound);
     best = {path.length[top].value, "critical path", {}};
-    std::vector<std::vector<Job>> jobs(forms_.resources() + workloads_.size());
+    std::vector<std::vector<Job>> jobs(variants_.resources() + workloads_.size());
     auto collect = [&](auto &&self, RegionId r, int64_t times) -> void {
       for (OperationId id : graph_.regions[r].operations) {
         if (RegionId body = graph_.operations[id].body; body != kNone) {
@@ -297,22 +287,20 @@ private:
           if (work > 0)
             jobs[i].push_back({windows.head[id], times * work, windows.tail[id]});
         };
-        for (size_t i = 0; i < forms_.resources(); ++i)
-          add(i, forms_.leastWork(id, i));
+        for (size_t i = 0; i < variants_.resources(); ++i)
+          add(i, variants_.minWork(id, i));
         for (size_t i = 0; i < workloads_.size(); ++i)
-          add(forms_.resources() + i, workloads_[i].least(id));
+          add(variants_.resources() + i, workloads_[i].min(id));
       }
     };
     collect(collect, top, 1);
     for (size_t i = 0; i < jobs.size(); ++i)
       if (int64_t length = preemptiveOneMachine(std::move(jobs[i])); length > best.value)
-        best = {length,
-                i < forms_.resources() ? forms_.nameOf(i) : workloads_[i - forms_.resources()].name,
-                {}};
+        best = {
+            length, i < variants_.resources() ? variants_.nameOf(i) : workloads_[i - variants_.resources()].name, {}};
     for (const Workloads &workloads : workloads_)
       if (workloads.choice())
-        if (int64_t length = allotmentBound(graph_, deps_, forms_, workloads, top);
-            length > best.value)
+        if (int64_t length = allotmentBound(graph_, deps_, variants_, workloads, top); length > best.value)
           best = {length, "critical path and " + workloads.name, {}};
     if (proven.value <= best.value)
       return;
@@ -326,7 +314,7 @@ private:
   Costs &costs_;
   const ScheduleOptions &options_;
   Dependences deps_;
-  StepForms forms_;
+  OperationVariants variants_;
   std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
                                             ///< iteration, bodies included
@@ -337,31 +325,24 @@ private:
 
 } // namespace
 
-std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
-                                                        const Machine &machine, Costs &costs,
+std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
                                                         const ScheduleOptions &options) {
   std::vector<Issue> issues;
   if (costs.operations.size() != graph.operations.size())
-    issues.push_back({"A0917",
-                      fmt::format("{} costs for {} operations", costs.operations.size(),
-                                  graph.operations.size()),
-                      {},
-                      {}});
+    issues.push_back(
+        {"A0917", fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()), {}, {}});
   auto examine = [&](const Operation &op, const OperationCost &cost) {
     if (!Picoseconds::fits(cost.time))
       issues.push_back({"A0452",
-                        fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name,
-                                    cost.time.value),
+                        fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
                         op.location,
                         {}});
     else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
              cost.transfer.size() != machine.memories.size())
       issues.push_back(
           {"A0917",
-           fmt::format(
-               "the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories",
-               op.name, cost.core, cost.transfer.size(), machine.name, machine.cores.size(),
-               machine.memories.size()),
+           fmt::format("the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories", op.name,
+                       cost.core, cost.transfer.size(), machine.name, machine.cores.size(), machine.memories.size()),
            op.location,
            {}});
   };
@@ -405,8 +386,8 @@ void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &cos
       sum.time = length.seconds() * count;
       sum.model = "schedule";
       sum.bound = "critical path";
-      sum.formula = fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s",
-                                region.count, length.seconds().value, sum.time.value);
+      sum.formula = fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s", region.count,
+                                length.seconds().value, sum.time.value);
       costs.operations[id] = std::move(sum);
     }
   };

@@ -1,8 +1,8 @@
 #include "lib/planning/solve/SingleDevice.h"
+#include "lib/machine/cost/Estimate.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/analysis/Totals.h"
-#include "lib/machine/cost/Estimate.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/support/Version.h"
 #include <algorithm>
@@ -31,8 +31,8 @@ const char *name(Objective objective) {
   return "throughput";
 }
 
-Achieved achievedBy(const Plan &plan) {
-  Achieved a;
+CandidateMetrics measureCandidate(const Plan &plan) {
+  CandidateMetrics a;
   a.stepTime = plan.schedule.step.seconds();
   a.throughput = a.stepTime.value > 0 ? static_cast<double>(plan.batch) / a.stepTime.value : 0;
   a.deviceMemory = Bytes(static_cast<double>(plan.memory.peak));
@@ -49,7 +49,7 @@ double gibibytes(double bytes) { return bytes / (1 << 30); }
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
 /// order has the trivial bound: its residents.
-void judge(Plan &plan, Objective objective, const Achieved &achieved) {
+void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
   switch (objective) {
@@ -65,35 +65,32 @@ void judge(Plan &plan, Objective objective, const Achieved &achieved) {
     return;
   case Objective::Memory: {
     plan.objectiveValue = achieved.deviceMemory.value;
-    double residents = 0;
-    for (const Resident &r : plan.graph.residents)
-      residents += static_cast<double>(r.bytes);
-    plan.objectiveBound = residents;
+    double staticTensors = 0;
+    for (const StaticTensor &r : plan.graph.staticTensors)
+      staticTensors += static_cast<double>(r.bytes);
+    plan.objectiveBound = staticTensors;
     return;
   }
   case Objective::Energy:
     plan.objectiveValue = achieved.energy.value;
-    plan.objectiveBound =
-        stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
+    plan.objectiveBound = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
     return;
   }
 }
 
-void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Achieved &achieved) {
+void findConflicts(Plan &plan, const SingleDeviceRequest &request, const CandidateMetrics &achieved) {
   const Memory &device = plan.machine.memories.front();
   if (achieved.deviceMemory > device.capacity) {
     const auto &origin = device.origins.find("capacity");
-    SourceLocation at =
-        origin != device.origins.end() ? origin->second.location : plan.machine.location;
+    SourceLocation at = origin != device.origins.end() ? origin->second.location : plan.machine.location;
     double need = achieved.deviceMemory.value, have = device.capacity.value;
-    plan.conflicts.push_back(
-        {"device memory", at.file, at.line,
-         fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
-                     device.name, gibibytes(have), gibibytes(need - have))});
+    plan.conflicts.push_back({"device memory", at.file, at.line,
+                              fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
+                                          device.name, gibibytes(have), gibibytes(need - have))});
   }
   for (const Requirement &r : request.requirements)
-    if (auto why = r.check(plan, achieved))
-      plan.conflicts.push_back({r.text, r.location.file, r.location.line, *why});
+    if (auto error = r.check(plan, achieved))
+      plan.conflicts.push_back({r.text, r.location.file, r.location.line, *error});
   plan.feasible = plan.conflicts.empty();
 }
 
@@ -121,14 +118,13 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(std::get<Costs>(costs));
-  auto schedule = scheduleStep(graph, machine, plan.costs,
-                               {request.effort, request.gap, request.stop, request.progress});
+  auto schedule =
+      scheduleStep(graph, machine, plan.costs, {request.effort, request.gap, request.stop, request.progress});
   if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
     return *failed;
   plan.schedule = std::move(std::get<Schedule>(schedule));
   addRepeatCosts(graph, plan.schedule, plan.costs);
-  CriticalPath path =
-      CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
+  CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = std::move(path.timing);
   plan.criticalPath = std::move(path.chain);
   plan.memory = liveness(graph, plan.schedule);
@@ -136,22 +132,20 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.assumptions = plan.costs.assumptions;
   if (!request.costModel.empty())
     plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
-  bool energy = machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
-                std::any_of(machine.memories.begin(), machine.memories.end(),
-                            [](const Memory &m) { return m.energy.value > 0; });
+  bool energy =
+      machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
+      std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory &m) { return m.energy.value > 0; });
   if (!energy)
-    plan.assumptions.push_back(
-        machine.idle.value > 0
-            ? "energy is idle power only: the machine states no energy per operation or byte"
-            : "energy is unknown: the machine states no power or energy");
-  Achieved achieved = achievedBy(plan);
+    plan.assumptions.push_back(machine.idle.value > 0
+                                   ? "energy is idle power only: the machine states no energy per operation or byte"
+                                   : "energy is unknown: the machine states no power or energy");
+  CandidateMetrics achieved = measureCandidate(plan);
   judge(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
   return plan;
 }
 
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request,
-                                                        const Machine &machine) {
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request, const Machine &machine) {
   std::vector<int64_t> sizes;
   for (int64_t size : request.microbatches)
     if (size > 0 && size <= request.batch && request.batch % size == 0)
@@ -160,10 +154,7 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
     return std::vector<Issue>{
-        {"A0608",
-         fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch),
-         {},
-         {}}};
+        {"A0608", fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch), {}, {}}};
 
   using Outcome = std::variant<Plan, std::vector<Issue>>;
   std::vector<std::pair<int64_t, std::string>> candidates;
@@ -175,15 +166,15 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
     if (!request.progress)
       return planFor(std::move(graph), machine, request);
-    SingleDeviceRequest told = request;
+    SingleDeviceRequest candidate = request;
     std::string where = fmt::format("micro-batch {}", candidates[i].first);
     if (candidates.size() > 1)
       where += fmt::format(" ({} of {})", i + 1, candidates.size());
-    told.progress = [&](const SolveProgress &p) {
+    candidate.progress = [&](const SolveProgress &p) {
       request.progress({where + ", " + p.phase, p.incumbent, p.bound});
     };
-    told.progress({"costs", 0, 0});
-    return planFor(std::move(graph), machine, told);
+    candidate.progress({"costs", 0, 0});
+    return planFor(std::move(graph), machine, candidate);
   };
   auto work = [&] {
     for (size_t i = next++; i < candidates.size(); i = next++) {
@@ -224,13 +215,11 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   if (stopped)
     chosen.schedule.stopped = "interrupted";
   if (sizes.size() > 1)
-    chosen.assumptions.push_back(
-        fmt::format("micro-batch sizes tried: {}; the bound is of the chosen one's own schedule",
-                    fmt::join(sizes, ", ")));
+    chosen.assumptions.push_back(fmt::format(
+        "micro-batch sizes tried: {}; the bound is of the chosen one's own schedule", fmt::join(sizes, ", ")));
   if (request.recomputes.size() > 1)
     chosen.assumptions.push_back(
-        fmt::format("recomputation tried: {}; the bound is of the chosen one",
-                    fmt::join(request.recomputes, ", ")));
+        fmt::format("recomputation tried: {}; the bound is of the chosen one", fmt::join(request.recomputes, ", ")));
   return chosen;
 }
 

@@ -1,10 +1,10 @@
 // Plans one training job on one accelerator: tries each micro-batch size, keeps the best plan that
 // meets the constraints.
 #pragma once
-#include "lib/support/Check.h"
-#include "lib/machine/model/Plan.h"
 #include "lib/machine/collectives/Collective.h"
+#include "lib/machine/model/Plan.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "lib/support/Check.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,21 +14,21 @@
 namespace accord {
 
 /// What a constraint or an objective may name, of one candidate plan. All in base units.
-struct Achieved {
+struct CandidateMetrics {
   Seconds stepTime;
   double throughput = 0; ///< samples per second
   Bytes deviceMemory;    ///< peak use of the device memory
   Joules energy;         ///< per step
   Watts power;           ///< energy / step time
 };
-Achieved achievedBy(const Plan &);
+CandidateMetrics measureCandidate(const Plan &);
 
 /// A user's `require`. `check` returns nothing when it holds, else a sentence with both sides'
 /// numbers.
 struct Requirement {
   std::string text; ///< as written, or its label
   SourceLocation location;
-  std::function<std::optional<std::string>(const Plan &, const Achieved &)> check;
+  std::function<std::optional<std::string>(const Plan &, const CandidateMetrics &)> check;
 };
 
 enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy, Price, TdpTime };
@@ -38,8 +38,7 @@ const char *name(Objective); ///< "throughput", "step_time", "memory", "energy":
 struct SingleDeviceRequest {
   std::string job;
   int64_t batch = 1;
-  std::vector<int64_t>
-      microbatches; ///< candidates; those that do not divide the batch are left out
+  std::vector<int64_t> microbatches;           ///< candidates; those that do not divide the batch are left out
   std::vector<std::string> recomputes{"none"}; ///< candidates: which activations are computed again
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
@@ -57,8 +56,7 @@ struct SingleDeviceRequest {
   /// Called when a number changes, in picoseconds of one iteration of a region; from all threads.
   std::function<void(const SolveProgress &)> progress;
   /// The training step of one candidate; called once for each, possibly from several threads.
-  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches,
-                                               const std::string &recompute)>
+  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches, const std::string &recompute)>
       instantiate;
 };
 
@@ -67,12 +65,10 @@ struct SingleDeviceRequest {
 /// all. The same result whatever `threads`. Candidates whose memory cannot fit are costed and
 /// scheduled all the same: the conflict is stated with numbers. `Schedule::stopped` says where it
 /// was stopped before its work was done.
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &,
-                                                        const Machine &);
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &, const Machine &);
 
 /// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan
 /// without any search.
-std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &,
-                                               const SingleDeviceRequest &);
+std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
 
 } // namespace accord

@@ -2,7 +2,7 @@
 // what follows for the step's length whatever forms they take.
 #pragma once
 #include "lib/machine/model/Dependences.h"
-#include "lib/planning/solve/StepForms.h"
+#include "lib/planning/solve/OperationVariants.h"
 
 namespace accord {
 
@@ -16,15 +16,14 @@ struct Workload {
 struct Workloads {
   std::string name; ///< "core mxu", "core mxu and memory hbm bandwidth"
   std::vector<std::vector<Workload>> of;
-  int64_t least(OperationId id) const; ///< work that it takes in any form
-  bool choice() const;                 ///< the work of some operation depends on its form
+  int64_t min(OperationId id) const; ///< work that it takes in any form
+  bool choice() const;               ///< the work of some operation depends on its form
 };
 
 /// For each core, and for each core and memory where some operations fill the memory's bandwidth:
 /// while one of these runs, none can that uses the core and the memory in any of its forms. So all
 /// of them share the core as one resource, of which the former take the whole.
-std::vector<Workloads> workloadsOf(const WorkGraph &graph, const Machine &machine,
-                                   const StepForms &forms);
+std::vector<Workloads> workloadsOf(const WorkGraph &graph, const Machine &machine, const OperationVariants &variants);
 
 /// Picoseconds that one iteration of a top region takes at least, whatever the forms of operations:
 /// with any chain P and any share s = k / kAllotmentShares of the work,
@@ -34,8 +33,8 @@ std::vector<Workloads> workloadsOf(const WorkGraph &graph, const Machine &machin
 /// iterations may overlap. The dual of the linear program by which malleable tasks under precedence
 /// constraints get their processors (Lepère, Trystram and Woeginger, Int. J. Found. Comput. Sci.
 /// 13(4), 2002, section 3). The sum of work is below `kLongestStep`.
-int64_t allotmentBound(const WorkGraph &graph, const Dependences &dependences,
-                       const StepForms &forms, const Workloads &workloads, RegionId top);
+int64_t allotmentBound(const WorkGraph &graph, const Dependences &dependences, const OperationVariants &variants,
+                       const Workloads &workloads, RegionId top);
 
 constexpr int64_t kAllotmentShares = 32;
 

@@ -1,5 +1,5 @@
 // The lower bound again: longest walk with unlimited cores, work of each core and memory.
-#include "lib/planning/verify/Shared.h"
+#include "lib/planning/verify/SharedResources.h"
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@ namespace accord {
 namespace {
 
 /// More operations than this on one resource are not compared pair by pair.
-constexpr size_t kMostSubsets = 3000;
+constexpr size_t kMaxSubsets = 3000;
 
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
@@ -30,24 +30,24 @@ int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> 
 }
 
 /// Work of one iteration, repeats multiplied out.
-long double workOf(const Proof &p, const Shared &shared, RegionId r) {
+long double workOf(const Proof &p, const SharedResource &sharedResource, RegionId r) {
   long double sum = 0;
   for (OperationId id : p.plan.graph.regions[r].operations)
     if (RegionId body = p.operation(id).body; body != kNone)
-      sum += static_cast<long double>(p.plan.graph.regions[body].count) * workOf(p, shared, body);
+      sum += static_cast<long double>(p.plan.graph.regions[body].count) * workOf(p, sharedResource, body);
     else
-      sum += shared.least(id);
+      sum += sharedResource.min(id);
   return sum;
 }
 
 /// For all that is shared: its work, each operation's with the least head and tail of all its
 /// executions.
-int64_t workBound(const Proof &p, const std::vector<Shared> &all, const Walk &w) {
+int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const ScheduleReplay &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
   for (size_t i = w.executions.size(); i-- > 0;)
-    for (uint32_t m = w.executions[i].makersBegin; m < w.executions[i].makersEnd; ++m) {
-      int64_t &least = follows[w.makers[m]];
-      least = std::max(least, w.executions[i].end - w.executions[i].start + follows[i]);
+    for (uint32_t m = w.executions[i].producersBegin; m < w.executions[i].producersEnd; ++m) {
+      int64_t &min = follows[w.producers[m]];
+      min = std::max(min, w.executions[i].end - w.executions[i].start + follows[i]);
     }
   struct Item {
     int64_t head = INT64_MAX, tail = INT64_MAX, times = 0;
@@ -60,18 +60,17 @@ int64_t workBound(const Proof &p, const std::vector<Shared> &all, const Walk &w)
     ++item.times;
   }
   int64_t best = 0;
-  for (const Shared &shared : all) {
+  for (const SharedResource &sharedResource : all) {
     std::vector<int64_t> heads, work, tails;
     for (OperationId id = 0; id < items.size(); ++id) {
-      long double used = shared.least(id);
+      long double used = sharedResource.min(id);
       if (used < 1 || items[id].times == 0)
         continue;
       heads.push_back(items[id].head);
-      work.push_back(
-          static_cast<int64_t>(std::ceil(used * static_cast<long double>(items[id].times))));
+      work.push_back(static_cast<int64_t>(std::ceil(used * static_cast<long double>(items[id].times))));
       tails.push_back(items[id].tail);
     }
-    if (heads.size() <= kMostSubsets)
+    if (heads.size() <= kMaxSubsets)
       best = std::max(best, bestSubset(heads, work, tails));
   }
   return best;
@@ -80,7 +79,7 @@ int64_t workBound(const Proof &p, const std::vector<Shared> &all, const Walk &w)
 /// No step is shorter than a mean of the time of its longest chain and of what it takes of
 /// something shared. In the mean each operation has the form that is best for it, not the one that
 /// is best for both: of 31 means the largest is the bound.
-int64_t meanBound(const Proof &p, const Shared &shared, RegionId top) {
+int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId top) {
   constexpr int kMeans = 32;
   std::vector<long double> times(p.plan.graph.operations.size(), 0);
   auto count = [&](auto &&self, RegionId r, long double executions) -> void {
@@ -98,21 +97,20 @@ int64_t meanBound(const Proof &p, const Shared &shared, RegionId top) {
     for (OperationId id = 0; id < times.size(); ++id) {
       if (times[id] == 0)
         continue;
-      long double mean = -1, work = share * shared.least(id);
-      if (shared.of[id].empty())
-        p.forms(id, [&](const OperationCost &cost) {
+      long double mean = -1, work = share * sharedResource.min(id);
+      if (sharedResource.of[id].empty())
+        p.variants(id, [&](const OperationCost &cost) {
           long double time = static_cast<long double>(Picoseconds::ceil(cost.time).value);
           mean = mean < 0 ? (1 - share) * time : std::min(mean, (1 - share) * time);
         });
-      for (const Demand &demand : shared.of[id]) {
-        long double one =
-            (1 - share) * static_cast<long double>(demand.duration) + share * demand.work;
+      for (const Demand &demand : sharedResource.of[id]) {
+        long double one = (1 - share) * static_cast<long double>(demand.duration) + share * demand.work;
         mean = mean < 0 ? one : std::min(mean, one);
       }
       inChain[id] = static_cast<int64_t>(std::max(0.0L, mean - work));
       off += times[id] * work;
     }
-    Walk w = walk(p.plan.graph, p.plan.schedule, inChain, Clock::Earliest, {top}, Proof::kBudget);
+    ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, inChain, Clock::Earliest, {top}, Proof::kBudget);
     best = std::max(best, w.end + static_cast<int64_t>(off));
   }
   return best;
@@ -121,36 +119,36 @@ int64_t meanBound(const Proof &p, const Shared &shared, RegionId top) {
 struct Derived {
   int64_t path = 0, work = 0, windows = 0, means = 0, proven = 0;
   bool complete = true;
-  int64_t most() const { return std::max({path, work, windows, means, proven}); }
+  int64_t max() const { return std::max({path, work, windows, means, proven}); }
 };
 
 Derived derive(Proof &p, RegionId r) {
   std::vector<int64_t> shortest = p.durations;
   for (OperationId id = 0; id < shortest.size(); ++id)
     if (p.operation(id).body == kNone)
-      p.forms(id, [&](const OperationCost &cost) {
+      p.variants(id, [&](const OperationCost &cost) {
         shortest[id] = std::min(shortest[id], Picoseconds::ceil(cost.time).value);
       });
-  Walk w = walk(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r}, Proof::kBudget);
+  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r}, Proof::kBudget);
   Derived d;
   d.path = w.end;
   d.complete = w.complete;
-  std::vector<Shared> all = sharedOf(p);
-  for (const Shared &shared : all)
-    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, shared, r))));
+  std::vector<SharedResource> all = findSharedResources(p);
+  for (const SharedResource &sharedResource : all)
+    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, sharedResource, r))));
   d.windows = workBound(p, all, w);
-  d.complete &= p.plan.graph.operations.size() <= kMostSubsets;
-  d.proven = proveProven(p, r);
+  d.complete &= p.plan.graph.operations.size() <= kMaxSubsets;
+  d.proven = verifyProvenBound(p, r);
   return d;
 }
 
-void raiseByMeans(const Proof &p, RegionId r, Derived &derived) {
-  for (const Shared &shared : sharedOf(p))
-    if (shared.depends())
-      derived.means = std::max(derived.means, meanBound(p, shared, r));
+void raiseByWeightedMeans(const Proof &p, RegionId r, Derived &derived) {
+  for (const SharedResource &sharedResource : findSharedResources(p))
+    if (sharedResource.depends())
+      derived.means = std::max(derived.means, meanBound(p, sharedResource, r));
 }
 
-void proveTiming(Proof &p) {
+void verifyTiming(Proof &p) {
   const Plan &plan = p.plan;
   if (!plan.timing.empty() && plan.timing.size() != plan.graph.operations.size())
     return p.find("A0914", {}, "the plan has {} timings for {} operations", plan.timing.size(),
@@ -162,18 +160,15 @@ void proveTiming(Proof &p) {
         const Operation &op = p.operation(slot.operation);
         if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > region.length ||
             (op.body == kNone &&
-             (t.earliest > slot.start ||
-              t.latest.value + p.durations[slot.operation] > region.length.value)))
+             (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
           p.find("A0914", op.location,
-                 "'{}' is said to start from {} to {} ps, it starts at {} of {} ps and takes {} ps",
-                 op.name, t.earliest.value, t.latest.value, slot.start.value, region.length.value,
-                 slot.duration.value);
+                 "'{}' is said to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
+                 t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
       }
   std::vector<bool> seen(plan.graph.operations.size());
   for (OperationId id : plan.criticalPath) {
     if (id >= seen.size() || seen[id])
-      return p.find("A0914", {}, "the critical path names operation {} twice, or it does not exist",
-                    id);
+      return p.find("A0914", {}, "the critical path names operation {} twice, or it does not exist", id);
     seen[id] = true;
   }
   p.checked("earliest and latest starts agree with the schedule");
@@ -183,37 +178,32 @@ void proveTiming(Proof &p) {
 Count hostTime(Seconds time) { return static_cast<Count>(std::ceil(time.value * 1e12)); }
 } // namespace
 
-void proveBound(Proof &p) {
+void verifyBound(Proof &p) {
   const Schedule &s = p.plan.schedule;
-  proveTiming(p);
+  verifyTiming(p);
   for (RegionId r = 0; r < s.regions.size(); ++r)
     if (const RegionSchedule &region = s.regions[r];
         region.criticalPath > region.length || region.resourceBound > region.length)
-      p.find("A0906", {},
-             "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
-             p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value,
-             region.resourceBound.value);
+      p.find("A0906", {}, "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
+             p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value, region.resourceBound.value);
   if (s.bound > s.step)
-    p.find("A0906", {}, "the bound of {} ps is above the step of {} ps", s.bound.value,
-           s.step.value);
+    p.find("A0906", {}, "the bound of {} ps is above the step of {} ps", s.bound.value, s.step.value);
   if (s.bound.value < 0)
     p.find("A0906", {}, "the bound is {} ps", s.bound.value);
   size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
-  Count rounding = static_cast<Count>(p.plan.graph.microbatches + 1) *
-                   (static_cast<Count>(p.plan.graph.operations.size()) + 1);
-  Count microHost = hostTime(p.plan.machine.host.microbatch),
-        stepHost = hostTime(p.plan.machine.host.step);
+  Count rounding =
+      static_cast<Count>(p.plan.graph.microbatches + 1) * (static_cast<Count>(p.plan.graph.operations.size()) + 1);
+  Count microHost = hostTime(p.plan.machine.host.microbatch), stepHost = hostTime(p.plan.machine.host.step);
   auto whole = [&] {
-    return static_cast<Count>(p.plan.graph.microbatches) * (micro.most() + microHost) +
-           update.most() + stepHost;
+    return static_cast<Count>(p.plan.graph.microbatches) * (micro.max() + microHost) + update.max() + stepHost;
   };
   Count derived = whole();
   if (micro.complete && update.complete && s.bound.value > derived + rounding) {
     // What is dearer, where nothing else is enough.
-    raiseByMeans(p, kMicrobatchRegion, micro);
-    raiseByMeans(p, kUpdateRegion, update);
+    raiseByWeightedMeans(p, kMicrobatchRegion, micro);
+    raiseByWeightedMeans(p, kUpdateRegion, update);
     derived = whole();
   }
   if (!micro.complete || !update.complete)
@@ -221,14 +211,12 @@ void proveBound(Proof &p) {
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
-    p.find("A0906", {},
-           "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps",
+    p.find("A0906", {}, "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps",
            s.bound.value, static_cast<double>(derived));
   else
     p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "
               "of {} ps, an update with {} and {} ps",
-              s.bound.value, p.plan.graph.microbatches, micro.path, micro.work, update.path,
-              update.work);
+              s.bound.value, p.plan.graph.microbatches, micro.path, micro.work, update.path, update.work);
   p.out.boundProved = p.out.trusted.size() == before && p.out.findings.size() == found;
 }
 

@@ -8,15 +8,13 @@
 namespace accord {
 namespace {
 
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-}
+bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
 /// Bits of a type; 0 for a type of another kind than the table knows.
 int bits(const std::string &type) {
-  static const std::map<std::string, int> known = {
-      {"fp4", 4},   {"fp8", 8},  {"bf16", 16}, {"fp16", 16},  {"tf32", 19},  {"fp32", 32},
-      {"fp64", 64}, {"int4", 4}, {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
+  static const std::map<std::string, int> known = {{"fp4", 4},   {"fp8", 8},    {"bf16", 16},  {"fp16", 16},
+                                                   {"tf32", 19}, {"fp32", 32},  {"fp64", 64},  {"int4", 4},
+                                                   {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
   auto found = known.find(type);
   return found == known.end() ? 0 : found->second;
 }
@@ -26,8 +24,7 @@ bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 double peakOf(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
-         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) *
-                               machine.clock.value
+         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) * machine.clock.value
                          : static_cast<double>(core.lanes) * machine.clock.value;
 }
 
@@ -44,124 +41,119 @@ struct Arithmetic {
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
 /// if it is less, with the cycles that the core states for the kind (not where `peak` is the
 /// model).
-double proveCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type,
-                 int index, bool peak) {
+double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type, int index,
+                  bool peak) {
   const auto &[what, sort, kind, asked, flops, domain, instances] = part;
   const Core &core = p.plan.machine.cores[index];
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
-    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind),
-           core.name, name(core.kind));
+    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
+           name(core.kind));
   bool floats = !integer(asked) && integer(type);
   if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
     floats = true;
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate =
-             static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
-         least = flops > 0 ? (flops + core.halfWork.value) / rate : 0;
+  double rate = static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
+         min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
     for (const Loop &loop : domain)
       points *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
-    least = std::min(least, points * stated->second / rate);
+    min = std::min(min, points * stated->second / rate);
   }
-  return least;
+  return min;
 }
 
 /// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
 /// the plan adds up what it says of the parts.
-double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
+double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
-    return proveCore(p, op,
-                     {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain,
-                      p.instances(cost, cost.core)},
-                     cost.type, cost.core, cost.model == "peak");
-  std::map<int, double> least, said;
+    return verifyCore(
+        p, op,
+        {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain, p.instances(cost, cost.core)},
+        cost.type, cost.core, cost.model == "peak");
+  std::map<int, double> min, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
     const Core &core = p.plan.machine.cores[static_cast<size_t>(one.core)];
     flops += part.flops;
-    double time =
-        proveCore(p, op,
-                  {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops),
-                   part.domain, core.oneEach ? 1 : core.count},
-                  one.type, one.core, cost.model == "peak");
+    double time = verifyCore(p, op,
+                             {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain,
+                              core.perInstanceMapping ? 1 : core.count},
+                             one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
-      p.find("A0910", op.location,
-             "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
+      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
              one.compute.value, time);
-    least[one.core] += time;
+    min[one.core] += time;
     said[one.core] += one.compute.value;
   }
   if (flops != op.flops)
-    p.find("A0910", op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
-           static_cast<double>(flops));
+    p.find("A0910", op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops, static_cast<double>(flops));
   auto largest = [](const std::map<int, double> &of) {
-    double most = 0;
+    double max = 0;
     for (const auto &[core, time] : of)
-      most = std::max(most, time);
-    return most;
+      max = std::max(max, time);
+    return max;
   };
   if (!close(largest(said), cost.compute.value))
-    p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s",
-           op.name, cost.compute.value, largest(said));
-  return largest(least);
+    p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
+           cost.compute.value, largest(said));
+  return largest(min);
 }
 
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
 /// nothing; what it moves in device memory is known.
-void proveExchange(Proof &p, const Operation &op, const OperationCost &cost,
-                   std::map<std::string, unsigned> &given) {
+void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
+                         std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
   double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
-    double transfer =
-        m == 0 && bytes > 0 && memory.bandwidth.value > 0
-            ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
-            : 0;
+    double transfer = m == 0 && bytes > 0 && memory.bandwidth.value > 0
+                          ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
+                          : 0;
     if (!close(cost.transfer[m].value, transfer))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s",
-             op.name, cost.transfer[m].value, memory.name, transfer);
+      p.find("A0910", op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
+             cost.transfer[m].value, memory.name, transfer);
     if (cost.time.value < transfer * (1 - 1e-9))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'",
-             op.name, cost.time.value, transfer, memory.name);
+      p.find("A0910", op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
+             cost.time.value, transfer, memory.name);
   }
   ++given[cost.model];
 }
 
 /// Of a core over which work is spread all, of others one; of those that leave it open either.
-void proveInstances(Proof &p, const Operation &op, const OperationCost &cost) {
+void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
   const Core &core = p.plan.machine.cores[static_cast<size_t>(cost.core)];
-  bool all = cost.instances == core.count && (!core.oneEach || core.either || !cost.parts.empty()),
-       one = cost.instances == 1 && cost.parts.empty() && (core.oneEach || core.either);
+  bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
+       one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find("A0910", op.location, "'{}' is said to run on {} of the {} instances of core '{}'",
-           op.name, cost.instances, core.count, core.name);
+    p.find("A0910", op.location, "'{}' is said to run on {} of the {} instances of core '{}'", op.name, cost.instances,
+           core.count, core.name);
 }
 
-void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
-              std::map<std::string, unsigned> &given, unsigned &windows) {
+void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
+                         std::map<std::string, unsigned> &given, unsigned &windows) {
   const Machine &machine = p.plan.machine;
   auto differs = [&](const char *what, double reported, double derived) {
     if (!close(reported, derived))
-      p.find("A0910", op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what,
-             op.name, reported, machine.name, derived);
+      p.find("A0910", op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name, reported,
+             machine.name, derived);
   };
   if (op.core == CoreKind::None) {
     if (cost.time.value != 0 || cost.core != -1)
-      p.find("A0910", op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name,
-             cost.time.value, cost.core);
+      p.find("A0910", op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
+             cost.core);
     return;
   }
-  if (op.exchange && cost.core < 0)
-    return proveExchange(p, op, cost, given);
+  if (op.communication && cost.core < 0)
+    return verifyCommunication(p, op, cost, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
-    return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}",
-                  op.name, name(op.core), cost.core, machine.cores.size());
-  proveInstances(p, op, cost);
+    return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name, name(op.core),
+                  cost.core, machine.cores.size());
+  verifyInstances(p, op, cost);
   if (op.givenSeconds) { // on any core, and nothing else of it costs
     differs("given time", cost.time.value, *op.givenSeconds);
     differs("energy", cost.energy.value, 0);
@@ -169,13 +161,13 @@ void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
   }
   const Core &core = machine.cores[cost.core];
   if (op.parts.size() != cost.parts.size())
-    return p.find("A0910", op.location, "'{}' has {} parts, its cost is for {}", op.name,
-                  op.parts.size(), cost.parts.size());
+    return p.find("A0910", op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
+                  cost.parts.size());
   for (const PartCost &part : cost.parts)
     if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
-      return p.find("A0910", op.location, "a part of '{}' runs on core {} of {}", op.name,
-                    part.core, machine.cores.size());
-  double compute = proveCompute(p, op, cost);
+      return p.find("A0910", op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
+                    machine.cores.size());
+  double compute = verifyCompute(p, op, cost);
 
   if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
     ++given[cost.model];
@@ -185,7 +177,7 @@ void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
          flops = static_cast<double>(op.flops);
   double energy = flops * energyPerFlop(machine, cost.type).value;
   bool mapped = !cost.tiles.empty();
-  if (mapped && !proveTiles(p, op, cost))
+  if (mapped && !verifyTiles(p, op, cost))
     ++windows;
   size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
@@ -195,23 +187,21 @@ void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
       moved += sectorOverhead(*lookup, memory.sector.value);
     if (mapped && m < levels) {
       if (said < moved * (1 - 1e-9))
-        p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B",
-               op.name, memory.name, said, moved);
+        p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
+               memory.name, said, moved);
       moved = said;
     }
     energy += moved * memory.energy.value;
-    double transfer =
-        moved > 0 && memory.bandwidth.value > 0
-            ? memory.latency.value + moved / (memory.bandwidth.value * memory.efficiency)
-            : 0;
+    double transfer = moved > 0 && memory.bandwidth.value > 0
+                          ? memory.latency.value + moved / (memory.bandwidth.value * memory.efficiency)
+                          : 0;
     differs(("transfer time at " + memory.name).c_str(), cost.transfer[m].value, transfer);
     differs(("traffic at " + memory.name).c_str(), said, moved);
   }
   // From the core outwards: a memory is filled while it is used, or before.
   double time = cost.compute.value;
   for (size_t m = levels; m-- > 0;) {
-    bool before = m + 1 < levels && !machine.memories[m + 1].doubleBuffered &&
-                  machine.memories[m + 1].kind != "cache";
+    bool before = m + 1 < levels && !machine.memories[m + 1].doubleBuffered && machine.memories[m + 1].kind != "cache";
     time = before ? time + cost.transfer[m].value : std::max(time, cost.transfer[m].value);
   }
   if (time > 0)
@@ -220,8 +210,7 @@ void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
     differs("compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))
-      p.find("A0910", op.location,
-             "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak", op.name,
+      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak", op.name,
              cost.compute.value, core.name, compute);
     if (!close(cost.compute.value, compute))
       ++given[cost.model];
@@ -231,7 +220,7 @@ void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
 }
 
 /// Numbers that everything else may compute with.
-bool proveFits(Proof &p, const Operation &op, const OperationCost &cost) {
+bool verifyCapacity(Proof &p, const Operation &op, const OperationCost &cost) {
   bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
               cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
               cost.transfer.size() == p.plan.machine.memories.size();
@@ -241,14 +230,14 @@ bool proveFits(Proof &p, const Operation &op, const OperationCost &cost) {
     p.find("A0917", op.location,
            "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
            "{} memories",
-           op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name,
-           p.plan.machine.cores.size(), p.plan.machine.memories.size());
+           op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name, p.plan.machine.cores.size(),
+           p.plan.machine.memories.size());
   return fits;
 }
 
 } // namespace
 
-bool proveCosts(Proof &p) {
+bool verifyCosts(Proof &p) {
   const auto &operations = p.plan.graph.operations;
   const auto &costs = p.plan.costs.operations;
   if (costs.size() != operations.size()) {
@@ -262,25 +251,20 @@ bool proveCosts(Proof &p) {
     if (operations[id].body != kNone)
       continue;
     bool fits = true;
-    p.forms(id,
-            [&](const OperationCost &cost) { fits = fits && proveFits(p, operations[id], cost); });
+    p.variants(id, [&](const OperationCost &cost) { fits = fits && verifyCapacity(p, operations[id], cost); });
     if (!fits)
       return false;
     p.durations[id] = Picoseconds::ceil(costs[id].time).value;
-    p.forms(id,
-            [&](const OperationCost &cost) { proveOne(p, operations[id], cost, given, windows); });
+    p.variants(id, [&](const OperationCost &cost) { verifyOperationCost(p, operations[id], cost, given, windows); });
   }
   for (const auto &[id, others] : p.plan.costs.alternatives)
     if (id >= operations.size() || operations[id].body != kNone)
-      p.find("A0917", {}, "the plan has {} alternative costs for operation {}, which has none",
-             others.size(), id);
+      p.find("A0917", {}, "the plan has {} alternative costs for operation {}, which has none", others.size(), id);
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
-    sum += static_cast<long double>(p.plan.graph.executions(id)) *
-           static_cast<long double>(p.durations[id]);
+    sum += static_cast<long double>(p.plan.graph.executions(id)) * static_cast<long double>(p.durations[id]);
   if (sum > 0x1p61L) {
-    p.find("A0452", p.plan.machine.location,
-           "the step takes longer than 26 days, one operation after the other");
+    p.find("A0452", p.plan.machine.location, "the step takes longer than 26 days, one operation after the other");
     return false;
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");

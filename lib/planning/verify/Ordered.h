@@ -20,7 +20,6 @@ struct OrderedProof {
 OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &regions);
 
 /// The problem of one region whose repeats take `lengths` of an iteration, by RegionId.
-SchedulingProblem orderedProblem(const Plan &plan, RegionId region,
-                                 const std::vector<int64_t> &lengths);
+SchedulingProblem orderedProblem(const Plan &plan, RegionId region, const std::vector<int64_t> &lengths);
 
 } // namespace accord

@@ -1,7 +1,7 @@
 // What the parts of the verifier share: the plan, its durations, and the growing list of findings.
 #pragma once
+#include "lib/planning/verify/ScheduleReplay.h"
 #include "lib/planning/verify/Verify.h"
-#include "lib/planning/verify/Walk.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -14,12 +14,11 @@ struct Proof {
   /// Walks stay below this many executions; longer steps are walked with the middle of their
   /// repeats left out.
   static constexpr int64_t kBudget = 1000000;
-  static constexpr size_t kMostFindings = 50;
+  static constexpr size_t kMaxFindings = 50;
 
   template <typename... T>
-  void find(const char *code, const SourceLocation &at, fmt::format_string<T...> text,
-            T &&...args) {
-    if (out.findings.size() < kMostFindings)
+  void find(const char *code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
+    if (out.findings.size() < kMaxFindings)
       out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }
   template <typename... T> void checked(fmt::format_string<T...> text, T &&...args) {
@@ -30,7 +29,7 @@ struct Proof {
   }
   const Operation &operation(OperationId id) const { return plan.graph.operations[id]; }
   /// Calls `f` for each cost that an operation may have: as it stands, and its alternatives.
-  template <typename F> void forms(OperationId id, F f) const {
+  template <typename F> void variants(OperationId id, F f) const {
     f(plan.costs.operations[id]);
     if (auto others = plan.costs.alternatives.find(id); others != plan.costs.alternatives.end())
       for (const OperationCost &other : others->second)
@@ -40,34 +39,34 @@ struct Proof {
   /// work is spread, one where each has its own.
   int64_t instances(const OperationCost &cost, int core) const {
     const Core &of = plan.machine.cores[static_cast<size_t>(core)];
-    if (!holds(cost, core))
+    if (!usesCore(cost, core))
       return 0;
     bool alone = cost.parts.empty() && cost.core == core &&
-                 (cost.instances == 1 || (cost.instances == 0 && of.oneEach));
+                 (cost.instances == 1 || (cost.instances == 0 && of.perInstanceMapping));
     return alone ? 1 : of.count;
   }
   /// The network over which an operation exchanges data with other devices; empty for others.
   std::string network(OperationId id) const {
     static constexpr std::string_view kModel = "network ";
     const OperationCost &cost = plan.costs.operations[id];
-    bool exchange = operation(id).core == CoreKind::Network && cost.core < 0 &&
-                    cost.model.compare(0, kModel.size(), kModel) == 0;
+    bool exchange =
+        operation(id).core == CoreKind::Network && cost.core < 0 && cost.model.compare(0, kModel.size(), kModel) == 0;
     return exchange ? cost.model.substr(kModel.size()) : "";
   }
 };
 
 /// Costs from FLOPs, bytes and the machine. False: too broken to go on.
-bool proveCosts(Proof &);
+bool verifyCosts(Proof &);
 /// Traffic and room of an operation's tiles. False: not followed (windows), or malformed.
-bool proveTiles(Proof &, const Operation &, const OperationCost &);
+bool verifyTiles(Proof &, const Operation &, const OperationCost &);
 /// One slot for each operation, durations, lengths, the step. False: too broken to replay.
-bool proveSlots(Proof &);
+bool verifySlots(Proof &);
 /// Dependences, cores, bandwidth and memory by walking the whole step.
-void proveReplay(Proof &);
+void verifyReplay(Proof &);
 /// Lower bound and timing by arithmetic.
-void proveBound(Proof &);
+void verifyBound(Proof &);
 /// What the scheduler proved of one iteration of a top region, step by step; 0: nothing, or it does
 /// not hold.
-int64_t proveProven(Proof &, RegionId top);
+int64_t verifyProvenBound(Proof &, RegionId top);
 
 } // namespace accord

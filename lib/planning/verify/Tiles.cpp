@@ -93,9 +93,8 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Tile &tile = tiles[i];
     std::set<unsigned> once(tile.order.begin(), tile.order.end());
-    if (tile.memory != static_cast<int>(i) + 1 || i + 1 >= memories ||
-        tile.groups != tiles[0].groups || tile.extents.size() != groups ||
-        tile.order.size() != groups || once.size() != groups ||
+    if (tile.memory != static_cast<int>(i) + 1 || i + 1 >= memories || tile.groups != tiles[0].groups ||
+        tile.extents.size() != groups || tile.order.size() != groups || once.size() != groups ||
         (groups && *once.rbegin() >= groups))
       return false;
     for (unsigned g = 0; g < groups; ++g) {
@@ -109,10 +108,9 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
 
 } // namespace
 
-bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
+bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
   const Machine &machine = p.plan.machine;
-  if (cost.bytes.size() != machine.memories.size() ||
-      !wellFormed(op, cost.tiles, machine.memories.size())) {
+  if (cost.bytes.size() != machine.memories.size() || !wellFormed(op, cost.tiles, machine.memories.size())) {
     p.find("A0910", op.location, "the tiles of '{}' are not pieces of its loops", op.name);
     return false;
   }
@@ -121,8 +119,8 @@ bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     for (const auto &terms : tensor.dimensions)
       for (const LoopTensor::Term &term : terms)
         if (term.loop >= op.domain.size()) {
-          p.find("A0910", op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name,
-                 term.loop, op.domain.size());
+          p.find("A0910", op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name, term.loop,
+                 op.domain.size());
           return false;
         }
     auto own = indexing(tensor, cost.tiles[0]);
@@ -142,13 +140,12 @@ bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     const Memory &memory = machine.memories[tile.memory];
     double room = memory.capacity.value / (memory.doubleBuffered ? 2 : 1);
     if (held > room * (1 + 1e-9))
-      p.find("A0910", op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B",
-             op.name, held, memory.name, room);
+      p.find("A0910", op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B", op.name, held,
+             memory.name, room);
     double said = cost.bytes[tile.memory - 1].value;
     if (said < crossed * (1 - 1e-9))
-      p.find("A0910", op.location,
-             "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B", op.name,
-             machine.memories[tile.memory - 1].name, said, crossed);
+      p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B",
+             op.name, machine.memories[tile.memory - 1].name, said, crossed);
   }
   return true;
 }

@@ -5,28 +5,26 @@
 namespace accord {
 namespace {
 
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-}
+bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
-void proveVerdict(Proof &p) {
+void verifyVerdict(Proof &p) {
   const Plan &plan = p.plan;
   if (plan.feasible && !plan.conflicts.empty())
-    p.find("A0916", {}, "the plan is feasible and names {} conflicts, the first '{}'",
-           plan.conflicts.size(), plan.conflicts[0].constraint);
+    p.find("A0916", {}, "the plan is feasible and names {} conflicts, the first '{}'", plan.conflicts.size(),
+           plan.conflicts[0].constraint);
   if (!plan.feasible && plan.conflicts.empty())
     p.find("A0916", {}, "the plan is infeasible and names no conflict");
   Count samples = static_cast<Count>(plan.graph.microbatch) * plan.graph.microbatches;
   if (samples != plan.batch)
-    p.find("A0915", {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch,
-           plan.graph.microbatch, plan.graph.microbatches, static_cast<double>(samples));
+    p.find("A0915", {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
+           plan.graph.microbatches, static_cast<double>(samples));
 
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value,
          batch = static_cast<double>(plan.batch);
   auto is = [&](const char *what, double value) {
     if (!close(plan.objectiveValue, value))
-      p.find("A0905", {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective,
-             plan.objectiveValue, what, value);
+      p.find("A0905", {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective, plan.objectiveValue, what,
+             value);
   };
   if (plan.objective == "throughput") {
     if (step > 0)
@@ -39,8 +37,7 @@ void proveVerdict(Proof &p) {
   } else if (plan.objective == "step_time") {
     is("the step", step);
     if (plan.objectiveBound > bound * (1 + 1e-9))
-      p.find("A0905", {},
-             "no plan is said to take less than {:.9g} s, the bound on the step is {:.9g} s",
+      p.find("A0905", {}, "no plan is said to take less than {:.9g} s, the bound on the step is {:.9g} s",
              plan.objectiveBound, bound);
   } else if (plan.objective == "memory") {
     is("peak memory", static_cast<double>(plan.memory.peak));
@@ -51,31 +48,27 @@ void proveVerdict(Proof &p) {
   p.checked("objective {} = {:.6g} follows from the step", plan.objective, plan.objectiveValue);
 }
 
-void proveTotals(Proof &p) {
+void verifyTotals(Proof &p) {
   double flops = 0;
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
-    double times = p.operation(id).region == kUpdateRegion
-                       ? 1
-                       : static_cast<double>(p.plan.graph.microbatches);
+    double times = p.operation(id).region == kUpdateRegion ? 1 : static_cast<double>(p.plan.graph.microbatches);
     for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
       times *= static_cast<double>(p.plan.graph.regions[r].count);
     flops += times * static_cast<double>(p.operation(id).flops);
   }
-  double most = 0;
+  double max = 0;
   for (const Core &core : p.plan.machine.cores) {
-    double fastest = core.rows > 0 ? 2.0 * static_cast<double>(core.rows * core.cols) *
-                                         p.plan.machine.clock.value
+    double fastest = core.rows > 0 ? 2.0 * static_cast<double>(core.rows * core.cols) * p.plan.machine.clock.value
                                    : static_cast<double>(core.lanes) * p.plan.machine.clock.value;
     for (const auto &[type, peak] : core.peak)
       fastest = std::max(fastest, peak.value);
-    most += fastest * static_cast<double>(core.count);
+    max += fastest * static_cast<double>(core.count);
   }
   double step = p.plan.schedule.step.seconds().value;
-  if (p.out.trusted.empty() && flops > most * step * (1 + 1e-9))
-    p.find("A0912", {}, "{:.6g} FLOP in {:.6g} s are more than the {:.6g} FLOP/s of '{}'", flops,
-           step, most, p.plan.machine.name);
-  p.checked("{:.6g} FLOP in {:.6g} s are within the peak of '{}'", flops, step,
-            p.plan.machine.name);
+  if (p.out.trusted.empty() && flops > max * step * (1 + 1e-9))
+    p.find("A0912", {}, "{:.6g} FLOP in {:.6g} s are more than the {:.6g} FLOP/s of '{}'", flops, step, max,
+           p.plan.machine.name);
+  p.checked("{:.6g} FLOP in {:.6g} s are within the peak of '{}'", flops, step, p.plan.machine.name);
 }
 
 } // namespace
@@ -86,14 +79,14 @@ Verification verify(const Plan &plan) {
     p.out.findings.insert(p.out.findings.end(), issues.begin(), issues.end());
   if (!p.out.findings.empty())
     return p.out;
-  p.checked("{} operations in {} regions are in order, ids and repeats agree",
-            plan.graph.operations.size(), plan.graph.regions.size());
-  if (!proveCosts(p) || !proveSlots(p))
+  p.checked("{} operations in {} regions are in order, ids and repeats agree", plan.graph.operations.size(),
+            plan.graph.regions.size());
+  if (!verifyCosts(p) || !verifySlots(p))
     return p.out;
-  proveReplay(p);
-  proveBound(p);
-  proveVerdict(p);
-  proveTotals(p);
+  verifyReplay(p);
+  verifyBound(p);
+  verifyVerdict(p);
+  verifyTotals(p);
   p.trusted("the FLOPs and bytes of each operation are those of the work graph in the plan");
   p.trusted("the machine's numbers are those written in the plan");
   return p.out;

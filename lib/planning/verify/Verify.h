@@ -1,14 +1,13 @@
 // Proves a plan again without the code that made it: replays the schedule, the memory and the
 // arithmetic of the bound.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/support/Check.h"
 
 namespace accord {
 
 struct Verification {
-  std::vector<Issue>
-      findings; ///< what is wrong, sentences with both numbers; empty: the plan holds
+  std::vector<Issue> findings;      ///< what is wrong, sentences with both numbers; empty: the plan holds
   std::vector<std::string> checked; ///< what was proved: "412 operations each have one slot"
   std::vector<std::string> trusted; ///< what the proof rests on: "times of 3 operations by cost
                                     ///< model 'mine' are taken as given"

@@ -1,8 +1,8 @@
 #include "lib/scheduling/output/ProjectSchedule.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/scheduling/output/ScheduleChart.h"
-#include "lib/support/documents/TextTable.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/TextTable.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ using Id = SchedulingProblem::Id;
 
 namespace {
 
-constexpr size_t kMostBars = 60, kMostLoads = 16;
+constexpr size_t kMaxBars = 60, kMaxLoads = 16;
 
 using Status = SchedulingResult::Status;
 
@@ -33,7 +33,7 @@ std::string names(const SchedulingProblem &problem, const std::vector<Id> &tasks
 
 llvm::json::Array slotsOf(const SchedulingProblem &problem, const SchedulingSolution &solution) {
   llvm::json::Array slots;
-  for (Id t : tasksByStart(solution)) {
+  for (Id t : sortTasksByStart(solution)) {
     const auto &mode = problem.tasks[t].modes[solution.mode[t]];
     if (mode.absent)
       continue;
@@ -58,7 +58,7 @@ std::string gapLine(const std::string &what, const std::string &value, const std
   return fmt::format("{} {}, at least {} ({}), gap {:.2f} %", what, value, bound, proof, 100 * gap);
 }
 
-std::string boundInWords(const SchedulingProblem &problem, const SchedulingBound &bound) {
+std::string describeBound(const SchedulingProblem &problem, const SchedulingBound &bound) {
   if (bound.value == 0)
     return "no time is negative";
   switch (bound.kind) {
@@ -69,42 +69,39 @@ std::string boundInWords(const SchedulingProblem &problem, const SchedulingBound
       return fmt::format("critical path: {} alone", names(problem, bound.tasks));
     return fmt::format("critical path: {} follow one another", names(problem, bound.tasks));
   case SchedulingBound::Kind::Set:
-    return fmt::format(
-        "{}: the work of {} on {} after the shortest way there and before the "
-        "shortest way to the end",
-        bound.proof, count(bound.tasks.size(), "task"),
-        bound.resource < problem.resources.size() ? problem.resources[bound.resource].name : "it");
+    return fmt::format("{}: the work of {} on {} after the shortest way there and before the "
+                       "shortest way to the end",
+                       bound.proof, count(bound.tasks.size(), "task"),
+                       bound.resource < problem.resources.size() ? problem.resources[bound.resource].name : "it");
   case SchedulingBound::Kind::Windows:
-    return fmt::format("in less time the windows of tasks close, in {}",
-                       count(bound.steps.size(), "step"));
+    return fmt::format("in less time the windows of tasks close, in {}", count(bound.steps.size(), "step"));
   case SchedulingBound::Kind::Solver:
     return "a shorter schedule is unsatisfiable, by Z3";
   }
   return bound.proof;
 }
 
-std::vector<std::string> conflictsOf(const SchedulingProblem &problem,
-                                     const SchedulingResult &result) {
+std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const SchedulingResult &result) {
   if (!result.conflict.empty())
     return result.conflict;
   std::vector<std::string> conflicts;
   std::string all;
   for (Id b = 0; b < problem.budgets.size(); ++b) {
-    __int128 least = 0;
+    __int128 minTotal = 0;
     for (const auto &task : problem.tasks) {
-      int64_t fewest = INT64_MAX;
+      int64_t minSpent = INT64_MAX;
       for (const auto &mode : task.modes) {
         int64_t spends = 0;
         for (const auto &use : mode.spends)
           spends += use.of == b ? use.amount : 0;
-        fewest = std::min(fewest, spends);
+        minSpent = std::min(minSpent, spends);
       }
-      least += task.modes.empty() ? 0 : fewest;
+      minTotal += task.modes.empty() ? 0 : minSpent;
     }
     const auto &budget = problem.budgets[b];
-    if (least > budget.capacity)
+    if (minTotal > budget.capacity)
       conflicts.push_back(fmt::format("the tasks spend {} of {} at least, and there are {}",
-                                      static_cast<int64_t>(least), budget.name, budget.capacity));
+                                      static_cast<int64_t>(minTotal), budget.name, budget.capacity));
     all += fmt::format("{}{} of {}", all.empty() ? "" : " and ", budget.capacity, budget.name);
   }
   if (conflicts.empty())
@@ -113,33 +110,28 @@ std::vector<std::string> conflictsOf(const SchedulingProblem &problem,
   return conflicts;
 }
 
-llvm::json::Value projectScheduleJson(const SchedulingProblem &problem,
-                                      const SchedulingResult &result) {
+llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const SchedulingResult &result) {
   bool done = result.status == Status::Feasible;
-  llvm::json::Object document{
-      {"command", "schedule"},
-      {"version", kVersion},
-      {"status", done                                  ? "done"
-                 : result.status == Status::Infeasible ? "infeasible"
-                                                       : "unknown"},
-      {"slots", done ? slotsOf(problem, result.solution) : llvm::json::Array()},
-      {"work", result.work}};
+  llvm::json::Object document{{"command", "schedule"},
+                              {"version", kVersion},
+                              {"status", done                                  ? "done"
+                                         : result.status == Status::Infeasible ? "infeasible"
+                                                                               : "unknown"},
+                              {"slots", done ? slotsOf(problem, result.solution) : llvm::json::Array()},
+                              {"work", result.work}};
   if (result.status == Status::Infeasible) {
     llvm::json::Array conflict;
     std::string file = problem.tasks.empty() ? problem.name : problem.tasks[0].location.file;
     for (const std::string &text : conflictsOf(problem, result))
-      conflict.push_back(llvm::json::Object{
-          {"constraint", jsonString(text)}, {"file", jsonString(file)}, {"line", 0}});
+      conflict.push_back(llvm::json::Object{{"constraint", jsonString(text)}, {"file", jsonString(file)}, {"line", 0}});
     document["conflict"] = std::move(conflict);
     return document;
   }
-  document["bound"] =
-      llvm::json::Object{{"value", result.bound.value},
-                         {"unit", "period"},
-                         {"proof", jsonString(boundInWords(problem, result.bound))}};
+  document["bound"] = llvm::json::Object{
+      {"value", result.bound.value}, {"unit", "period"}, {"proof", jsonString(describeBound(problem, result.bound))}};
   if (done) {
-    document["objective"] = llvm::json::Object{
-        {"name", "makespan"}, {"value", result.solution.makespan}, {"unit", "period"}};
+    document["objective"] =
+        llvm::json::Object{{"name", "makespan"}, {"value", result.solution.makespan}, {"unit", "period"}};
     document["gap"] = result.gap();
   }
   if (!result.stopped.empty())
@@ -151,8 +143,7 @@ std::string projectScheduleText(const SchedulingProblem &problem, const Scheduli
                                 const TextStyle &style) {
   size_t resources = problem.resources.size(), budgets = problem.budgets.size();
   std::string text =
-      fmt::format("{}: {} on {}{}\n", problem.name, count(problem.tasks.size(), "task"),
-                  count(resources, "resource"),
+      fmt::format("{}: {} on {}{}\n", problem.name, count(problem.tasks.size(), "task"), count(resources, "resource"),
                   budgets > 0 ? fmt::format(" within {}", count(budgets, "budget")) : "");
   if (result.status == Status::Infeasible) {
     text += "infeasible: these cannot hold together\n";
@@ -160,7 +151,7 @@ std::string projectScheduleText(const SchedulingProblem &problem, const Scheduli
       text += wrapped(conflict, "  ", style);
     return text;
   }
-  std::string proof = boundInWords(problem, result.bound);
+  std::string proof = describeBound(problem, result.bound);
   std::string stopped = result.stopped.empty() ? "" : fmt::format(" (stopped: {})", result.stopped);
   if (result.status == Status::Unknown)
     return text + wrapped(fmt::format("no schedule was found, and none was proven not to exist{}; "
@@ -168,11 +159,11 @@ std::string projectScheduleText(const SchedulingProblem &problem, const Scheduli
                                       stopped, result.bound.value, proof),
                           "", style);
   ScheduleChart chart(problem, result.solution, style);
-  if (!problem.tasks.empty() && problem.tasks.size() <= kMostBars)
+  if (!problem.tasks.empty() && problem.tasks.size() <= kMaxBars)
     text += chart.tasks();
-  if (resources <= kMostLoads)
+  if (resources <= kMaxLoads)
     text += chart.loads();
-  if (problem.tasks.size() > kMostBars)
+  if (problem.tasks.size() > kMaxBars)
     text += fmt::format("(--json has the start of each of the {} tasks)\n", problem.tasks.size());
   return text + wrapped(gapLine("makespan", std::to_string(result.solution.makespan),
                                 std::to_string(result.bound.value), proof, result.gap()) +

@@ -9,8 +9,7 @@ namespace accord {
 
 /// Status `done`, `infeasible`, or `unknown` where neither a schedule nor a proof that there is
 /// none was found. Times are in periods.
-llvm::json::Value projectScheduleJson(const SchedulingProblem &problem,
-                                      const SchedulingResult &result);
+llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const SchedulingResult &result);
 
 /// At most 60 tasks: a line each, by start, with a bar. Then the load of each resource over time,
 /// and makespan, bound, gap and work. Of an infeasible problem the conflict.
@@ -22,10 +21,9 @@ std::string gapLine(const std::string &what, const std::string &value, const std
                     const std::string &proof, double gap);
 
 /// Why no schedule is shorter than the bound.
-std::string boundInWords(const SchedulingProblem &problem, const SchedulingBound &bound);
+std::string describeBound(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// What cannot hold together in an infeasible problem; never empty.
-std::vector<std::string> conflictsOf(const SchedulingProblem &problem,
-                                     const SchedulingResult &result);
+std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const SchedulingResult &result);
 
 } // namespace accord

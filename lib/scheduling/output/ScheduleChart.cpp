@@ -24,21 +24,20 @@ std::string padded(const std::string &text, size_t width, bool right) {
 }
 
 /// The least of 1, 2, 5, 10, 20, … that is `least` or more.
-int64_t roundStep(int64_t least) {
+int64_t roundStep(int64_t min) {
   for (int64_t power = 1;; power *= 10)
     for (int64_t digit : {1, 2, 5})
-      if (digit * power >= least)
+      if (digit * power >= min)
         return digit * power;
 }
 
 } // namespace
 
-std::vector<Id> tasksByStart(const SchedulingSolution &solution) {
+std::vector<Id> sortTasksByStart(const SchedulingSolution &solution) {
   std::vector<Id> order(solution.start.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-    return std::pair(solution.start[a], a) < std::pair(solution.start[b], b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](Id a, Id b) { return std::pair(solution.start[a], a) < std::pair(solution.start[b], b); });
   return order;
 }
 
@@ -57,9 +56,7 @@ ScheduleChart::ScheduleChart(const SchedulingProblem &problem, const SchedulingS
 }
 
 int64_t ScheduleChart::column(int64_t time) const {
-  return solution.makespan == 0
-             ? 0
-             : static_cast<int64_t>(static_cast<__int128>(time) * width / solution.makespan);
+  return solution.makespan == 0 ? 0 : static_cast<int64_t>(static_cast<__int128>(time) * width / solution.makespan);
 }
 
 /// Round times over the chart, each over its character.
@@ -67,8 +64,8 @@ std::string ScheduleChart::axis() const {
   int64_t length = solution.makespan;
   auto digits = static_cast<int64_t>(std::to_string(length).size());
   // Labels need their digits and a blank between them.
-  int64_t step = roundStep(std::max<int64_t>(
-      1, static_cast<int64_t>(static_cast<__int128>(length) * (digits + 3) / width)));
+  int64_t step =
+      roundStep(std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(length) * (digits + 3) / width)));
   std::string line;
   for (int64_t time = 0; time <= length; time += step) {
     auto at = static_cast<size_t>(column(time));
@@ -84,8 +81,8 @@ std::string ScheduleChart::axis() const {
 
 std::string ScheduleChart::tasks() const {
   std::string mark = style.unicode ? "│" : "|", full = style.unicode ? "█" : "#";
-  auto line = [&](std::string name, const std::string &mode, const std::string &start,
-                  const std::string &end, const std::string &chart) {
+  auto line = [&](std::string name, const std::string &mode, const std::string &start, const std::string &end,
+                  const std::string &chart) {
     std::string text = padded(shortened(name, cells[0], style), cells[0], true) + "  ";
     if (modes)
       text += padded(mode, cells[1], true) + "  ";
@@ -94,7 +91,7 @@ std::string ScheduleChart::tasks() const {
     return text;
   };
   std::string text = inked(style, Ink::Dim, line("task", "mode", "start", "end", axis())) + "\n";
-  for (Id t : tasksByStart(solution)) {
+  for (Id t : sortTasksByStart(solution)) {
     const auto &mode = modeOf(t);
     if (mode.absent)
       continue;
@@ -116,17 +113,16 @@ std::vector<int64_t> ScheduleChart::load(Id resource) const {
         change[solution.start[t]] += use.amount;
         change[solution.start[t] + modeOf(t).duration] -= use.amount;
       }
-  std::vector<int64_t> most(static_cast<size_t>(width));
+  std::vector<int64_t> max(static_cast<size_t>(width));
   int64_t level = 0;
   for (auto at = change.begin(); at != change.end(); ++at) {
     level += at->second;
     auto next = std::next(at);
     int64_t end = next == change.end() ? at->first : next->first;
-    for (int64_t c = column(at->first);
-         c < std::min(std::max(column(end), column(at->first) + 1), width); ++c)
-      most[static_cast<size_t>(c)] = std::max(most[static_cast<size_t>(c)], level);
+    for (int64_t c = column(at->first); c < std::min(std::max(column(end), column(at->first) + 1), width); ++c)
+      max[static_cast<size_t>(c)] = std::max(max[static_cast<size_t>(c)], level);
   }
-  return most;
+  return max;
 }
 
 std::string ScheduleChart::loads() const {
@@ -139,9 +135,7 @@ std::string ScheduleChart::loads() const {
     std::string line = padded(shortened(head, labels - 2, style), labels - 2, true) + "  ";
     for (int64_t level : load(r)) {
       auto eighths =
-          capacity == 0
-              ? 0
-              : static_cast<size_t>((static_cast<__int128>(level) * 8 + capacity - 1) / capacity);
+          capacity == 0 ? 0 : static_cast<size_t>((static_cast<__int128>(level) * 8 + capacity - 1) / capacity);
       line += (style.unicode ? kBlocks : kLetters)[std::min<size_t>(eighths, 8)];
     }
     line.erase(line.find_last_not_of(' ') + 1);

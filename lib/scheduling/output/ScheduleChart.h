@@ -6,14 +6,13 @@
 namespace accord {
 
 /// All tasks; those that start together by their ids.
-std::vector<SchedulingProblem::Id> tasksByStart(const SchedulingSolution &solution);
+std::vector<SchedulingProblem::Id> sortTasksByStart(const SchedulingSolution &solution);
 
 /// What of a schedule is drawn, and in how many characters: either whole characters for each
 /// period, or less than one.
 class ScheduleChart {
 public:
-  ScheduleChart(const SchedulingProblem &problem, const SchedulingSolution &solution,
-                const TextStyle &style);
+  ScheduleChart(const SchedulingProblem &problem, const SchedulingSolution &solution, const TextStyle &style);
 
   /// A heading with the times, then a line for each task that happens, by start.
   std::string tasks() const;

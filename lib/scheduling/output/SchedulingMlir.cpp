@@ -1,6 +1,6 @@
 #include "lib/scheduling/output/SchedulingMlir.h"
 #include "dialects/plan/PlanDialect.h"
-#include "lib/scheduling/output/SchedulingNames.h"
+#include "lib/scheduling/output/SchedulingKeywords.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,15 +15,14 @@ using Problem = SchedulingProblem;
 class Writer {
 public:
   Writer(MLIRContext &context, const Problem &p)
-      : p(p), builder(&context), at(builder.getUnknownLoc()), tasks(namesOf(p.tasks)),
-        resources(namesOf(p.resources)), budgets(namesOf(p.budgets)),
-        memories(namesOf(p.memories)) {}
+      : p(p), builder(&context), at(builder.getUnknownLoc()), tasks(namesOf(p.tasks)), resources(namesOf(p.resources)),
+        budgets(namesOf(p.budgets)), memories(namesOf(p.memories)) {}
 
   OwningOpRef<ModuleOp> write(const SchedulingResult *result) {
     OwningOpRef<ModuleOp> module = ModuleOp::create(builder, at);
     builder.setInsertionPointToEnd(module->getBody());
-    auto problem = plan::ProblemOp::create(
-        builder, at, "problem", p.name.empty() ? StringAttr() : builder.getStringAttr(p.name));
+    auto problem =
+        plan::ProblemOp::create(builder, at, "problem", p.name.empty() ? StringAttr() : builder.getStringAttr(p.name));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToEnd(&problem.getBody().emplaceBlock());
@@ -42,9 +41,7 @@ private:
 
   IntegerAttr number(int64_t value) { return builder.getI64IntegerAttr(value); }
   StringAttr string(const std::string &text) { return builder.getStringAttr(text); }
-  StringAttr task(Problem::Id id) {
-    return string(id < tasks.size() ? tasks[id] : "#" + std::to_string(id));
-  }
+  StringAttr task(Problem::Id id) { return string(id < tasks.size() ? tasks[id] : "#" + std::to_string(id)); }
   ArrayAttr list(const std::vector<Problem::Id> &ids) {
     SmallVector<Attribute> names;
     for (Problem::Id id : ids)
@@ -72,22 +69,20 @@ private:
       SmallVector<Attribute> readers;
       for (const auto &reader : b.readers) {
         SmallVector<Attribute> names = {task(reader.task)};
-        if (reader.unless != Problem::kNobody)
+        if (reader.unless != Problem::kNoTask)
           names.push_back(task(reader.unless));
         readers.push_back(builder.getArrayAttr(names));
       }
-      plan::BufferOp::create(builder, at, string(b.name), number(b.bytes),
-                             string(memories[b.memory]),
-                             b.producer == Problem::kNobody ? StringAttr() : task(b.producer),
+      plan::BufferOp::create(builder, at, string(b.name), number(b.bytes), string(memories[b.memory]),
+                             b.producer == Problem::kNoTask ? StringAttr() : task(b.producer),
                              readers.empty() ? ArrayAttr() : builder.getArrayAttr(readers),
-                             b.kept ? builder.getUnitAttr() : UnitAttr());
+                             b.persistent ? builder.getUnitAttr() : UnitAttr());
     }
     for (const auto &pairing : p.pairings) {
       SmallVector<int64_t> allowed;
       for (auto [a, b] : pairing.allowed)
         allowed.append({a, b});
-      plan::PairingOp::create(builder, at, task(pairing.a), task(pairing.b),
-                              builder.getDenseI64ArrayAttr(allowed));
+      plan::PairingOp::create(builder, at, task(pairing.a), task(pairing.b), builder.getDenseI64ArrayAttr(allowed));
     }
   }
 
@@ -116,39 +111,36 @@ private:
   void solution(const SchedulingResult &result) {
     bool feasible = result.status == SchedulingResult::Status::Feasible;
     SmallVector<StringRef> conflict(result.conflict.begin(), result.conflict.end());
-    auto solution = plan::SolutionOp::create(
-        builder, at, FlatSymbolRefAttr::get(builder.getContext(), "problem"),
-        string(wordOf(result.status)), feasible ? number(result.solution.makespan) : IntegerAttr(),
-        conflict.empty() ? ArrayAttr() : builder.getStrArrayAttr(conflict),
-        result.stopped.empty() ? StringAttr() : string(result.stopped));
+    auto solution = plan::SolutionOp::create(builder, at, FlatSymbolRefAttr::get(builder.getContext(), "problem"),
+                                             string(keywordOf(result.status)),
+                                             feasible ? number(result.solution.makespan) : IntegerAttr(),
+                                             conflict.empty() ? ArrayAttr() : builder.getStrArrayAttr(conflict),
+                                             result.stopped.empty() ? StringAttr() : string(result.stopped));
     builder.setInsertionPointToEnd(&solution.getBody().emplaceBlock());
     for (Problem::Id t = 0; feasible && t < p.tasks.size(); ++t)
       plan::StartOp::create(builder, at, task(t), number(result.solution.start[t]),
-                            result.solution.mode[t] ? number(result.solution.mode[t])
-                                                    : IntegerAttr());
+                            result.solution.mode[t] ? number(result.solution.mode[t]) : IntegerAttr());
     bound(result.bound);
   }
 
   void bound(const SchedulingBound &bound) {
     bool shares = bound.kind == SchedulingBound::Kind::Set;
-    auto least = plan::LeastOp::create(builder, at, number(bound.value), string(wordOf(bound.kind)),
-                                       string(bound.proof), list(bound.tasks),
-                                       shares && bound.resource < resources.size()
-                                           ? string(resources[bound.resource])
-                                           : StringAttr(),
-                                       bound.unit > 1 ? number(bound.unit) : IntegerAttr());
+    auto lowerBound = plan::LowerBoundOp::create(
+        builder, at, number(bound.value), string(keywordOf(bound.kind)), string(bound.proof), list(bound.tasks),
+        shares && bound.resource < resources.size() ? string(resources[bound.resource]) : StringAttr(),
+        bound.unit > 1 ? number(bound.unit) : IntegerAttr());
     if (bound.steps.empty())
       return;
-    builder.setInsertionPointToEnd(&least.getSteps().emplaceBlock());
-    for (const SchedulingStep &step : bound.steps) {
-      bool pair = step.rule == SchedulingStep::Rule::Pair;
+    builder.setInsertionPointToEnd(&lowerBound.getSteps().emplaceBlock());
+    for (const ProofStep &step : bound.steps) {
+      bool pair = step.rule == ProofStep::Rule::Pair;
       StringAttr other = pair                            ? task(step.other)
                          : step.other < resources.size() ? string(resources[step.other])
                                                          : string("#" + std::to_string(step.other));
-      plan::StepOp::create(builder, at, string(wordOf(step.rule)), task(step.task),
-                           step.early ? builder.getUnitAttr() : UnitAttr(), number(step.time),
-                           other, step.from ? number(step.from) : IntegerAttr(),
-                           step.to ? number(step.to) : IntegerAttr(), list(step.tasks));
+      plan::StepOp::create(builder, at, string(keywordOf(step.rule)), task(step.task),
+                           step.early ? builder.getUnitAttr() : UnitAttr(), number(step.time), other,
+                           step.from ? number(step.from) : IntegerAttr(), step.to ? number(step.to) : IntegerAttr(),
+                           list(step.tasks));
     }
   }
 };

@@ -10,8 +10,7 @@ namespace accord {
 /// Parts refer to each other by name; where names are missing or alike, by number ("#3"). The same
 /// bytes for the same data; `readSchedulingMlir` gives back all of it but `work` and, where
 /// the text comes from elsewhere, source locations.
-std::string schedulingMlir(const SchedulingProblem &problem,
-                           const SchedulingResult *result = nullptr);
+std::string schedulingMlir(const SchedulingProblem &problem, const SchedulingResult *result = nullptr);
 
 struct ScheduledProblem {
   SchedulingProblem problem;
@@ -20,7 +19,6 @@ struct ScheduledProblem {
 
 /// The first problem of the text and the first solution of it. A0901 with the place where the
 /// text cannot be read or its verifier finds something, and what `check` finds in the problem.
-std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text,
-                                                         const std::string &file);
+std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text, const std::string &file);
 
 } // namespace accord

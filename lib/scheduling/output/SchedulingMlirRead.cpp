@@ -1,6 +1,6 @@
 #include "dialects/plan/PlanDialect.h"
+#include "lib/scheduling/output/SchedulingKeywords.h"
 #include "lib/scheduling/output/SchedulingMlir.h"
-#include "lib/scheduling/output/SchedulingNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -28,9 +28,9 @@ public:
   Id operator()(StringRef name) const {
     Id id = 0;
     if (name.consume_front("#"))
-      return name.getAsInteger(10, id) ? Problem::kNobody : id;
+      return name.getAsInteger(10, id) ? Problem::kNoTask : id;
     auto found = byName.find(name);
-    return found == byName.end() ? Problem::kNobody : found->second;
+    return found == byName.end() ? Problem::kNoTask : found->second;
   }
 
 private:
@@ -76,8 +76,7 @@ private:
     std::vector<Problem::Usage> list;
     if (auto given = mode.getAs<ArrayAttr>(what))
       for (auto use : given.getAsRange<ArrayAttr>())
-        list.push_back(
-            {ids(cast<StringAttr>(use[0]).getValue()), cast<IntegerAttr>(use[1]).getInt()});
+        list.push_back({ids(cast<StringAttr>(use[0]).getValue()), cast<IntegerAttr>(use[1]).getInt()});
     return list;
   }
 
@@ -102,19 +101,17 @@ private:
       buffer.memory = memories(b.getMemory());
       if (b.getProducer())
         buffer.producer = tasks(*b.getProducer());
-      buffer.kept = b.getKept();
+      buffer.persistent = b.getPersistent();
       if (b.getReaders())
         for (auto reader : b.getReaders()->getAsRange<ArrayAttr>())
-          buffer.readers.push_back({tasks(cast<StringAttr>(reader[0]).getValue()),
-                                    reader.size() > 1
-                                        ? tasks(cast<StringAttr>(reader[1]).getValue())
-                                        : Problem::kNobody});
+          buffer.readers.push_back(
+              {tasks(cast<StringAttr>(reader[0]).getValue()),
+               reader.size() > 1 ? tasks(cast<StringAttr>(reader[1]).getValue()) : Problem::kNoTask});
       p.buffers.push_back(std::move(buffer));
     } else if (auto pair = dyn_cast<plan::PairingOp>(operation)) {
       Problem::Pairing pairing{tasks(pair.getA()), tasks(pair.getB()), {}};
       for (size_t i = 0; i + 1 < pair.getAllowed().size(); i += 2)
-        pairing.allowed.push_back(
-            {static_cast<Id>(pair.getAllowed()[i]), static_cast<Id>(pair.getAllowed()[i + 1])});
+        pairing.allowed.push_back({static_cast<Id>(pair.getAllowed()[i]), static_cast<Id>(pair.getAllowed()[i + 1])});
       p.pairings.push_back(std::move(pairing));
     }
   }
@@ -129,7 +126,7 @@ private:
 
   SchedulingResult result(plan::SolutionOp solution, size_t count) {
     SchedulingResult result;
-    result.status = valueOf<SchedulingResult::Status>(kVerdictWords, solution.getVerdict());
+    result.status = valueOf<SchedulingResult::Status>(kVerdictKeywords, solution.getVerdict());
     result.solution.makespan = static_cast<int64_t>(solution.getMakespan().value_or(0));
     if (auto conflict = solution.getConflict())
       for (auto line : conflict->getAsRange<StringAttr>())
@@ -144,30 +141,29 @@ private:
         result.solution.mode[id] = static_cast<Id>(start.getMode().value_or(0));
       }
     }
-    for (auto least : solution.getBody().getOps<plan::LeastOp>())
-      result.bound = bound(least);
+    for (auto lowerBound : solution.getBody().getOps<plan::LowerBoundOp>())
+      result.bound = bound(lowerBound);
     return result;
   }
 
-  SchedulingBound bound(plan::LeastOp least) {
+  SchedulingBound bound(plan::LowerBoundOp lowerBound) {
     SchedulingBound bound;
-    bound.value = static_cast<int64_t>(least.getValue());
-    bound.kind = valueOf<SchedulingBound::Kind>(kBoundWords, least.getKind());
-    bound.proof = least.getProof().str();
-    bound.tasks = list(least.getTasks());
-    if (least.getResource())
-      bound.resource = resources(*least.getResource());
-    bound.unit = static_cast<int64_t>(least.getUnit().value_or(1));
-    if (least.getSteps().empty())
+    bound.value = static_cast<int64_t>(lowerBound.getValue());
+    bound.kind = valueOf<SchedulingBound::Kind>(kBoundKeywords, lowerBound.getKind());
+    bound.proof = lowerBound.getProof().str();
+    bound.tasks = list(lowerBound.getTasks());
+    if (lowerBound.getResource())
+      bound.resource = resources(*lowerBound.getResource());
+    bound.unit = static_cast<int64_t>(lowerBound.getUnit().value_or(1));
+    if (lowerBound.getSteps().empty())
       return bound;
-    for (auto step : least.getSteps().getOps<plan::StepOp>()) {
-      auto rule = valueOf<SchedulingStep::Rule>(kRuleWords, step.getRule());
-      bool pair = rule == SchedulingStep::Rule::Pair;
-      bound.steps.push_back(
-          {rule, tasks(step.getTask()), pair ? tasks(step.getOther()) : resources(step.getOther()),
-           step.getEarly(), static_cast<int64_t>(step.getTime()),
-           static_cast<int64_t>(step.getBegin().value_or(0)),
-           static_cast<int64_t>(step.getEnd().value_or(0)), list(step.getTasks())});
+    for (auto step : lowerBound.getSteps().getOps<plan::StepOp>()) {
+      auto rule = valueOf<ProofStep::Rule>(kRuleKeywords, step.getRule());
+      bool pair = rule == ProofStep::Rule::Pair;
+      bound.steps.push_back({rule, tasks(step.getTask()), pair ? tasks(step.getOther()) : resources(step.getOther()),
+                             step.getEarly(), static_cast<int64_t>(step.getTime()),
+                             static_cast<int64_t>(step.getBegin().value_or(0)),
+                             static_cast<int64_t>(step.getEnd().value_or(0)), list(step.getTasks())});
     }
     return bound;
   }
@@ -175,8 +171,7 @@ private:
 
 } // namespace
 
-std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text,
-                                                         const std::string &file) {
+std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text, const std::string &file) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<plan::PlanDialect>();
   std::optional<Issue> first;
@@ -186,9 +181,7 @@ std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text
     return success();
   });
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), file);
-  auto failed = [&](const std::string &message) {
-    return first ? *first : Issue{"A0901", message, {file, 1, 1}, {}};
-  };
+  auto failed = [&](const std::string &message) { return first ? *first : Issue{"A0901", message, {file, 1, 1}, {}}; };
   if (!module)
     return failed("this is no text of the plan dialect");
   auto problems = module->getOps<plan::ProblemOp>();

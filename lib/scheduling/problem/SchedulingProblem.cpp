@@ -20,26 +20,23 @@ void SchedulingProblem::addPrecedence(Id before, Id after, int64_t delay) {
   precedences.push_back({before, after, delay});
 }
 bool SchedulingProblem::optional(Id task) const {
-  return std::any_of(tasks[task].modes.begin(), tasks[task].modes.end(),
-                     [](const Mode &mode) { return mode.absent; });
+  return std::any_of(tasks[task].modes.begin(), tasks[task].modes.end(), [](const Mode &mode) { return mode.absent; });
 }
 bool SchedulingProblem::singleMode() const {
-  return std::all_of(tasks.begin(), tasks.end(), [](const Task &task) {
-    return task.modes.size() == 1 && !task.modes[0].absent;
-  });
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [](const Task &task) { return task.modes.size() == 1 && !task.modes[0].absent; });
 }
 std::string SchedulingProblem::nameOf(Id task) const {
-  return task < tasks.size() && !tasks[task].name.empty() ? tasks[task].name
-                                                          : fmt::format("#{}", task);
+  return task < tasks.size() && !tasks[task].name.empty() ? tasks[task].name : fmt::format("#{}", task);
 }
 
 int64_t serialLength(const SchedulingProblem &problem) {
   int64_t sum = 0; // at most 2^61: see check
   for (const auto &task : problem.tasks) {
-    int64_t most = 0;
+    int64_t max = 0;
     for (const auto &mode : task.modes)
-      most = std::max(most, mode.duration);
-    sum += most;
+      max = std::max(max, mode.duration);
+    sum += max;
   }
   for (const auto &p : problem.precedences)
     sum += p.delay;
@@ -48,7 +45,7 @@ int64_t serialLength(const SchedulingProblem &problem) {
 
 namespace {
 
-constexpr int64_t kMost = INT64_MAX / 4;
+constexpr int64_t kMaxTime = INT64_MAX / 4;
 
 class Checker {
 public:
@@ -71,11 +68,11 @@ public:
     for (const auto &pairing : p.pairings)
       pair(pairing);
     precedences();
-    if (longest > kMost)
+    if (longest > kMaxTime)
       report({}, "the sum of durations and delays passes 2^61");
-    if (bytes > kMost)
+    if (bytes > kMaxTime)
       report({}, "the sum of all buffers passes 2^61 bytes");
-    if (amounts > kMost)
+    if (amounts > kMaxTime)
       report({}, "the sum of all amounts that fit a resource or a budget passes 2^61");
     return std::move(issues);
   }
@@ -91,67 +88,61 @@ private:
     if (task.modes.empty())
       return report(task.location, fmt::format("task '{}' has no mode", p.nameOf(t)));
     unsigned absent = 0, fitting = 0;
-    int64_t most = 0;
-    std::string why;
+    int64_t max = 0;
+    std::string error;
     for (const auto &mode : task.modes) {
       absent += mode.absent;
       if (mode.duration < 0)
-        report(task.location,
-               fmt::format("task '{}' takes {}, which is negative", p.nameOf(t), mode.duration));
+        report(task.location, fmt::format("task '{}' takes {}, which is negative", p.nameOf(t), mode.duration));
       if (mode.absent && (mode.duration != 0 || !mode.usage.empty() || !mode.spends.empty()))
-        report(
-            task.location,
-            fmt::format("task '{}' takes time or resources where it does not happen", p.nameOf(t)));
-      most = std::max(most, mode.duration);
+        report(task.location, fmt::format("task '{}' takes time or resources where it does not happen", p.nameOf(t)));
+      max = std::max(max, mode.duration);
       bool fits = true;
-      usages(t, mode.usage, p.resources, "resource", fits, why);
-      usages(t, mode.spends, p.budgets, "budget", fits, why);
+      usages(t, mode.usage, p.resources, "resource", fits, error);
+      usages(t, mode.spends, p.budgets, "budget", fits, error);
       fitting += fits;
     }
-    longest += most;
+    longest += max;
     if (absent > 1)
-      report(task.location, fmt::format("task '{}' has {} modes in which it does not happen",
-                                        p.nameOf(t), absent));
+      report(task.location, fmt::format("task '{}' has {} modes in which it does not happen", p.nameOf(t), absent));
     if (fitting == 0)
-      report(task.location, why);
+      report(task.location, error);
   }
 
   template <typename Kind>
-  void usages(Id t, const std::vector<SchedulingProblem::Usage> &list,
-              const std::vector<Kind> &kinds, const char *what, bool &fits, std::string &why) {
+  void usages(Id t, const std::vector<SchedulingProblem::Usage> &list, const std::vector<Kind> &kinds, const char *what,
+              bool &fits, std::string &error) {
     for (size_t u = 0; u < list.size(); ++u) {
       const auto &use = list[u];
       if (use.of >= kinds.size()) {
-        report(p.tasks[t].location,
-               fmt::format("task '{}' uses {} {} of {}", p.nameOf(t), what, use.of, kinds.size()));
+        report(p.tasks[t].location, fmt::format("task '{}' uses {} {} of {}", p.nameOf(t), what, use.of, kinds.size()));
         continue;
       }
       if (use.amount < 0)
-        report(p.tasks[t].location, fmt::format("task '{}' uses {} of {} '{}'", p.nameOf(t),
-                                                use.amount, what, kinds[use.of].name));
+        report(p.tasks[t].location,
+               fmt::format("task '{}' uses {} of {} '{}'", p.nameOf(t), use.amount, what, kinds[use.of].name));
       if (use.amount <= kinds[use.of].capacity) {
         amounts += std::max<int64_t>(use.amount, 0);
       } else {
         fits = false;
-        why = fmt::format("task '{}' needs {} of {} '{}', which has {}{}", p.nameOf(t), use.amount,
-                          what, kinds[use.of].name, kinds[use.of].capacity,
-                          p.tasks[t].modes.size() > 1 ? ", and no other mode fits" : "");
+        error = fmt::format("task '{}' needs {} of {} '{}', which has {}{}", p.nameOf(t), use.amount, what,
+                            kinds[use.of].name, kinds[use.of].capacity,
+                            p.tasks[t].modes.size() > 1 ? ", and no other mode fits" : "");
       }
       for (size_t v = 0; v < u; ++v)
         if (list[v].of == use.of)
-          report(p.tasks[t].location, fmt::format("task '{}' lists {} '{}' twice", p.nameOf(t),
-                                                  what, kinds[use.of].name));
+          report(p.tasks[t].location,
+                 fmt::format("task '{}' lists {} '{}' twice", p.nameOf(t), what, kinds[use.of].name));
     }
   }
 
   bool known(Id t) const { return t < p.tasks.size(); }
 
   void buffer(const SchedulingProblem::Buffer &b) {
-    bool ids = b.memory < p.memories.size() &&
-               (b.producer == SchedulingProblem::kNobody || known(b.producer));
+    bool ids = b.memory < p.memories.size() && (b.producer == SchedulingProblem::kNoTask || known(b.producer));
     for (const auto &reader : b.readers)
-      ids &= known(reader.task) && (reader.unless == SchedulingProblem::kNobody ||
-                                    (known(reader.unless) && p.optional(reader.unless)));
+      ids &= known(reader.task) &&
+             (reader.unless == SchedulingProblem::kNoTask || (known(reader.unless) && p.optional(reader.unless)));
     if (!ids)
       report({}, fmt::format("buffer '{}' names a memory or a task that there is not", b.name));
     if (b.bytes < 0)
@@ -161,12 +152,11 @@ private:
 
   void pair(const SchedulingProblem::Pairing &pairing) {
     if (!known(pairing.a) || !known(pairing.b) || pairing.a == pairing.b)
-      return report({}, fmt::format("a pairing of tasks {} and {} of {}", pairing.a, pairing.b,
-                                    p.tasks.size()));
+      return report({}, fmt::format("a pairing of tasks {} and {} of {}", pairing.a, pairing.b, p.tasks.size()));
     for (auto [a, b] : pairing.allowed)
       if (a >= p.tasks[pairing.a].modes.size() || b >= p.tasks[pairing.b].modes.size())
-        report({}, fmt::format("a pairing allows mode {} of '{}' with mode {} of '{}'", a,
-                               p.nameOf(pairing.a), b, p.nameOf(pairing.b)));
+        report({}, fmt::format("a pairing allows mode {} of '{}' with mode {} of '{}'", a, p.nameOf(pairing.a), b,
+                               p.nameOf(pairing.b)));
   }
 
   void precedences() {
@@ -174,14 +164,12 @@ private:
     std::vector<std::vector<Id>> after(p.tasks.size()), before(p.tasks.size());
     for (const auto &edge : p.precedences) {
       if (!known(edge.before) || !known(edge.after)) {
-        report({}, fmt::format("a precedence from task {} to {} of {}", edge.before, edge.after,
-                               p.tasks.size()));
+        report({}, fmt::format("a precedence from task {} to {} of {}", edge.before, edge.after, p.tasks.size()));
         continue;
       }
       if (edge.delay < 0)
-        report(p.tasks[edge.after].location,
-               fmt::format("task '{}' starts {} after the end of '{}', which is negative",
-                           p.nameOf(edge.after), edge.delay, p.nameOf(edge.before)));
+        report(p.tasks[edge.after].location, fmt::format("task '{}' starts {} after the end of '{}', which is negative",
+                                                         p.nameOf(edge.after), edge.delay, p.nameOf(edge.before)));
       longest += std::max<int64_t>(edge.delay, 0);
       ++waiting[edge.after];
       after[edge.before].push_back(edge.after);
@@ -209,8 +197,7 @@ private:
     while (seen[at] == SIZE_MAX) {
       seen[at] = walk.size();
       walk.push_back(at);
-      at =
-          *std::find_if(before[at].begin(), before[at].end(), [&](Id b) { return waiting[b] > 0; });
+      at = *std::find_if(before[at].begin(), before[at].end(), [&](Id b) { return waiting[b] > 0; });
     }
     walk.erase(walk.begin(), walk.begin() + static_cast<ptrdiff_t>(seen[at]));
     std::reverse(walk.begin(), walk.end());

@@ -15,7 +15,7 @@ namespace accord {
 /// that is needed only if two others run apart); `pairings` tie such choices together.
 struct SchedulingProblem {
   using Id = uint32_t;
-  static constexpr Id kNobody = ~0u;
+  static constexpr Id kNoTask = ~0u;
 
   /// Renewable: of cores, ports, links, whatever is free again when a task ends.
   struct Resource {
@@ -55,7 +55,7 @@ struct SchedulingProblem {
   };
   struct Reader {
     Id task = 0;
-    Id unless = kNobody; ///< reads another copy where this optional task happens
+    Id unless = kNoTask; ///< reads another copy where this optional task happens
   };
   /// Bytes in a memory from the start of `producer` (from time 0 without one) to the end of the
   /// last reader that happens, or of the producer if none does; `kept`: to the end of all. Nothing
@@ -64,9 +64,9 @@ struct SchedulingProblem {
     std::string name;
     int64_t bytes = 0;
     Id memory = 0;
-    Id producer = kNobody;
+    Id producer = kNoTask;
     std::vector<Reader> readers;
-    bool kept = false;
+    bool persistent = false;
   };
   /// Modes of two tasks that go together; all other combinations are forbidden.
   struct Pairing {

@@ -10,7 +10,7 @@ namespace accord {
 /// the steps before them; the order that a Pair gives is a precedence for those after it. A Set
 /// step that is not early gives `time` as what follows the end of `task` at least, whatever the
 /// makespan.
-struct SchedulingStep {
+struct ProofStep {
   enum class Rule : uint8_t {
     Chain,      ///< by precedences (of all tasks at once; `task` and `time` say nothing)
     Pair,       ///< `task` and `other` cannot run at once, and `task` does not fit before (early)
@@ -35,14 +35,14 @@ struct SchedulingBound {
     Path,    ///< `tasks` follow one another
     Set,     ///< `tasks` share `resource`: least head + work / capacity, rounded up, + least tail
     Windows, ///< `steps` close the window of a task, or overfill an interval, at value - 1
-    Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/scheduling/output/Claim.h,
+    Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/scheduling/output/SmtQuery.h,
              ///< with starts in the windows that `steps` give, times in whole `unit`s
   };
   int64_t value = 0;
   Kind kind = Kind::Nothing;
   std::vector<SchedulingProblem::Id> tasks;
   SchedulingProblem::Id resource = 0;
-  std::vector<SchedulingStep> steps;
+  std::vector<ProofStep> steps;
   std::string proof; ///< for people: "critical path", "core tc", "energy of R2", "z3"
   /// Of a Solver: durations and delays rounded down to whole units still leave no schedule.
   int64_t unit = 1;

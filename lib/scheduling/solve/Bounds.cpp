@@ -4,8 +4,8 @@
 
 namespace accord::solve {
 
-__int128 leastWork(const Instance &in, Id t, Id resource) {
-  __int128 least = -1;
+__int128 minWork(const Instance &in, Id t, Id resource) {
+  __int128 minimum = -1;
   for (const auto &mode : in.problem.tasks[t].modes) {
     if (!in.fits(mode))
       continue;
@@ -13,9 +13,9 @@ __int128 leastWork(const Instance &in, Id t, Id resource) {
     for (const auto &use : mode.usage)
       if (use.of == resource)
         work = static_cast<__int128>(use.amount) * mode.duration;
-    least = least < 0 ? work : std::min(least, work);
+    minimum = minimum < 0 ? work : std::min(minimum, work);
   }
-  return std::max<__int128>(least, 0);
+  return std::max<__int128>(minimum, 0);
 }
 
 namespace {
@@ -23,19 +23,19 @@ namespace {
 SchedulingBound longestChain(const Instance &in) {
   SchedulingBound bound;
   bound.kind = SchedulingBound::Kind::Path, bound.proof = "critical path";
-  Id at = SchedulingProblem::kNobody;
+  Id at = SchedulingProblem::kNoTask;
   for (Id t = 0; t < in.size(); ++t)
-    if (int64_t through = in.heads[t] + in.least[t] + in.tails[t];
-        in.certain[t] && in.heads[t] == 0 && through >= bound.value &&
-        (through > bound.value || at == SchedulingProblem::kNobody))
+    if (int64_t through = in.heads[t] + in.minDuration[t] + in.tails[t];
+        in.mandatory[t] && in.heads[t] == 0 && through >= bound.value &&
+        (through > bound.value || at == SchedulingProblem::kNoTask))
       bound.value = through, at = t;
-  while (at != SchedulingProblem::kNobody) {
+  while (at != SchedulingProblem::kNoTask) {
     bound.tasks.push_back(at);
-    Id next = SchedulingProblem::kNobody;
+    Id next = SchedulingProblem::kNoTask;
     for (const Edge &e : in.after(at))
-      if (in.certain[e.task] && next == SchedulingProblem::kNobody &&
-          in.tails[at] == e.delay + in.least[e.task] + in.tails[e.task] &&
-          in.heads[e.task] == in.heads[at] + in.least[at] + e.delay)
+      if (in.mandatory[e.task] && next == SchedulingProblem::kNoTask &&
+          in.tails[at] == e.delay + in.minDuration[e.task] + in.tails[e.task] &&
+          in.heads[e.task] == in.heads[at] + in.minDuration[at] + e.delay)
         next = e.task;
     at = next;
   }
@@ -47,7 +47,7 @@ int64_t valueOf(const Instance &in, Id resource, const std::vector<Id> &tasks) {
   __int128 work = 0;
   int64_t head = INT64_MAX, tail = INT64_MAX, capacity = in.problem.resources[resource].capacity;
   for (Id t : tasks) {
-    work += leastWork(in, t, resource);
+    work += minWork(in, t, resource);
     head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
   }
   return tasks.empty() ? 0 : head + static_cast<int64_t>((work + capacity - 1) / capacity) + tail;
@@ -64,14 +64,8 @@ static SchedulingBound withSteps(const Instance &in, SchedulingBound bound) {
     int64_t head = INT64_MAX, tail = INT64_MAX;
     for (Id t : bound.tasks)
       head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
-    out.steps.push_back({SchedulingStep::Rule::Energy,
-                         bound.tasks[0],
-                         bound.resource,
-                         true,
-                         0,
-                         head,
-                         bound.value - 1 - tail,
-                         {}});
+    out.steps.push_back(
+        {ProofStep::Rule::Energy, bound.tasks[0], bound.resource, true, 0, head, bound.value - 1 - tail, {}});
   }
   return out;
 }
@@ -83,7 +77,7 @@ SchedulingBound simpleBound(const Instance &in) {
     std::vector<Job> jobs;
     std::vector<Id> users;
     for (Id t = 0; t < in.size(); ++t)
-      if (__int128 work = in.certain[t] ? leastWork(in, t, r) : 0; work > 0) {
+      if (__int128 work = in.mandatory[t] ? minWork(in, t, r) : 0; work > 0) {
         // Rounded down, so that sums stay below the true one.
         jobs.push_back({in.heads[t], static_cast<int64_t>(work / capacity), in.tails[t]});
         users.push_back(t);

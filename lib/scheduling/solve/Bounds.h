@@ -12,6 +12,6 @@ namespace accord::solve {
 SchedulingBound simpleBound(const Instance &instance);
 
 /// What `amount` * duration of a resource a task needs at least, whatever its mode.
-__int128 leastWork(const Instance &instance, Id task, Id resource);
+__int128 minWork(const Instance &instance, Id task, Id resource);
 
 } // namespace accord::solve

@@ -21,8 +21,7 @@ SchedulingProblem orderOnly(SchedulingProblem problem) {
 
 class Conflict {
 public:
-  Conflict(const SchedulingProblem &whole, uint64_t limit)
-      : whole(whole), p(orderOnly(whole)), limit(limit) {}
+  Conflict(const SchedulingProblem &whole, uint64_t limit) : whole(whole), p(orderOnly(whole)), limit(limit) {}
 
   std::vector<std::string> run() {
     for (auto &pairing : p.pairings)
@@ -36,9 +35,7 @@ public:
         }
       });
     for (size_t b = 0; b < p.budgets.size(); ++b)
-      drop([&](bool without) {
-        p.budgets[b].capacity = without ? INT64_MAX / 4 : whole.budgets[b].capacity;
-      });
+      drop([&](bool without) { p.budgets[b].capacity = without ? INT64_MAX / 4 : whole.budgets[b].capacity; });
     for (size_t b = 0; b < p.buffers.size(); ++b)
       if (p.buffers[b].bytes > 0)
         drop([&](bool without) { p.buffers[b].bytes = without ? 0 : whole.buffers[b].bytes; });
@@ -83,10 +80,9 @@ private:
         out.push_back(fmt::format("budget '{}' allows {} in all", b.name, b.capacity));
       }
     for (const auto &pairing : p.pairings)
-      if (pairing.allowed.size() <
-          p.tasks[pairing.a].modes.size() * p.tasks[pairing.b].modes.size())
-        out.push_back(fmt::format("modes of '{}' and '{}' have to go together", p.nameOf(pairing.a),
-                                  p.nameOf(pairing.b)));
+      if (pairing.allowed.size() < p.tasks[pairing.a].modes.size() * p.tasks[pairing.b].modes.size())
+        out.push_back(
+            fmt::format("modes of '{}' and '{}' have to go together", p.nameOf(pairing.a), p.nameOf(pairing.b)));
     if (!minimal)
       out.push_back("not all of this may be needed: the work limit ended the search for less");
     return out;

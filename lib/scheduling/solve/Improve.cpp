@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kPopulationWork = int64_t(1) << 24;
 
 /// Where schedules have more times than this, a stretch is not chosen by their load.
-constexpr size_t kMostTimes = 4096;
+constexpr size_t kMaxTimes = 4096;
 
 /// A schedule as the search keeps it.
 struct Individual {
@@ -20,21 +20,19 @@ struct Individual {
 
 } // namespace
 
-bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
-             const ImproveLimits &limits, std::mt19937_64 &random) {
+bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best, const ImproveLimits &limits,
+             std::mt19937_64 &random) {
   SerialScheduler scheduler(in);
   size_t n = in.size();
   // A short search needs few, a long one would settle too early with them: one for each 200
   // children of four schedules or so.
   const size_t population = static_cast<size_t>(std::clamp<int64_t>(
-      std::min(limits.work, kPopulationWork) / (800 * static_cast<int64_t>(std::max<size_t>(n, 1))),
-      40, 200));
+      std::min(limits.work, kPopulationWork) / (800 * static_cast<int64_t>(std::max<size_t>(n, 1))), 40, 200));
   std::vector<int64_t> key(n);
   std::uniform_real_distribution<double> share(0, 1);
   bool better = false;
   auto spent = [&] {
-    return best.makespan <= limits.bound || scheduler.placed() >= limits.work ||
-           (limits.stop && *limits.stop);
+    return best.makespan <= limits.bound || scheduler.placed() >= limits.work || (limits.stop && *limits.stop);
   };
   auto keep = [&](const Individual &one) {
     if (one.makespan >= best.makespan)
@@ -74,7 +72,7 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
     auto length = static_cast<size_t>(one.makespan);
     auto wide = static_cast<size_t>((0.25 + 0.5 * width) * static_cast<double>(length));
     size_t from = 0;
-    if (anywhere >= 0 || length > kMostTimes) {
+    if (anywhere >= 0 || length > kMaxTimes) {
       from = static_cast<size_t>(std::abs(anywhere) * static_cast<double>(length - wide));
     } else {
       use.assign(length + 1, 0); // changes of the load, then the load of all times before
@@ -82,8 +80,7 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
         double load = 0;
         const SchedulingProblem::Mode &mode = in.mode(t, one.mode[t]);
         for (const SchedulingProblem::Usage &usage : mode.usage)
-          load += static_cast<double>(usage.amount) /
-                  static_cast<double>(in.problem.resources[usage.of].capacity);
+          load += static_cast<double>(usage.amount) / static_cast<double>(in.problem.resources[usage.of].capacity);
         use[static_cast<size_t>(one.start[t])] += load;
         use[static_cast<size_t>(one.start[t] + mode.duration)] -= load;
       }
@@ -115,11 +112,9 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
     }
     for (size_t i = all.size(); i < population && !spent(); ++i) {
       Individual one{{}, best.mode, INT64_MAX};
-      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) /
-                     static_cast<double>(population);
+      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) / static_cast<double>(population);
       for (Id t = 0; t < n; ++t)
-        key[t] =
-            -(in.tails[t] + in.least[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
+        key[t] = -(in.tails[t] + in.minDuration[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
       if (i > population / 2)
         for (size_t k = 0; k < i; ++k)
           modes.mutate(one.mode, random);
@@ -168,7 +163,7 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
   return better;
 }
 
-std::optional<SchedulingSolution> inOrderOf(const Instance &in, const SchedulingSolution &relaxed) {
+std::optional<SchedulingSolution> scheduleInOrder(const Instance &in, const SchedulingSolution &relaxed) {
   if (!in.problem.buffers.empty())
     return MemoryScheduler(in).run(relaxed.start, relaxed.mode);
   SerialScheduler scheduler(in);
@@ -177,10 +172,9 @@ std::optional<SchedulingSolution> inOrderOf(const Instance &in, const Scheduling
   return out;
 }
 
-std::optional<SchedulingSolution> firstWithMemories(const Instance &in, const Modes &modes,
-                                                    std::vector<Id> chosen,
-                                                    std::vector<int64_t> key,
-                                                    std::mt19937_64 &random) {
+std::optional<SchedulingSolution> findScheduleWithMemories(const Instance &in, const Modes &modes,
+                                                           std::vector<Id> chosen, std::vector<int64_t> key,
+                                                           std::mt19937_64 &random) {
   MemoryScheduler scheduler(in);
   std::uniform_real_distribution<double> share(0, 1);
   std::vector<int64_t> tried = key;
@@ -188,7 +182,7 @@ std::optional<SchedulingSolution> firstWithMemories(const Instance &in, const Mo
   for (unsigned round = 0; round < 200; ++round) {
     if (auto found = scheduler.run(tried, chosen))
       return found;
-    if (auto found = scheduler.lean(tried, chosen))
+    if (auto found = scheduler.minMemoryFirst(tried, chosen))
       return found;
     for (Id t = 0; t < in.size(); ++t)
       tried[t] = key[t] + static_cast<int64_t>(width * share(random) * share(random));
@@ -197,20 +191,18 @@ std::optional<SchedulingSolution> firstWithMemories(const Instance &in, const Mo
   return std::nullopt;
 }
 
-bool improveWithMemories(const Instance &in, const Modes &modes, SchedulingSolution &best,
-                         const ImproveLimits &limits, std::mt19937_64 &random) {
+bool improveWithMemories(const Instance &in, const Modes &modes, SchedulingSolution &best, const ImproveLimits &limits,
+                         std::mt19937_64 &random) {
   MemoryScheduler scheduler(in);
   std::uniform_real_distribution<double> share(0, 1);
   SchedulingSolution current = best;
   std::vector<int64_t> key(in.size());
   bool better = false;
-  while (best.makespan > limits.bound && scheduler.placed() < limits.work &&
-         !(limits.stop && *limits.stop)) {
+  while (best.makespan > limits.bound && scheduler.placed() < limits.work && !(limits.stop && *limits.stop)) {
     double width = static_cast<double>(current.makespan) * 0.5 * share(random) * share(random);
     std::vector<Id> chosen = current.mode;
     for (Id t = 0; t < in.size(); ++t)
-      key[t] = current.start[t] +
-               (random() % 4 == 0 ? static_cast<int64_t>(width * (2 * share(random) - 1)) : 0);
+      key[t] = current.start[t] + (random() % 4 == 0 ? static_cast<int64_t>(width * (2 * share(random) - 1)) : 0);
     if (!modes.free() && random() % 2)
       modes.mutate(chosen, random);
     auto next = scheduler.run(key, chosen);

@@ -16,22 +16,20 @@ struct ImproveLimits {
 /// project scheduling problem, EJOR 185, 2008). A child takes the order and the modes of one parent
 /// up to a random time, of the other after it. For problems without memories. True if `best`
 /// became better.
-bool improve(const Instance &instance, const Modes &modes, SchedulingSolution &best,
-             const ImproveLimits &limits, std::mt19937_64 &random);
+bool improve(const Instance &instance, const Modes &modes, SchedulingSolution &best, const ImproveLimits &limits,
+             std::mt19937_64 &random);
 
 /// A schedule within the memories: by key, then the order that keeps the least, then with modes and
 /// orders changed at random, optional tasks switched on where room is missing.
-std::optional<SchedulingSolution> firstWithMemories(const Instance &instance, const Modes &modes,
-                                                    std::vector<Id> chosen,
-                                                    std::vector<int64_t> key,
-                                                    std::mt19937_64 &random);
+std::optional<SchedulingSolution> findScheduleWithMemories(const Instance &instance, const Modes &modes,
+                                                           std::vector<Id> chosen, std::vector<int64_t> key,
+                                                           std::mt19937_64 &random);
 /// Random moves of starts and modes around the best.
 bool improveWithMemories(const Instance &instance, const Modes &modes, SchedulingSolution &best,
                          const ImproveLimits &limits, std::mt19937_64 &random);
 
 /// The schedule in the order of starts and with the modes of `relaxed`, each task as early as it
 /// can; nothing if the memories have no room for that order.
-std::optional<SchedulingSolution> inOrderOf(const Instance &instance,
-                                            const SchedulingSolution &relaxed);
+std::optional<SchedulingSolution> scheduleInOrder(const Instance &instance, const SchedulingSolution &relaxed);
 
 } // namespace accord::solve

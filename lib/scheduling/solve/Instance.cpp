@@ -15,17 +15,17 @@ bool Instance::fits(const SchedulingProblem::Mode &mode) const {
 
 Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
   size_t n = problem.tasks.size();
-  least.assign(n, INT64_MAX), certain.assign(n, 1);
+  minDuration.assign(n, INT64_MAX), mandatory.assign(n, 1);
   for (Id t = 0; t < n; ++t) {
     single &= problem.tasks[t].modes.size() == 1 && !problem.tasks[t].modes[0].absent;
     for (const auto &mode : problem.tasks[t].modes) {
       if (mode.absent)
-        certain[t] = 0;
+        mandatory[t] = 0;
       if (fits(mode))
-        least[t] = std::min(least[t], mode.duration);
+        minDuration[t] = std::min(minDuration[t], mode.duration);
     }
-    if (least[t] == INT64_MAX) // no mode fits
-      least[t] = 0;
+    if (minDuration[t] == INT64_MAX) // no mode fits
+      minDuration[t] = 0;
   }
   afterOf.assign(n + 1, 0), beforeOf.assign(n + 1, 0);
   for (const auto &p : problem.precedences)
@@ -33,8 +33,7 @@ Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
   for (size_t t = 0; t < n; ++t)
     afterOf[t + 1] += afterOf[t], beforeOf[t + 1] += beforeOf[t];
   afters.resize(problem.precedences.size()), befores.resize(problem.precedences.size());
-  std::vector<uint32_t> a(afterOf.begin(), afterOf.end() - 1),
-      b(beforeOf.begin(), beforeOf.end() - 1);
+  std::vector<uint32_t> a(afterOf.begin(), afterOf.end() - 1), b(beforeOf.begin(), beforeOf.end() - 1);
   for (const auto &p : problem.precedences)
     afters[a[p.before]++] = {p.after, p.delay}, befores[b[p.after]++] = {p.before, p.delay};
 
@@ -52,20 +51,20 @@ Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
     position[order[i]] = static_cast<int64_t>(i);
   heads.assign(n, 0), tails.assign(n, 0);
   for (Id t : order)
-    if (certain[t])
+    if (mandatory[t])
       for (const Edge &e : after(t))
-        heads[e.task] = std::max(heads[e.task], heads[t] + least[t] + e.delay);
+        heads[e.task] = std::max(heads[e.task], heads[t] + minDuration[t] + e.delay);
   for (size_t i = n; i-- > 0;)
-    if (Id t = order[i]; certain[t])
+    if (Id t = order[i]; mandatory[t])
       for (const Edge &e : before(t))
-        tails[e.task] = std::max(tails[e.task], tails[t] + least[t] + e.delay);
+        tails[e.task] = std::max(tails[e.task], tails[t] + minDuration[t] + e.delay);
 }
 
 int64_t Instance::path() const {
   int64_t longest = 0;
   for (Id t = 0; t < size(); ++t)
-    if (certain[t])
-      longest = std::max(longest, heads[t] + least[t] + tails[t]);
+    if (mandatory[t])
+      longest = std::max(longest, heads[t] + minDuration[t] + tails[t]);
   return longest;
 }
 

@@ -20,8 +20,7 @@ ListScheduler::ListScheduler(const Instance &instance, const std::vector<Id> &mo
     for (const auto &use : mode(t).usage)
       resources.push_back(use.of);
     std::sort(resources.begin(), resources.end());
-    group[t] =
-        known.emplace(std::move(resources), static_cast<uint32_t>(known.size())).first->second;
+    group[t] = known.emplace(std::move(resources), static_cast<uint32_t>(known.size())).first->second;
   }
   groups = static_cast<uint32_t>(known.size());
 }

@@ -7,7 +7,7 @@ MemoryScheduler::MemoryScheduler(const Instance &instance)
     : in(instance), makes(instance.size()), reads(instance.size()) {
   for (uint32_t b = 0; b < in.problem.buffers.size(); ++b) {
     const auto &buffer = in.problem.buffers[b];
-    if (buffer.producer != SchedulingProblem::kNobody)
+    if (buffer.producer != SchedulingProblem::kNoTask)
       makes[buffer.producer].push_back(b);
     for (const auto &reader : buffer.readers)
       if (reads[reader.task].empty() || reads[reader.task].back() != b)
@@ -15,24 +15,22 @@ MemoryScheduler::MemoryScheduler(const Instance &instance)
   }
 }
 
-std::optional<SchedulingSolution> MemoryScheduler::run(const std::vector<int64_t> &key,
-                                                       const std::vector<Id> &modes) {
+std::optional<SchedulingSolution> MemoryScheduler::run(const std::vector<int64_t> &key, const std::vector<Id> &modes) {
   return go(key, modes, false);
 }
-std::optional<SchedulingSolution> MemoryScheduler::lean(const std::vector<int64_t> &key,
-                                                        const std::vector<Id> &modes) {
+std::optional<SchedulingSolution> MemoryScheduler::minMemoryFirst(const std::vector<int64_t> &key,
+                                                                  const std::vector<Id> &modes) {
   return go(key, modes, true);
 }
 
-std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t> &key,
-                                                      const std::vector<Id> &modes, bool lean) {
+std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t> &key, const std::vector<Id> &modes,
+                                                      bool minMemoryFirst) {
   const auto &p = in.problem;
   size_t n = in.size();
   work += static_cast<int64_t>(n);
   auto happens = [&](Id t) { return !in.mode(t, modes[t]).absent; };
   auto readsIt = [&](const SchedulingProblem::Reader &reader) {
-    return happens(reader.task) &&
-           (reader.unless == SchedulingProblem::kNobody || !happens(reader.unless));
+    return happens(reader.task) && (reader.unless == SchedulingProblem::kNoTask || !happens(reader.unless));
   };
   SchedulingSolution out;
   out.start.assign(n, 0), out.mode = modes;
@@ -49,12 +47,12 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
   std::multiset<Release> releases;
   for (uint32_t b = 0; b < p.buffers.size(); ++b) {
     const auto &buffer = p.buffers[b];
-    bool made = buffer.producer != SchedulingProblem::kNobody;
+    bool made = buffer.producer != SchedulingProblem::kNoTask;
     if (made && !happens(buffer.producer))
       continue;
     for (const auto &reader : buffer.readers)
       open[b] += readsIt(reader);
-    open[b] += made + buffer.kept; // what is kept never closes
+    open[b] += made + buffer.persistent; // what is kept never closes
     if (!made) {
       if (open[b] > 0)
         used[buffer.memory] += buffer.bytes;
@@ -62,7 +60,7 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
   }
   for (Id m = 0; m < p.memories.size(); ++m)
     if (used[m] > p.memories[m].capacity)
-      return stuckAt = 0, std::nullopt;
+      return blockedAt = 0, std::nullopt;
 
   std::vector<uint32_t> waiting(n);
   std::vector<int64_t> ready(n, 0);
@@ -70,7 +68,7 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
   for (Id t = 0; t < n; ++t)
     if ((waiting[t] = static_cast<uint32_t>(in.before(t).size())) == 0)
       heap.insert({key[t], t});
-  Profile profile(p);
+  ResourceProfile profile(p);
   int64_t now = 0;
 
   /// What the task adds to each memory when it starts, and what may go when it ends.
@@ -88,7 +86,7 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
   };
   while (!heap.empty()) {
     auto next = heap.begin();
-    if (lean)
+    if (minMemoryFirst)
       for (auto it = heap.begin(); it != heap.end(); ++it)
         if (growth(it->second) < growth(next->second))
           next = it;
@@ -113,7 +111,7 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
         for (uint32_t b : makes[t])
           used[p.buffers[b].memory] -= p.buffers[b].bytes;
         if (releases.empty())
-          return stuckAt = t, std::nullopt;
+          return blockedAt = t, std::nullopt;
         start = std::max(start, releases.begin()->time);
       }
       out.start[t] = now = start;
@@ -130,8 +128,7 @@ std::optional<SchedulingSolution> MemoryScheduler::go(const std::vector<int64_t>
       for (uint32_t b : reads[t])
         for (const auto &reader : p.buffers[b].readers)
           if (reader.task == t && readsIt(reader) &&
-              (p.buffers[b].producer == SchedulingProblem::kNobody ||
-               happens(p.buffers[b].producer)))
+              (p.buffers[b].producer == SchedulingProblem::kNoTask || happens(p.buffers[b].producer)))
             close(b);
     }
     for (const Edge &e : in.after(t)) {

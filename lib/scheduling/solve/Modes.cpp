@@ -4,16 +4,14 @@
 
 namespace accord::solve {
 
-Modes::Modes(const Instance &instance)
-    : in(instance), usable(instance.size()), pairings(instance.size()) {
+Modes::Modes(const Instance &instance) : in(instance), usable(instance.size()), pairings(instance.size()) {
   for (Id t = 0; t < in.size(); ++t) {
     const auto &modes = in.problem.tasks[t].modes;
     for (Id m = 0; m < modes.size(); ++m)
       if (in.fits(modes[m]))
         usable[t].push_back(m);
     std::sort(usable[t].begin(), usable[t].end(), [&](Id a, Id b) {
-      return std::tuple(!modes[a].absent, modes[a].duration, a) <
-             std::tuple(!modes[b].absent, modes[b].duration, b);
+      return std::tuple(!modes[a].absent, modes[a].duration, a) < std::tuple(!modes[b].absent, modes[b].duration, b);
     });
     if (usable[t].size() > 1)
       choices.push_back(t);
@@ -29,8 +27,7 @@ bool Modes::fits(std::vector<Id> &modes, Id task, const std::vector<char> &decid
     Id other = p.a == task ? p.b : p.a;
     if (!decided[other])
       continue;
-    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) ==
-        p.allowed.end())
+    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) == p.allowed.end())
       return false;
   }
   return true;
@@ -38,8 +35,7 @@ bool Modes::fits(std::vector<Id> &modes, Id task, const std::vector<char> &decid
 
 bool Modes::allowed(const std::vector<Id> &modes) const {
   for (const auto &p : in.problem.pairings)
-    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) ==
-        p.allowed.end())
+    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) == p.allowed.end())
       return false;
   std::vector<__int128> spent(in.problem.budgets.size());
   for (Id t = 0; t < in.size(); ++t)
@@ -57,7 +53,7 @@ std::optional<std::vector<Id>> Modes::first() const {
   std::vector<__int128> rest(in.problem.budgets.size());
   for (size_t b = 0; b < rest.size(); ++b)
     rest[b] = in.problem.budgets[b].capacity;
-  auto least = [&](Id t, Id budget) {
+  auto min = [&](Id t, Id budget) {
     int64_t amount = INT64_MAX;
     for (Id m : usable[t]) {
       int64_t here = 0;
@@ -72,7 +68,7 @@ std::optional<std::vector<Id>> Modes::first() const {
   std::vector<std::vector<int64_t>> needs(rest.size(), std::vector<int64_t>(in.size()));
   for (Id b = 0; b < rest.size(); ++b)
     for (Id t = 0; t < in.size(); ++t)
-      rest[b] -= needs[b][t] = usable[t].empty() ? 0 : least(t, b);
+      rest[b] -= needs[b][t] = usable[t].empty() ? 0 : min(t, b);
   int64_t nodes = 0;
   constexpr int64_t kNodes = 200'000;
   // Depth first without recursion: position and mode index of each level.
@@ -176,8 +172,8 @@ void Modes::mutate(std::vector<Id> &modes, std::mt19937_64 &random) const {
     for (uint32_t p : pairings[moved[i]]) {
       const auto &pair = in.problem.pairings[p];
       auto holds = [&] {
-        return std::find(pair.allowed.begin(), pair.allowed.end(),
-                         std::pair{changed[pair.a], changed[pair.b]}) != pair.allowed.end();
+        return std::find(pair.allowed.begin(), pair.allowed.end(), std::pair{changed[pair.a], changed[pair.b]}) !=
+               pair.allowed.end();
       };
       Id other = pair.a == moved[i] ? pair.b : pair.a;
       for (size_t k = 0; !holds() && k < usable[other].size(); ++k)

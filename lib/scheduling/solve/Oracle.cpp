@@ -18,7 +18,7 @@ struct Truth {
 
 } // namespace
 
-struct Oracle::Encoding {
+struct Oracle::Z3Encoding {
   const Instance &in;
   int64_t horizon, unit;
   z3::context context;
@@ -40,14 +40,13 @@ struct Oracle::Encoding {
   bool impossible = false;
   bool broken = false; ///< Z3 gave up in a way of its own
 
-  Encoding(const Instance &in, const Propagator &windows, int64_t horizon, int64_t unit)
-      : in(in), horizon(horizon), unit(unit), solver(context, z3::solver::simple()),
-        none(context.bool_val(false)) {
+  Z3Encoding(const Instance &in, const Propagator &windows, int64_t horizon, int64_t unit)
+      : in(in), horizon(horizon), unit(unit), solver(context, z3::solver::simple()), none(context.bool_val(false)) {
     for (Id t = 0; t < in.size(); ++t) {
       earliest.push_back(windows.earliest[t] / unit);
       latest.push_back(windows.latest[t] < 0 ? -1 : windows.latest[t] / unit);
       if (windows.latest[t] < windows.earliest[t]) {
-        impossible |= in.certain[t];
+        impossible |= in.mandatory[t];
         latest[t] = earliest[t]; // does not happen: see `tasks`
       }
     }
@@ -126,8 +125,7 @@ struct Oracle::Encoding {
       }
       auto &modes = usable.emplace_back();
       for (Id m = 0; m < in.problem.tasks[t].modes.size(); ++m)
-        if (in.fits(in.mode(t, m)) &&
-            (in.mode(t, m).absent || windows.latest[t] >= windows.earliest[t]))
+        if (in.fits(in.mode(t, m)) && (in.mode(t, m).absent || windows.latest[t] >= windows.earliest[t]))
           modes.push_back(m);
       auto &literals = chosen.emplace_back();
       if (modes.empty())
@@ -175,7 +173,7 @@ struct Oracle::Encoding {
     for (size_t i = n; i-- > 0;) {
       Id a = in.order[i];
       for (const Edge &e : in.after(a))
-        if (in.certain[a] && in.certain[e.task]) {
+        if (in.mandatory[a] && in.mandatory[e.task]) {
           settle(a, e.task);
           for (Id c = 0; c < n; ++c)
             if (first[e.task][c].is(1))
@@ -205,8 +203,7 @@ struct Oracle::Encoding {
 
   /// Implied by: in mode m, task t runs at `time`.
   Truth runs(Id t, Id m, int64_t time) {
-    Truth begun = by(t, time), over = by(t, time - units(in.mode(t, m).duration)),
-          mode = runsIn(t, m);
+    Truth begun = by(t, time), over = by(t, time - units(in.mode(t, m).duration)), mode = runsIn(t, m);
     if (begun.is(0) || over.is(1) || mode.is(0))
       return {0, none};
     int open = (begun.constant < 0) + (over.constant < 0) + (mode.constant < 0);
@@ -247,8 +244,7 @@ struct Oracle::Encoding {
       ++shift;
     std::vector<int> weights;
     for (int64_t amount : amounts)
-      weights.push_back(
-          static_cast<int>(std::min<int64_t>(amount >> shift, (capacity >> shift) + 1)));
+      weights.push_back(static_cast<int>(std::min<int64_t>(amount >> shift, (capacity >> shift) + 1)));
     solver.add(z3::pble(literals, weights.data(), static_cast<int>(capacity >> shift)));
   }
 
@@ -297,7 +293,7 @@ struct Oracle::Encoding {
   /// Implied by: the buffer is live at `time`.
   Truth live(size_t index, int64_t time) {
     const auto &b = in.problem.buffers[index];
-    bool made = b.producer != SchedulingProblem::kNobody;
+    bool made = b.producer != SchedulingProblem::kNoTask;
     Truth begun = made ? by(b.producer, time) : Truth{1, none};
     Truth gone = made ? absent(b.producer) : Truth{0, none};
     if (begun.is(0) || gone.is(1))
@@ -307,20 +303,18 @@ struct Oracle::Encoding {
       return {-1, known->second};
     z3::expr fresh = boolean();
     Truth alive{-1, fresh};
-    if (b.kept)
+    if (b.persistent)
       clause({negate(begun), gone, negate(ongoing(time)), alive});
     auto until = [&](Id task, Truth other) { // live while the task is not over
       for (Id m : usable[task])
         if (!in.mode(task, m).absent)
-          clause({negate(begun), gone, negate(runsIn(task, m)),
-                  by(task, time - units(in.mode(task, m).duration)), other, alive});
+          clause({negate(begun), gone, negate(runsIn(task, m)), by(task, time - units(in.mode(task, m).duration)),
+                  other, alive});
     };
     if (made)
       until(b.producer, {0, none});
     for (const auto &reader : b.readers)
-      until(reader.task, reader.unless == SchedulingProblem::kNobody
-                             ? Truth{0, none}
-                             : negate(absent(reader.unless)));
+      until(reader.task, reader.unless == SchedulingProblem::kNoTask ? Truth{0, none} : negate(absent(reader.unless)));
     lives.emplace(std::pair{index, time}, fresh);
     return alive;
   }
@@ -333,7 +327,7 @@ struct Oracle::Encoding {
       if (b.memory != m || b.bytes == 0)
         continue;
       mine.push_back(i);
-      if (b.producer != SchedulingProblem::kNobody)
+      if (b.producer != SchedulingProblem::kNoTask)
         for (int64_t time = earliest[b.producer]; time <= latest[b.producer]; ++time)
           times.push_back(time);
     }
@@ -354,8 +348,7 @@ struct Oracle::Encoding {
     for (const auto &pairing : in.problem.pairings)
       for (Id a : usable[pairing.a])
         for (Id b : usable[pairing.b])
-          if (std::find(pairing.allowed.begin(), pairing.allowed.end(), std::pair{a, b}) ==
-              pairing.allowed.end())
+          if (std::find(pairing.allowed.begin(), pairing.allowed.end(), std::pair{a, b}) == pairing.allowed.end())
             clause({negate(runsIn(pairing.a, a)), negate(runsIn(pairing.b, b))});
     for (Id budget = 0; budget < in.problem.budgets.size(); ++budget) {
       std::vector<std::pair<int64_t, Truth>> terms;
@@ -383,8 +376,7 @@ struct Oracle::Encoding {
         clause({last < 0 ? Truth{0, none} : by(t, units(last)), negate(runsIn(t, m)), otherwise});
       }
     z3::params params(context);
-    params.set("rlimit", static_cast<unsigned>(
-                             std::min<uint64_t>(limit, std::numeric_limits<unsigned>::max())));
+    params.set("rlimit", static_cast<unsigned>(std::min<uint64_t>(limit, std::numeric_limits<unsigned>::max())));
     // All clauses matter here; tracking which do costs half the time.
     params.set("relevancy", 0u);
     params.set("phase_selection", 0u);
@@ -419,14 +411,13 @@ struct Oracle::Encoding {
         ++at;
       }
       found.start[t] = at * unit;
-      found.makespan =
-          std::max(found.makespan, found.start[t] + in.mode(t, found.mode[t]).duration);
+      found.makespan = std::max(found.makespan, found.start[t] + in.mode(t, found.mode[t]).duration);
     }
   }
 };
 
 Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit)
-    : encoding(std::make_unique<Encoding>(instance, windows, horizon, unit)) {}
+    : encoding(std::make_unique<Z3Encoding>(instance, windows, horizon, unit)) {}
 Oracle::~Oracle() = default;
 
 Oracle::Answer Oracle::ask(int64_t makespan, uint64_t limit, SchedulingSolution &found) {
@@ -446,14 +437,13 @@ uint64_t Oracle::work() const {
     z3::stats stats = encoding->solver.statistics();
     for (unsigned i = 0; i < stats.size(); ++i)
       if (stats.key(i) == "rlimit count")
-        return stats.is_uint(i) ? stats.uint_value(i)
-                                : static_cast<uint64_t>(stats.double_value(i));
+        return stats.is_uint(i) ? stats.uint_value(i) : static_cast<uint64_t>(stats.double_value(i));
   } catch (const z3::exception &) {
   }
   return 0;
 }
 
-int64_t literalsOf(const Instance &in, const Propagator &windows, int64_t unit) {
+int64_t estimateLiterals(const Instance &in, const Propagator &windows, int64_t unit) {
   double sum = 0; // of starts and of running in each mode
   for (Id t = 0; t < in.size(); ++t)
     sum += static_cast<double>((windows.latest[t] - windows.earliest[t]) / unit) *

@@ -30,11 +30,11 @@ public:
   size_t literals() const;
 
 private:
-  struct Encoding;
-  std::unique_ptr<Encoding> encoding;
+  struct Z3Encoding;
+  std::unique_ptr<Z3Encoding> encoding;
 };
 
 /// How many literals an oracle would have about, before it is built.
-int64_t literalsOf(const Instance &instance, const Propagator &windows, int64_t unit);
+int64_t estimateLiterals(const Instance &instance, const Propagator &windows, int64_t unit);
 
 } // namespace accord::solve

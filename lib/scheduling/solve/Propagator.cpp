@@ -6,19 +6,19 @@
 namespace accord::solve {
 
 /// Tables of pairs of tasks.
-constexpr size_t kMostForPairs = 600;
+constexpr size_t kMaxForPairs = 600;
 
 Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
-    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic),
-      after(in.size()), before(in.size()), users(in.problem.resources.size()) {
+    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic), after(in.size()),
+      before(in.size()), users(in.problem.resources.size()) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
-    latest[t] = horizon - in.tails[t] - in.least[t];
+    latest[t] = horizon - in.tails[t] - in.minDuration[t];
     for (const Edge &e : in.after(t))
-      if (in.certain[t] && in.certain[e.task])
+      if (in.mandatory[t] && in.mandatory[e.task])
         after[t].push_back(e), before[e.task].push_back({t, e.delay});
   }
-  if (n <= kMostForPairs)
+  if (n <= kMaxForPairs)
     reaches.assign(n, std::vector<char>(n));
   for (size_t i = reaches.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]]) {
@@ -28,9 +28,9 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
         mine[j] |= reaches[e.task][j];
     }
   for (Id t = 0; t < n; ++t)
-    if (in.certain[t] && in.least[t] > 0)
+    if (in.mandatory[t] && in.minDuration[t] > 0)
       for (Id r = 0; r < users.size(); ++r) {
-        User user{t, INT64_MAX, 0, in.least[t], 0, {}};
+        User user{t, INT64_MAX, 0, in.minDuration[t], 0, {}};
         for (const auto &mode : in.problem.tasks[t].modes) {
           if (!in.fits(mode))
             continue;
@@ -38,28 +38,28 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
           for (const auto &use : mode.usage)
             if (use.of == r)
               amount = use.amount;
-          user.amount = std::min(user.amount, amount), user.most = std::max(user.most, amount);
+          user.amount = std::min(user.amount, amount), user.max = std::max(user.max, amount);
           user.energy = std::max(user.energy, static_cast<__int128>(amount) * mode.duration);
           user.options.push_back({amount, mode.duration});
         }
-        if (user.most > 0)
+        if (user.max > 0)
           users[r].push_back(std::move(user));
       }
-  if (n > kMostForPairs)
+  if (n > kMaxForPairs)
     return;
-  std::vector<std::vector<char>> apart(n, std::vector<char>(n));
+  std::vector<std::vector<char>> isDisjunctive(n, std::vector<char>(n));
   for (Id r = 0; r < users.size(); ++r)
     for (const User &a : users[r])
       for (const User &b : users[r])
         if (a.task < b.task && a.amount + b.amount > in.problem.resources[r].capacity)
-          apart[a.task][b.task] = 1;
+          isDisjunctive[a.task][b.task] = 1;
   for (Id a = 0; a < n; ++a)
     for (Id b = a + 1; b < n; ++b)
-      if (apart[a][b] && !reaches[a][b] && !reaches[b][a])
+      if (isDisjunctive[a][b] && !reaches[a][b] && !reaches[b][a])
         open.push_back({a, b});
 }
 
-bool Propagator::deduce(const SchedulingStep &step) {
+bool Propagator::deduce(const ProofStep &step) {
   int64_t &bound = step.early ? earliest[step.task] : latest[step.task];
   if (step.early ? step.time <= bound : step.time >= bound)
     return true;
@@ -74,17 +74,11 @@ bool Propagator::chains() {
   bool before = std::exchange(changed, false), open = true;
   for (Id t : in.order)
     for (const Edge &e : after[t])
-      open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.least[t] + e.delay, 0, 0, {}});
+      open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.minDuration[t] + e.delay, 0, 0, {}});
   for (size_t i = in.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]])
-      open &= deduce({Rule::Chain,
-                      in.order[i],
-                      0,
-                      false,
-                      latest[e.task] - e.delay - in.least[in.order[i]],
-                      0,
-                      0,
-                      {}});
+      open &= deduce(
+          {Rule::Chain, in.order[i], 0, false, latest[e.task] - e.delay - in.minDuration[in.order[i]], 0, 0, {}});
   if (changed)
     steps.push_back({Rule::Chain, 0, 0, true, 0, 0, 0, {}});
   changed |= before;
@@ -94,8 +88,7 @@ bool Propagator::chains() {
 bool Propagator::pairs() {
   for (size_t i = 0; i < open.size();) {
     auto [a, b] = open[i];
-    bool first = earliest[a] + in.least[a] <= latest[b],
-         second = earliest[b] + in.least[b] <= latest[a];
+    bool first = earliest[a] + in.minDuration[a] <= latest[b], second = earliest[b] + in.minDuration[b] <= latest[a];
     if (first && second) {
       ++i;
       continue;
@@ -103,7 +96,7 @@ bool Propagator::pairs() {
     if (second)
       std::swap(a, b);
     // b does not fit before a, so it comes after it: from now on a precedence.
-    SchedulingStep step{Rule::Pair, b, a, true, earliest[a] + in.least[a], 0, 0, {}};
+    ProofStep step{Rule::Pair, b, a, true, earliest[a] + in.minDuration[a], 0, 0, {}};
     steps.push_back(step);
     if (!first && !second)
       return false;
@@ -139,14 +132,7 @@ bool Propagator::compulsory() {
       if (i + 1 < events.size() && events[i + 1].first > events[i].first && used > 0)
         taken.push_back({events[i].first, events[i + 1].first, used});
       if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first) {
-        steps.push_back({Rule::Compulsory,
-                         users[r][0].task,
-                         r,
-                         true,
-                         0,
-                         events[i].first,
-                         events[i + 1].first,
-                         {}});
+        steps.push_back({Rule::Compulsory, users[r][0].task, r, true, 0, events[i].first, events[i + 1].first, {}});
         return false;
       }
     }
@@ -175,7 +161,7 @@ bool Propagator::compulsory() {
 
 /// Whether two tasks never run at once: by precedences, or in whatever modes their windows have
 /// room for.
-bool Propagator::apart(Id a, Id b) const {
+bool Propagator::isDisjunctive(Id a, Id b) const {
   if (reaches[a][b] || reaches[b][a])
     return true;
   auto left = [&](Id t, const SchedulingProblem::Mode &mode) {
@@ -188,8 +174,7 @@ bool Propagator::apart(Id a, Id b) const {
       bool clash = false;
       for (const auto &use : one.usage)
         for (const auto &other : two.usage)
-          clash |= use.of == other.of &&
-                   use.amount > in.problem.resources[use.of].capacity - other.amount;
+          clash |= use.of == other.of && use.amount > in.problem.resources[use.of].capacity - other.amount;
       if (!clash || one.duration == 0 || two.duration == 0)
         return false;
     }
@@ -207,21 +192,20 @@ std::vector<Id> Propagator::joining(Id r) const {
   for (const User &u : users[r])
     uses[u.task] = 1;
   for (Id t = 0; t < in.size(); ++t)
-    if (in.certain[t] && in.least[t] > 0 && !uses[t])
+    if (in.mandatory[t] && in.minDuration[t] > 0 && !uses[t])
       others.push_back(t);
   std::sort(others.begin(), others.end(),
-            [&](Id a, Id b) { return std::pair(-in.least[a], a) < std::pair(-in.least[b], b); });
+            [&](Id a, Id b) { return std::pair(-in.minDuration[a], a) < std::pair(-in.minDuration[b], b); });
   for (Id t : others)
-    if (std::all_of(users[r].begin(), users[r].end(),
-                    [&](const User &u) { return apart(t, u.task); }) &&
-        std::all_of(found.begin(), found.end(), [&](Id other) { return apart(t, other); }))
+    if (std::all_of(users[r].begin(), users[r].end(), [&](const User &u) { return isDisjunctive(t, u.task); }) &&
+        std::all_of(found.begin(), found.end(), [&](Id other) { return isDisjunctive(t, other); }))
       found.push_back(t);
   return found;
 }
 
 /// A task as if it took all of a resource.
 Propagator::User Propagator::alone(Id t, int64_t capacity) const {
-  User user{t, capacity, capacity, in.least[t], 0, {}};
+  User user{t, capacity, capacity, in.minDuration[t], 0, {}};
   for (const auto &mode : in.problem.tasks[t].modes)
     if (in.fits(mode)) {
       user.options.push_back({capacity, mode.duration});
@@ -266,7 +250,7 @@ bool Propagator::energy() {
         for (size_t i = 0; i < sharing.size(); ++i) {
           const User &u = sharing[i];
           __int128 rest = room - (need - own[i]);
-          if (std::min(static_cast<__int128>(u.most) * (to - from), u.energy) <= rest)
+          if (std::min(static_cast<__int128>(u.max) * (to - from), u.energy) <= rest)
             continue; // however it lies
           // Whatever its mode, it starts (ends) after (before) this.
           int64_t start = INT64_MAX, stop = INT64_MIN;
@@ -274,20 +258,17 @@ bool Propagator::energy() {
             if (!inWindow(u.task, o))
               continue;
             // Of the interval, for this task.
-            int64_t most =
-                o.amount == 0
-                    ? to - from
-                    : static_cast<int64_t>(std::min<__int128>(rest / o.amount, to - from));
+            int64_t max =
+                o.amount == 0 ? to - from : static_cast<int64_t>(std::min<__int128>(rest / o.amount, to - from));
             int64_t left = o.duration - std::max<int64_t>(0, from - earliest[u.task]),
                     right = o.duration - std::max<int64_t>(0, end(u.task) - to);
-            start =
-                std::min(start, std::min(to - from, left) > most ? to - most : earliest[u.task]);
-            stop = std::max(stop, std::min(to - from, right) > most ? from + most : end(u.task));
+            start = std::min(start, std::min(to - from, left) > max ? to - max : earliest[u.task]);
+            stop = std::max(stop, std::min(to - from, right) > max ? from + max : end(u.task));
           }
           if (start == INT64_MAX)
             continue; // no mode is left: chains find it
           if (!deduce({Rule::Energy, u.task, r, true, start, from, to, beside}) ||
-              !deduce({Rule::Energy, u.task, r, false, stop - in.least[u.task], from, to, beside}))
+              !deduce({Rule::Energy, u.task, r, false, stop - in.minDuration[u.task], from, to, beside}))
             return false;
         }
       }
@@ -297,17 +278,16 @@ bool Propagator::energy() {
 
 /// Of an interval, whatever the mode among those that the window of the task has room for.
 __int128 Propagator::needs(const User &u, int64_t from, int64_t to) const {
-  __int128 least = -1;
+  __int128 minDuration = -1;
   for (const Option &o : u.options) {
     if (!inWindow(u.task, o))
       continue;
     int64_t left = std::max<int64_t>(0, earliest[u.task] + o.duration - from),
             right = std::max<int64_t>(0, to - (end(u.task) - o.duration));
-    __int128 work =
-        static_cast<__int128>(o.amount) * std::min({left, right, o.duration, to - from});
-    least = least < 0 ? work : std::min(least, work);
+    __int128 work = static_cast<__int128>(o.amount) * std::min({left, right, o.duration, to - from});
+    minDuration = minDuration < 0 ? work : std::min(minDuration, work);
   }
-  return std::max<__int128>(least, 0);
+  return std::max<__int128>(minDuration, 0);
 }
 
 /// Work in the interval of a set of tasks: the critical one of each resource, by windows.
@@ -320,8 +300,7 @@ bool Propagator::sets() {
     for (const User &u : users[r]) {
       __int128 work = needs(u, earliest[u.task], end(u.task));
       if (capacity > 0 && work >= capacity)
-        jobs.push_back(
-            {earliest[u.task], static_cast<int64_t>(work / capacity), last - end(u.task)});
+        jobs.push_back({earliest[u.task], static_cast<int64_t>(work / capacity), last - end(u.task)});
     }
     CriticalSet set = criticalSet(jobs);
     if (set.value > last) {
@@ -334,7 +313,7 @@ bool Propagator::sets() {
 
 bool Propagator::run(size_t rounds) {
   for (Id t = 0; t < in.size(); ++t)
-    if (in.certain[t] && earliest[t] > latest[t]) // another one does not happen, then
+    if (in.mandatory[t] && earliest[t] > latest[t]) // another one does not happen, then
       return false;
   do {
     changed = false;
@@ -346,7 +325,7 @@ bool Propagator::run(size_t rounds) {
   return true;
 }
 
-uint64_t Propagator::probe(uint64_t most) {
+uint64_t Propagator::probe(uint64_t max) {
   uint64_t runs = 0;
   auto closes = [&](Id t, bool early, int64_t width) {
     Propagator tried = *this;
@@ -358,14 +337,14 @@ uint64_t Propagator::probe(uint64_t most) {
     ++runs;
     return !tried.run();
   };
-  for (bool narrower = true; narrower && runs < most;) {
+  for (bool narrower = true; narrower && runs < max;) {
     narrower = false;
     for (Id t : in.order)
       for (bool early : {true, false}) {
-        if (!in.certain[t])
+        if (!in.mandatory[t])
           continue;
         // Wider while it closes, then narrow again, until not even one start does.
-        for (int64_t width = 1; latest[t] - earliest[t] >= width && runs < most;) {
+        for (int64_t width = 1; latest[t] - earliest[t] >= width && runs < max;) {
           if (!closes(t, early, width)) {
             if (width == 1)
               break;

@@ -19,12 +19,12 @@ public:
   /// end of its window (shaving: Martin, Shmoys, A new approach to computing optimal schedules for
   /// the job-shop scheduling problem, IPCO 1996), in `most` runs at most. Windows hold as before,
   /// but `steps` no longer say why; stops before one closes. Returns the runs it made.
-  uint64_t probe(uint64_t most);
+  uint64_t probe(uint64_t max);
 
   std::vector<int64_t> earliest, latest; ///< starts, by task
   /// Pairs that cannot run at the same time and whose order follows: before, after.
   std::vector<std::pair<Id, Id>> ordered;
-  std::vector<SchedulingStep> steps; ///< what was deduced, in order
+  std::vector<ProofStep> steps; ///< what was deduced, in order
   /// Pairs that cannot run at the same time and whose order is open.
   std::vector<std::pair<Id, Id>> disjoint() const;
 
@@ -34,9 +34,9 @@ private:
   bool compulsory();
   bool energy();
   bool sets();
-  using Rule = SchedulingStep::Rule;
+  using Rule = ProofStep::Rule;
   /// A deduction that is kept if it says more than is known. False: the window closes.
-  bool deduce(const SchedulingStep &step);
+  bool deduce(const ProofStep &step);
 
   const Instance &in;
   size_t energetic;
@@ -50,16 +50,14 @@ private:
   };
   struct User {
     Id task;
-    int64_t amount, most; ///< the least and the most of all modes
-    int64_t duration;     ///< the least of all modes
-    __int128 energy;      ///< the most of all modes
+    int64_t amount, max; ///< the least and the most of all modes
+    int64_t duration;    ///< the least of all modes
+    __int128 energy;     ///< the most of all modes
     std::vector<Option> options;
   };
-  int64_t end(Id t) const { return latest[t] + in.least[t]; } ///< the latest
-  bool inWindow(Id t, const Option &option) const {
-    return earliest[t] + option.duration <= end(t);
-  }
-  bool apart(Id a, Id b) const;
+  int64_t end(Id t) const { return latest[t] + in.minDuration[t]; } ///< the latest
+  bool inWindow(Id t, const Option &option) const { return earliest[t] + option.duration <= end(t); }
+  bool isDisjunctive(Id a, Id b) const;
   std::vector<Id> joining(Id resource) const;
   User alone(Id task, int64_t capacity) const;
   __int128 needs(const User &user, int64_t from, int64_t to) const;

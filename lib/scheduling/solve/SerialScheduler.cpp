@@ -5,8 +5,8 @@ namespace accord::solve {
 SerialScheduler::SerialScheduler(const Instance &instance)
     : in(instance), start(instance.size()), ready(instance.size()), waiting(instance.size()) {}
 
-const std::vector<int64_t> &SerialScheduler::run(const std::vector<int64_t> &key,
-                                                 const std::vector<Id> &modes, bool backward) {
+const std::vector<int64_t> &SerialScheduler::run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
+                                                 bool backward) {
   profile.reset(in.problem);
   longest = 0;
   heap.clear();

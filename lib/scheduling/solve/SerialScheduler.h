@@ -2,7 +2,7 @@
 // without memories.
 #pragma once
 #include "lib/scheduling/solve/Instance.h"
-#include "lib/scheduling/solve/Profile.h"
+#include "lib/scheduling/solve/ResourceProfile.h"
 
 namespace accord::solve {
 
@@ -14,14 +14,13 @@ public:
   explicit SerialScheduler(const Instance &instance);
 
   /// Backward: of the problem with time reversed, in reversed time.
-  const std::vector<int64_t> &run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
-                                  bool backward);
+  const std::vector<int64_t> &run(const std::vector<int64_t> &key, const std::vector<Id> &modes, bool backward);
   int64_t length() const { return longest; }
   int64_t placed() const { return work; } ///< tasks so far, as a measure of work
 
 private:
   const Instance &in;
-  Profile profile;
+  ResourceProfile profile;
   std::vector<int64_t> start, ready;
   std::vector<uint32_t> waiting;
   std::vector<std::pair<int64_t, Id>> heap;

@@ -3,8 +3,8 @@
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Conflict.h"
 #include "lib/scheduling/solve/Improve.h"
+#include "lib/scheduling/solve/LargeNeighbourhoodSearch.h"
 #include "lib/scheduling/solve/ListScheduler.h"
-#include "lib/scheduling/solve/Neighbourhood.h"
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -17,35 +17,35 @@ using Kind = SchedulingBound::Kind;
 using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
-constexpr size_t kMostForPopulations = 1500;
+constexpr size_t kMaxForPopulations = 1500;
 /// Tasks placed: a few milliseconds, for problems so small that a share per task tries little.
-constexpr double kLeastListWork = 50'000;
+constexpr double kMinListWork = 50'000;
 /// Problems of so few tasks are always searched a little longer, and their windows looked at by all
 /// intervals.
-constexpr size_t kFew = 128;
-constexpr double kMoreListWork = 2'000'000, kMorePerPair = 500;
+constexpr size_t kSmallProblemTasks = 128;
+constexpr double kSmallProblemListWork = 2'000'000, kListWorkPerPair = 500;
 /// One part in so many is near enough for a quick answer.
 constexpr int64_t kNear = 4000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
-constexpr size_t kMostForRounds = 500;
-constexpr size_t kMostForWindows = 20'000;
+constexpr size_t kMaxForRounds = 500;
+constexpr size_t kMaxForWindows = 20'000;
 /// Larger ones are asked about window by window.
-constexpr size_t kMostForOracle = 150;
+constexpr size_t kMaxForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
-constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
+constexpr int64_t kMaxLiterals = 64'000, kFirstLiterals = 4'000;
 /// Where bounds alone are looked for, windows that do not close in so many rounds are left.
-constexpr size_t kFewRounds = 20;
-/// Of so many times a claim speaks one by one, whatever the windows: see lib/scheduling/output/Claim.h.
-constexpr int64_t kFewTimes = 1024;
+constexpr size_t kMaxProbeRounds = 20;
+/// Of so many times a claim speaks one by one, whatever the windows: see lib/scheduling/output/SmtQuery.h.
+constexpr int64_t kMaxExactTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
-constexpr uint64_t kShareForEasy = 20;
+constexpr uint64_t kEasyWorkFraction = 20;
 constexpr int64_t kLongerLists = 32;
 
 /// Interrupts Z3 when someone wants to stop.
-class Watch {
+class StopWatcher {
 public:
-  Watch(Oracle &oracle, const std::atomic<bool> *stop) {
+  StopWatcher(Oracle &oracle, const std::atomic<bool> *stop) {
     if (stop)
       thread = std::thread([this, &oracle, stop] {
         while (!over) {
@@ -55,7 +55,7 @@ public:
         }
       });
   }
-  ~Watch() {
+  ~StopWatcher() {
     over = true;
     if (thread.joinable())
       thread.join();
@@ -74,16 +74,16 @@ public:
     double effort = std::min(options.effort, 40u); // so that the work fits 64 bits
     double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - 4);
     // Lists end after some seconds at most: more effort is for the solver.
-    double most = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
+    double max = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
     double n = static_cast<double>(in.size());
-    listWork = static_cast<int64_t>(
-        std::max({std::min(passes * n, most), 2 * n * effort, effort == 0 ? 0.0 : kLeastListWork}));
+    listWork =
+        static_cast<int64_t>(std::max({std::min(passes * n, max), 2 * n * effort, effort == 0 ? 0.0 : kMinListWork}));
     solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
   }
 
   SchedulingResult run() {
     if (options.effort > 0)
-      in.strengthen(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
+      in.tightenPrecedences(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
     raise(simpleBound(in), "bounds");
     start();
     if (!finished() && options.searches)
@@ -107,11 +107,9 @@ private:
   bool stopped() const { return options.stop && *options.stop; }
   bool found() const { return result.status == Status::Feasible; }
   int64_t makespan() const { return result.solution.makespan; }
-  bool closed() const {
-    return found() && (makespan() <= result.bound.value || result.gap() <= options.gap);
-  }
+  bool closed() const { return found() && (makespan() <= result.bound.value || result.gap() <= options.gap); }
   bool finished() const { return closed() || result.status == Status::Infeasible || stopped(); }
-  void tell(const char *phase) {
+  void reportProgress(const char *phase) {
     if (options.progress)
       options.progress({phase, found() ? makespan() : 0, result.bound.value});
   }
@@ -119,9 +117,9 @@ private:
     if (bound.value <= result.bound.value && result.bound.kind != Kind::Nothing)
       return;
     result.bound = std::move(bound);
-    tell(phase);
+    reportProgress(phase);
   }
-  void keep(SchedulingSolution solution, const char *phase) {
+  void acceptSolution(SchedulingSolution solution, const char *phase) {
     if (found() && solution.makespan >= makespan())
       return;
     result.status = Status::Feasible;
@@ -129,7 +127,7 @@ private:
       if (in.mode(t, solution.mode[t]).absent)
         solution.start[t] = 0;
     result.solution = std::move(solution);
-    tell(phase);
+    reportProgress(phase);
   }
 
   /// A first schedule.
@@ -139,10 +137,10 @@ private:
       return;
     std::vector<int64_t> key(in.size());
     for (Id t = 0; t < in.size(); ++t)
-      key[t] = -(in.tails[t] + in.least[t]);
+      key[t] = -(in.tails[t] + in.minDuration[t]);
     if (!in.problem.buffers.empty()) {
-      if (auto first = firstWithMemories(in, modes, *chosen, key, random))
-        keep(std::move(*first), "lists");
+      if (auto first = findScheduleWithMemories(in, modes, *chosen, key, random))
+        acceptSolution(std::move(*first), "lists");
       return;
     }
     improveByLists(*chosen);
@@ -158,12 +156,12 @@ private:
     ListScheduler list(in, chosen);
     std::vector<int64_t> key(in.size());
     for (Id t = 0; t < in.size(); ++t)
-      key[t] = -(in.tails[t] + in.least[t]);
+      key[t] = -(in.tails[t] + in.minDuration[t]);
     std::vector<int64_t> current = list.run(key, false);
-    keep({current, chosen, list.lengthOf(current)}, "lists");
-    unsigned rounds = options.effort == 0           ? 0
-                      : in.size() <= kMostForRounds ? std::max(options.effort, 8u)
-                                                    : options.effort;
+    acceptSolution({current, chosen, list.lengthOf(current)}, "lists");
+    unsigned rounds = options.effort == 0          ? 0
+                      : in.size() <= kMaxForRounds ? std::max(options.effort, 8u)
+                                                   : options.effort;
     for (unsigned round = 0; round < rounds && !finished(); ++round) {
       for (Id t = 0; t < in.size(); ++t)
         key[t] = -(current[t] + in.mode(t, chosen[t]).duration);
@@ -172,24 +170,24 @@ private:
       for (Id t = 0; t < in.size(); ++t)
         key[t] = length - (reversed[t] + in.mode(t, chosen[t]).duration);
       current = list.run(key, false);
-      keep({current, chosen, list.lengthOf(current)}, "lists");
+      acceptSolution({current, chosen, list.lengthOf(current)}, "lists");
     }
   }
 
   void lists(int64_t work) {
-    if (found() && in.size() <= kMostForPopulations)
+    if (found() && in.size() <= kMaxForPopulations)
       lists(result.bound.value, work);
   }
   /// What windows left open, where few tasks have modes to choose: a tenth of a second, or until
   /// the gap is small.
   void moreLists() {
-    if (!found() || modes.free() || in.size() > kFew || options.effort == 0 ||
+    if (!found() || modes.free() || in.size() > kSmallProblemTasks || options.effort == 0 ||
         !in.problem.buffers.empty())
       return;
     int64_t bound = result.bound.value;
     double n = static_cast<double>(in.size());
     lists(options.effort < 6 ? bound + bound / kNear : bound,
-          static_cast<int64_t>(std::min(kMoreListWork, kMorePerPair * n * n)));
+          static_cast<int64_t>(std::min(kSmallProblemListWork, kListWorkPerPair * n * n)));
   }
   void lists(int64_t goal, int64_t work) {
     if (makespan() <= goal)
@@ -198,22 +196,22 @@ private:
     ImproveLimits limits{goal, work, options.stop};
     if (in.problem.buffers.empty() ? improve(in, modes, best, limits, random)
                                    : improveWithMemories(in, modes, best, limits, random))
-      keep(std::move(best), "lists");
+      acceptSolution(std::move(best), "lists");
   }
 
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
-    if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
+    if (in.size() > (options.effort < 6 ? 300 : kMaxForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     size_t busy = static_cast<size_t>(
-        std::count_if(in.least.begin(), in.least.end(), [](int64_t time) { return time > 0; }));
+        std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; }));
     bool quick = options.effort < 6;
-    size_t energetic = quick ? (busy <= kFew / 2 ? in.size() : 48) : 150;
+    size_t energetic = quick ? (busy <= kSmallProblemTasks / 2 ? in.size() : 48) : 150;
     while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
       Propagator propagator(in, middle, energetic);
-      if (propagator.run(options.searches ? SIZE_MAX : kFewRounds)) {
+      if (propagator.run(options.searches ? SIZE_MAX : kMaxProbeRounds)) {
         high = middle;
         continue;
       }
@@ -224,38 +222,36 @@ private:
 
   /// Z3 on windows of tasks, where it cannot have all at once.
   void neighbourhoods() {
-    if (!found() || in.size() <= kMostForOracle || in.size() > kMostForWindows ||
-        !in.problem.buffers.empty() || solverWork == 0)
+    if (!found() || in.size() <= kMaxForOracle || in.size() > kMaxForWindows || !in.problem.buffers.empty() ||
+        solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
     int64_t goal =
-        std::max(result.bound.value,
-                 static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
+        std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
     result.work += static_cast<int64_t>(spent);
-    keep(std::move(best), "windows");
+    acceptSolution(std::move(best), "windows");
   }
 
   /// Z3 on what is left: exactly where there are few times, else in units of time that become
   /// smaller as the windows do.
   void oracle() {
-    if (in.size() > kMostForOracle)
+    if (in.size() > kMaxForOracle)
       return;
     bool tried = false;
     for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
       int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
       Propagator propagator(in, horizon);
       if (!propagator.run()) {
-        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
-              "bounds");
+        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
         if (!found())
           result.status = Status::Infeasible;
         return;
       }
       int64_t unit = 1;
-      if (literalsOf(in, propagator, 1) > kMostLiterals)
-        while (literalsOf(in, propagator, unit) > literals)
+      if (estimateLiterals(in, propagator, 1) > kMaxLiterals)
+        while (estimateLiterals(in, propagator, unit) > literals)
           unit *= 2;
       if (unit == 1 && !tried && found() && in.problem.buffers.empty()) {
         tried = true;
@@ -263,7 +259,7 @@ private:
         continue;
       }
       Oracle oracle(in, propagator, horizon, unit);
-      Watch watch(oracle, options.stop);
+      StopWatcher watch(oracle, options.stop);
       double gap = result.gap();
       if (unit == 1) {
         exact(oracle, horizon);
@@ -271,7 +267,7 @@ private:
       }
       coarse(oracle, horizon, unit);
       bool helped = found() && result.gap() < 0.8 * gap;
-      if (!helped && literals >= kMostLiterals)
+      if (!helped && literals >= kMaxLiterals)
         return;
       if (!helped)
         literals *= 4;
@@ -281,11 +277,11 @@ private:
   /// Most questions are easy. Where this one is not, schedules are better sought by lists, and the
   /// solver, asked anew with narrower windows, has one answer to give instead of many.
   void easily(const Propagator &propagator, int64_t horizon) {
-    uint64_t rest = solverWork - solverWork / kShareForEasy;
-    solverWork /= kShareForEasy;
+    uint64_t rest = solverWork - solverWork / kEasyWorkFraction;
+    solverWork /= kEasyWorkFraction;
     {
       Oracle oracle(in, propagator, horizon);
-      Watch watch(oracle, options.stop);
+      StopWatcher watch(oracle, options.stop);
       exact(oracle, horizon);
     }
     solverWork += rest;
@@ -307,9 +303,9 @@ private:
 
   /// Z3's answer for times in units. Where few times are left to tell apart, it is one about the
   /// problem as it stands; else about the windows that it was given, which then prove themselves.
-  void refuted(int64_t makespan, int64_t unit) {
+  void recordInfeasible(int64_t makespan, int64_t unit) {
     SchedulingBound bound{makespan + 1, Kind::Solver, {}, 0, {}, "z3", unit};
-    if (unit > 1 || makespan >= kFewTimes) {
+    if (unit > 1 || makespan >= kMaxExactTimes) {
       Propagator propagator(in, makespan);
       if (!propagator.run()) // what is more, nobody needs to be believed
         bound = {makespan + 1, Kind::Windows, {}, 0, {}, "windows of tasks"};
@@ -328,12 +324,12 @@ private:
         return;
       if (said == Oracle::Answer::No) {
         if (found())
-          refuted(target, 1);
+          recordInfeasible(target, 1);
         else
           result.status = Status::Infeasible;
         return;
       }
-      keep(std::move(answer), "z3");
+      acceptSolution(std::move(answer), "z3");
       target = makespan() - 1;
     }
   }
@@ -346,22 +342,21 @@ private:
     uint64_t kept = solverWork / 2;
     for (uint64_t slice = solverWork / 6; result.bound.value < high && solverWork > kept;) {
       int64_t middle = result.bound.value + (high - result.bound.value) / 2;
-      if (!refute(middle, slice, false))
+      if (!proveInfeasible(middle, slice, false))
         high = middle;
       if (finished())
         return;
     }
-    while (!finished() && solverWork > 0 && refute(result.bound.value, solverWork / 2, true)) {
+    while (!finished() && solverWork > 0 && proveInfeasible(result.bound.value, solverWork / 2, true)) {
     }
   }
 
   /// Whether that nothing is as short as `makespan` could be shown. With half of the work at most
   /// for probing, `slice` for the question.
-  bool refute(int64_t makespan, uint64_t slice, bool probing) {
+  bool proveInfeasible(int64_t makespan, uint64_t slice, bool probing) {
     Propagator propagator(in, makespan);
     if (!propagator.run()) {
-      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
-            "bounds");
+      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
       return true;
     }
     if (probing) {
@@ -372,13 +367,13 @@ private:
       result.work += static_cast<int64_t>(spent);
     }
     Oracle oracle(in, propagator, makespan);
-    Watch watch(oracle, options.stop);
+    StopWatcher watch(oracle, options.stop);
     SchedulingSolution answer;
     Oracle::Answer said = ask(oracle, makespan, slice, answer);
     if (said == Oracle::Answer::Yes)
-      keep(std::move(answer), "z3");
+      acceptSolution(std::move(answer), "z3");
     else if (said == Oracle::Answer::No)
-      refuted(makespan, 1);
+      recordInfeasible(makespan, 1);
     return said == Oracle::Answer::No;
   }
 
@@ -397,12 +392,12 @@ private:
         low = middle + 1;
         if (!found() && middle == horizon)
           result.status = Status::Infeasible;
-        refuted(middle, unit);
+        recordInfeasible(middle, unit);
         continue;
       }
       high = middle;
-      if (auto real = inOrderOf(in, answer))
-        keep(std::move(*real), "z3");
+      if (auto real = scheduleInOrder(in, answer))
+        acceptSolution(std::move(*real), "z3");
     }
   }
 

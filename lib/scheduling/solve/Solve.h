@@ -17,8 +17,8 @@ struct SolveOptions {
   /// about doubles the work (of 10: some ten seconds to a minute where the answer stays open). The
   /// same effort gives the same result.
   unsigned effort = 10;
-  double gap = 0; ///< stop when (makespan - bound) / makespan is at most this
-  const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
+  double gap = 0;                                      ///< stop when (makespan - bound) / makespan is at most this
+  const std::atomic<bool> *stop = nullptr;             ///< set from anywhere: the best so far is returned
   std::function<void(const SolveProgress &)> progress; ///< called when a number changes
   /// False: bounds alone are looked for, by arithmetic and windows.
   bool searches = true;

@@ -13,8 +13,7 @@ constexpr int64_t kLatest = INT64_MAX / 4;
 
 class Replay {
 public:
-  Replay(const SchedulingProblem &problem, const SchedulingSolution &solution)
-      : p(problem), s(solution) {}
+  Replay(const SchedulingProblem &problem, const SchedulingSolution &solution) : p(problem), s(solution) {}
 
   std::vector<Issue> run() {
     if (!tasks())
@@ -25,8 +24,7 @@ public:
     budgets();
     pairings();
     if (s.makespan != last)
-      report("A0912", {},
-             fmt::format("the makespan is {}, but the last task ends at {}", s.makespan, last));
+      report("A0912", {}, fmt::format("the makespan is {}, but the last task ends at {}", s.makespan, last));
     return std::move(issues);
   }
 
@@ -50,8 +48,7 @@ private:
   bool tasks() {
     size_t n = p.tasks.size();
     if (s.start.size() != n || s.mode.size() != n) {
-      report("A0909", {},
-             fmt::format("{} starts and {} modes for {} tasks", s.start.size(), s.mode.size(), n));
+      report("A0909", {}, fmt::format("{} starts and {} modes for {} tasks", s.start.size(), s.mode.size(), n));
       return false;
     }
     bool readable = true;
@@ -67,9 +64,7 @@ private:
         readable = false;
       } else if (!happens(t)) {
         if (s.start[t] != 0)
-          report(
-              "A0932", at,
-              fmt::format("task '{}' does not happen, but starts at {}", p.nameOf(t), s.start[t]));
+          report("A0932", at, fmt::format("task '{}' does not happen, but starts at {}", p.nameOf(t), s.start[t]));
       } else {
         last = std::max(last, end(t));
       }
@@ -79,22 +74,20 @@ private:
 
   void precedences() {
     for (const auto &edge : p.precedences) {
-      if (!happens(edge.before) || !happens(edge.after) ||
-          s.start[edge.after] >= end(edge.before) + edge.delay)
+      if (!happens(edge.before) || !happens(edge.after) || s.start[edge.after] >= end(edge.before) + edge.delay)
         continue;
-      Issue *issue =
-          report("A0902", p.tasks[edge.after].location,
-                 fmt::format("task '{}' starts at {}, but '{}' ends at {}{}", p.nameOf(edge.after),
-                             s.start[edge.after], p.nameOf(edge.before), end(edge.before),
-                             edge.delay > 0 ? fmt::format(" and {} must pass", edge.delay) : ""));
+      Issue *issue = report("A0902", p.tasks[edge.after].location,
+                            fmt::format("task '{}' starts at {}, but '{}' ends at {}{}", p.nameOf(edge.after),
+                                        s.start[edge.after], p.nameOf(edge.before), end(edge.before),
+                                        edge.delay > 0 ? fmt::format(" and {} must pass", edge.delay) : ""));
       if (issue)
-        issue->notes.push_back({p.tasks[edge.before].location,
-                                fmt::format("'{}' is before it", p.nameOf(edge.before))});
+        issue->notes.push_back(
+            {p.tasks[edge.before].location, fmt::format("'{}' is before it", p.nameOf(edge.before))});
     }
   }
 
   /// The first time at which more is held than there is; -1 if there is none.
-  static int64_t overfull(const std::vector<Hold> &holds, int64_t capacity, __int128 &most) {
+  static int64_t overfull(const std::vector<Hold> &holds, int64_t capacity, __int128 &max) {
     std::vector<std::pair<int64_t, __int128>> changes;
     for (const Hold &hold : holds)
       if (hold.from < hold.to && hold.amount > 0) {
@@ -102,45 +95,43 @@ private:
         changes.push_back({hold.to, -static_cast<__int128>(hold.amount)});
       }
     std::sort(changes.begin(), changes.end()); // at the same time, what ends is first
-    most = 0;
+    max = 0;
     for (const auto &[time, change] : changes)
-      if ((most += change) > capacity)
+      if ((max += change) > capacity)
         return time;
     return -1;
   }
 
   static std::string print(__int128 value) {
-    return value > INT64_MAX ? std::string("more than 2^63")
-                             : fmt::format("{}", static_cast<int64_t>(value));
+    return value > INT64_MAX ? std::string("more than 2^63") : fmt::format("{}", static_cast<int64_t>(value));
   }
 
   /// Reports an overfull resource or memory, with those that share it then.
   template <typename Name, typename Place>
   void share(const char *code, const char *what, const std::string &name, int64_t capacity,
              const std::vector<Hold> &holds, Name nameOf, Place placeOf) {
-    __int128 most;
-    int64_t time = overfull(holds, capacity, most);
+    __int128 max;
+    int64_t time = overfull(holds, capacity, max);
     if (time < 0)
       return;
     std::string who;
     Issue *issue = nullptr;
     size_t count = 0;
     std::vector<const Hold *> there;
-    most = 0; // at that time in full: several may start at once
+    max = 0; // at that time in full: several may start at once
     for (const Hold &hold : holds)
       if (hold.from <= time && time < hold.to && hold.amount > 0) {
-        most += hold.amount;
+        max += hold.amount;
         there.push_back(&hold);
         if (++count <= 5)
           who += fmt::format("{}'{}'", who.empty() ? "" : ", ", nameOf(hold.who));
       }
     issue = report(code, placeOf(there[0]->who),
-                   fmt::format("at {}, {} of {} '{}' are taken, which has {}: {}{}", time,
-                               print(most), what, name, capacity, who, count > 5 ? ", …" : ""));
+                   fmt::format("at {}, {} of {} '{}' are taken, which has {}: {}{}", time, print(max), what, name,
+                               capacity, who, count > 5 ? ", …" : ""));
     for (size_t i = 1; issue && i < std::min<size_t>(count, 5); ++i)
       issue->notes.push_back(
-          {placeOf(there[i]->who),
-           fmt::format("'{}' takes {} of it", nameOf(there[i]->who), there[i]->amount)});
+          {placeOf(there[i]->who), fmt::format("'{}' takes {} of it", nameOf(there[i]->who), there[i]->amount)});
   }
 
   void resources() {
@@ -148,18 +139,15 @@ private:
     for (Id t = 0; t < p.tasks.size(); ++t)
       for (const auto &use : mode(t).usage) {
         if (use.amount > p.resources[use.of].capacity && mode(t).duration == 0)
-          report(
-              "A0931", p.tasks[t].location,
-              fmt::format("task '{}' runs in a mode that needs {} of resource '{}', which has {}",
-                          p.nameOf(t), use.amount, p.resources[use.of].name,
-                          p.resources[use.of].capacity));
+          report("A0931", p.tasks[t].location,
+                 fmt::format("task '{}' runs in a mode that needs {} of resource '{}', which has {}", p.nameOf(t),
+                             use.amount, p.resources[use.of].name, p.resources[use.of].capacity));
         holds[use.of].push_back({s.start[t], end(t), use.amount, t});
       }
     for (Id r = 0; r < p.resources.size(); ++r)
       share(
           "A0903", "resource", p.resources[r].name, p.resources[r].capacity, holds[r],
-          [&](size_t t) { return p.nameOf(static_cast<Id>(t)); },
-          [&](size_t t) { return p.tasks[t].location; });
+          [&](size_t t) { return p.nameOf(static_cast<Id>(t)); }, [&](size_t t) { return p.tasks[t].location; });
   }
 
   /// A buffer that is being written is there, whoever has read it before.
@@ -167,26 +155,22 @@ private:
     std::vector<std::vector<Hold>> holds(p.memories.size());
     for (size_t b = 0; b < p.buffers.size(); ++b) {
       const auto &buffer = p.buffers[b];
-      bool input = buffer.producer == SchedulingProblem::kNobody;
+      bool input = buffer.producer == SchedulingProblem::kNoTask;
       if (!input && !happens(buffer.producer))
         continue;
       int64_t from = input ? 0 : s.start[buffer.producer], to = input ? 0 : end(buffer.producer);
       for (const auto &reader : buffer.readers)
-        if (happens(reader.task) &&
-            (reader.unless == SchedulingProblem::kNobody || !happens(reader.unless)))
+        if (happens(reader.task) && (reader.unless == SchedulingProblem::kNoTask || !happens(reader.unless)))
           to = std::max(to, end(reader.task));
-      holds[buffer.memory].push_back({from, buffer.kept ? last : to, buffer.bytes, b});
+      holds[buffer.memory].push_back({from, buffer.persistent ? last : to, buffer.bytes, b});
     }
     for (Id m = 0; m < p.memories.size(); ++m)
       share(
           "A0904", "memory", p.memories[m].name, p.memories[m].capacity, holds[m],
+          [&](size_t b) { return p.buffers[b].name.empty() ? fmt::format("#{}", b) : p.buffers[b].name; },
           [&](size_t b) {
-            return p.buffers[b].name.empty() ? fmt::format("#{}", b) : p.buffers[b].name;
-          },
-          [&](size_t b) {
-            return p.buffers[b].producer == SchedulingProblem::kNobody
-                       ? SourceLocation{}
-                       : p.tasks[p.buffers[b].producer].location;
+            return p.buffers[b].producer == SchedulingProblem::kNoTask ? SourceLocation{}
+                                                                       : p.tasks[p.buffers[b].producer].location;
           });
   }
 
@@ -198,23 +182,20 @@ private:
     for (Id b = 0; b < p.budgets.size(); ++b)
       if (spent[b] > p.budgets[b].capacity)
         report("A0933", {},
-               fmt::format("{} of budget '{}' are spent, which has {}", print(spent[b]),
-                           p.budgets[b].name, p.budgets[b].capacity));
+               fmt::format("{} of budget '{}' are spent, which has {}", print(spent[b]), p.budgets[b].name,
+                           p.budgets[b].capacity));
   }
 
   void pairings() {
     for (const auto &pairing : p.pairings) {
       std::pair<Id, Id> chosen{s.mode[pairing.a], s.mode[pairing.b]};
-      if (std::find(pairing.allowed.begin(), pairing.allowed.end(), chosen) !=
-          pairing.allowed.end())
+      if (std::find(pairing.allowed.begin(), pairing.allowed.end(), chosen) != pairing.allowed.end())
         continue;
       Issue *issue = report("A0934", p.tasks[pairing.a].location,
-                            fmt::format("mode {} of '{}' does not go with mode {} of '{}'",
-                                        modeName(pairing.a), p.nameOf(pairing.a),
-                                        modeName(pairing.b), p.nameOf(pairing.b)));
+                            fmt::format("mode {} of '{}' does not go with mode {} of '{}'", modeName(pairing.a),
+                                        p.nameOf(pairing.a), modeName(pairing.b), p.nameOf(pairing.b)));
       if (issue)
-        issue->notes.push_back(
-            {p.tasks[pairing.b].location, fmt::format("'{}' is here", p.nameOf(pairing.b))});
+        issue->notes.push_back({p.tasks[pairing.b].location, fmt::format("'{}' is here", p.nameOf(pairing.b))});
     }
   }
   std::string modeName(Id t) const {
@@ -240,9 +221,7 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingResu
   std::vector<Issue> issues = verify(problem, result.bound, trusted);
   if (!issues.empty() && issues[0].code == "A0930")
     return issues;
-  auto add = [&](const char *code, std::string text) {
-    issues.push_back({code, std::move(text), {}, {}});
-  };
+  auto add = [&](const char *code, std::string text) { issues.push_back({code, std::move(text), {}, {}}); };
   using Status = SchedulingResult::Status;
   if (result.status == Status::Infeasible) {
     if (result.conflict.empty())
@@ -252,15 +231,14 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingResu
     return issues;
   }
   if (!result.conflict.empty())
-    add("A0916",
-        fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
+    add("A0916", fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
   if (result.status == Status::Unknown)
     return issues;
   for (Issue &issue : Replay(problem, result.solution).run())
     issues.push_back(std::move(issue));
   if (result.bound.value > result.solution.makespan)
-    add("A0906", fmt::format("the makespan is {}, but stated to be at least {}",
-                             result.solution.makespan, result.bound.value));
+    add("A0906",
+        fmt::format("the makespan is {}, but stated to be at least {}", result.solution.makespan, result.bound.value));
   return issues;
 }
 

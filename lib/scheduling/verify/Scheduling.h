@@ -43,8 +43,7 @@ struct StartWindows {
 /// What the steps of a Solver's bound prove of starts in schedules of at most value - 1: what the
 /// solver was told. A0906 where a step does not follow, or its unit is none. Needs a problem that
 /// `check` passes.
-std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem,
-                                                const SchedulingBound &bound);
+std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// Both, and what holds between them: no schedule is shorter than its bound (A0906); infeasible
 /// with a reason and feasible without one (A0916).

@@ -11,18 +11,18 @@ using Id = SchedulingProblem::Id;
 
 /// Beyond it windows could overflow; what `check` passes has schedules of at most half of it, or
 /// none.
-constexpr int64_t kMost = INT64_MAX / 2;
+constexpr int64_t kMaxValue = INT64_MAX / 2;
 
-class Proof {
+class SchedulingBoundProof {
 public:
-  Proof(const SchedulingProblem &problem, const SchedulingBound &bound)
+  SchedulingBoundProof(const SchedulingProblem &problem, const SchedulingBound &bound)
       : p(problem), b(bound), facts(problem) {}
 
   std::vector<Issue> run(std::vector<std::string> *trusted) {
     using Kind = SchedulingBound::Kind;
     if (b.value <= 0)
       return {}; // as every schedule is
-    if (b.value > kMost)
+    if (b.value > kMaxValue)
       return report("it is beyond every schedule");
     switch (b.kind) {
     case Kind::Nothing:
@@ -34,13 +34,12 @@ public:
     case Kind::Windows:
       return windows();
     case Kind::Solver: {
-      auto told = solver();
-      if (auto *issue = std::get_if<Issue>(&told))
+      auto windowsOrIssue = solver();
+      if (auto *issue = std::get_if<Issue>(&windowsOrIssue))
         return {*issue};
       if (trusted)
-        trusted->push_back(
-            fmt::format("that no schedule of at most {} exists is the answer of a solver{}",
-                        b.value - 1, b.proof.empty() ? "" : " (" + b.proof + ")"));
+        trusted->push_back(fmt::format("that no schedule of at most {} exists is the answer of a solver{}", b.value - 1,
+                                       b.proof.empty() ? "" : " (" + b.proof + ")"));
       return {};
     }
     }
@@ -48,7 +47,7 @@ public:
   }
 
   std::variant<StartWindows, Issue> solver() {
-    if (b.value <= 0 || b.value > kMost)
+    if (b.value <= 0 || b.value > kMaxValue)
       return report("it is beyond every schedule")[0];
     if (b.unit < 1)
       return report(fmt::format("the solver counted in units of {}", b.unit))[0];
@@ -60,12 +59,9 @@ public:
   }
 
 private:
-  std::vector<Issue> report(const std::string &why, Id task = SchedulingProblem::kNobody) {
+  std::vector<Issue> report(const std::string &error, Id task = SchedulingProblem::kNoTask) {
     SourceLocation at = facts.known(task) ? p.tasks[task].location : SourceLocation{};
-    return {{"A0906",
-             fmt::format("no schedule is stated to be shorter than {}, but {}", b.value, why),
-             at,
-             {}}};
+    return {{"A0906", fmt::format("no schedule is stated to be shorter than {}, but {}", b.value, error), at, {}}};
   }
   /// Each listed task happens in every schedule and is listed once; else why not.
   std::vector<Issue> members() {
@@ -73,7 +69,7 @@ private:
     for (Id t : b.tasks) {
       if (!facts.known(t))
         return report(fmt::format("its proof names task {} of {}", t, p.tasks.size()));
-      if (!facts.certain[t])
+      if (!facts.mandatory[t])
         return report(fmt::format("task '{}' of its proof may not happen", p.nameOf(t)), t);
       if (seen[t]++)
         return report(fmt::format("its proof counts task '{}' twice", p.nameOf(t)), t);
@@ -89,7 +85,7 @@ private:
   std::vector<Issue> path() {
     if (auto issues = members(); !issues.empty())
       return issues;
-    std::vector<Id> next(p.tasks.size(), SchedulingProblem::kNobody);
+    std::vector<Id> next(p.tasks.size(), SchedulingProblem::kNoTask);
     std::vector<int64_t> delay(p.tasks.size(), -1);
     for (size_t i = 0; i + 1 < b.tasks.size(); ++i)
       next[b.tasks[i]] = b.tasks[i + 1];
@@ -98,13 +94,13 @@ private:
         delay[edge.before] = std::max(delay[edge.before], edge.delay);
     __int128 length = 0;
     for (Id t : b.tasks) {
-      length += facts.least[t];
-      if (next[t] == SchedulingProblem::kNobody)
+      length += facts.minDuration[t];
+      if (next[t] == SchedulingProblem::kNoTask)
         continue;
       if (delay[t] < 0)
-        return report(fmt::format("its proof lets '{}' follow '{}', which no precedence says",
-                                  p.nameOf(next[t]), p.nameOf(t)),
-                      next[t]);
+        return report(
+            fmt::format("its proof lets '{}' follow '{}', which no precedence says", p.nameOf(next[t]), p.nameOf(t)),
+            next[t]);
       length += delay[t];
     }
     return compare(length, "the path");
@@ -114,8 +110,7 @@ private:
     if (auto issues = members(); !issues.empty())
       return issues;
     if (b.resource >= p.resources.size())
-      return report(
-          fmt::format("its proof names resource {} of {}", b.resource, p.resources.size()));
+      return report(fmt::format("its proof names resource {} of {}", b.resource, p.resources.size()));
     if (b.tasks.empty())
       return report("its set is empty");
     __int128 work = 0;
@@ -123,9 +118,8 @@ private:
     for (Id t : b.tasks) {
       __int128 here = facts.workOf(t, b.resource);
       if (here == 0)
-        return report(fmt::format("task '{}' of its set can do without '{}'", p.nameOf(t),
-                                  p.resources[b.resource].name),
-                      t);
+        return report(
+            fmt::format("task '{}' of its set can do without '{}'", p.nameOf(t), p.resources[b.resource].name), t);
       // Rounded, so that no number of them overflows; far beyond `kMost`.
       work = std::min<__int128>(work + here, static_cast<__int128>(INT64_MAX) << 62);
       head = std::min(head, facts.heads[t]), tail = std::min(tail, facts.tails[t]);
@@ -137,9 +131,8 @@ private:
 
   std::vector<Issue> take(SchedulingWindows &windows) {
     for (size_t i = 0; i < b.steps.size() && !windows.closed(); ++i)
-      if (std::string why = windows.take(b.steps[i]); !why.empty())
-        return report(fmt::format("step {} of its proof does not follow: {}", i + 1, why),
-                      b.steps[i].task);
+      if (std::string error = windows.take(b.steps[i]); !error.empty())
+        return report(fmt::format("step {} of its proof does not follow: {}", i + 1, error), b.steps[i].task);
     return {};
   }
 
@@ -148,8 +141,7 @@ private:
     if (auto issues = take(windows); !issues.empty())
       return issues;
     windows.chains();
-    return windows.closed() ? std::vector<Issue>{}
-                            : report("the steps of its proof lead to no contradiction");
+    return windows.closed() ? std::vector<Issue>{} : report("the steps of its proof lead to no contradiction");
   }
 
   const SchedulingProblem &p;
@@ -163,12 +155,11 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBoun
                           std::vector<std::string> *trusted) {
   if (std::vector<Issue> malformed = check(problem); !malformed.empty())
     return malformed;
-  return Proof(problem, bound).run(trusted);
+  return SchedulingBoundProof(problem, bound).run(trusted);
 }
 
-std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem,
-                                                const SchedulingBound &bound) {
-  return Proof(problem, bound).solver();
+std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound) {
+  return SchedulingBoundProof(problem, bound).solver();
 }
 
 } // namespace accord

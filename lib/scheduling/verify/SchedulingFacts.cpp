@@ -4,13 +4,13 @@
 namespace accord {
 
 SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
-    : problem(problem), certain(problem.tasks.size(), 1), least(problem.tasks.size(), 0),
+    : problem(problem), mandatory(problem.tasks.size(), 1), minDuration(problem.tasks.size(), 0),
       modes(problem.tasks.size()), after(problem.tasks.size()), before(problem.tasks.size()),
       heads(problem.tasks.size(), 0), tails(problem.tasks.size(), 0) {
   size_t n = problem.tasks.size();
   for (Id t = 0; t < n; ++t) {
     for (const auto &mode : problem.tasks[t].modes) {
-      certain[t] &= !mode.absent;
+      mandatory[t] &= !mode.absent;
       bool fits = true;
       for (const auto &use : mode.usage)
         fits &= use.amount <= problem.resources[use.of].capacity;
@@ -20,14 +20,14 @@ SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
         modes[t].push_back(&mode);
     }
     if (!modes[t].empty()) {
-      least[t] = INT64_MAX;
+      minDuration[t] = INT64_MAX;
       for (const auto *mode : modes[t])
-        least[t] = std::min(least[t], mode->duration);
+        minDuration[t] = std::min(minDuration[t], mode->duration);
     }
   }
   std::vector<size_t> waiting(n);
   for (const auto &edge : problem.precedences)
-    if (certain[edge.before] && certain[edge.after]) {
+    if (mandatory[edge.before] && mandatory[edge.after]) {
       after[edge.before].push_back({edge.after, edge.delay});
       before[edge.after].push_back({edge.before, edge.delay});
       ++waiting[edge.after];
@@ -37,13 +37,13 @@ SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
       order.push_back(t);
   for (size_t i = 0; i < order.size(); ++i)
     for (const Edge &edge : after[order[i]]) {
-      heads[edge.task] = std::max(heads[edge.task], heads[order[i]] + least[order[i]] + edge.delay);
+      heads[edge.task] = std::max(heads[edge.task], heads[order[i]] + minDuration[order[i]] + edge.delay);
       if (--waiting[edge.task] == 0)
         order.push_back(edge.task);
     }
   for (size_t i = order.size(); i-- > 0;)
     for (const Edge &edge : before[order[i]])
-      tails[edge.task] = std::max(tails[edge.task], tails[order[i]] + least[order[i]] + edge.delay);
+      tails[edge.task] = std::max(tails[edge.task], tails[order[i]] + minDuration[order[i]] + edge.delay);
 }
 
 int64_t SchedulingFacts::amountOf(const SchedulingProblem::Mode &mode, Id resource) {

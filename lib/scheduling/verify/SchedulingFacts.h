@@ -15,11 +15,11 @@ struct SchedulingFacts {
   explicit SchedulingFacts(const SchedulingProblem &problem);
 
   const SchedulingProblem &problem;
-  std::vector<char> certain;  ///< the task has no absent mode
-  std::vector<int64_t> least; ///< duration, over modes that fit when alone; 0 if none does
+  std::vector<char> mandatory;      ///< the task has no absent mode
+  std::vector<int64_t> minDuration; ///< duration, over modes that fit when alone; 0 if none does
   std::vector<std::vector<const SchedulingProblem::Mode *>> modes; ///< those that fit
   std::vector<std::vector<Edge>> after, before;                    ///< between certain tasks
-  std::vector<Id> order;             ///< every task after those that precede it
+  std::vector<Id> order;                                           ///< every task after those that precede it
   std::vector<int64_t> heads, tails; ///< longest chains of certain tasks, by least durations
 
   bool known(Id task) const { return task < problem.tasks.size(); }

@@ -15,15 +15,14 @@ constexpr int64_t kFar = INT64_MAX / 2;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
-    : earliest(facts.heads), latest(facts.heads.size()), facts(facts), horizon(horizon),
-      after(facts.after), before(facts.before), place(facts.heads.size()),
-      needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0),
-      excluded(facts.problem.resources.size()) {
+    : earliest(facts.heads), latest(facts.heads.size()), facts(facts), horizon(horizon), after(facts.after),
+      before(facts.before), place(facts.heads.size()), needs(facts.problem.resources.size()),
+      isCollected(facts.problem.resources.size(), 0), excluded(facts.problem.resources.size()) {
   for (size_t i = 0; i < facts.order.size(); ++i)
     place[facts.order[i]] = i;
   for (Id t = 0; t < latest.size(); ++t) {
-    latest[t] = horizon - facts.tails[t] - facts.least[t];
-    contradiction |= facts.certain[t] && earliest[t] > latest[t];
+    latest[t] = horizon - facts.tails[t] - facts.minDuration[t];
+    contradiction |= facts.mandatory[t] && earliest[t] > latest[t];
   }
 }
 
@@ -52,7 +51,7 @@ void SchedulingWindows::chains() {
     for (Id t : changed)
       push(t);
     changed.clear();
-    Id last = SchedulingProblem::kNobody;
+    Id last = SchedulingProblem::kNoTask;
     while (!queue.empty() && !contradiction) {
       Id t = queue.top().second;
       queue.pop();
@@ -62,14 +61,14 @@ void SchedulingWindows::chains() {
         if (left-- == 0)
           return;
         if (forward)
-          raise(edge.task, earliest[t] + facts.least[t] + edge.delay);
+          raise(edge.task, earliest[t] + facts.minDuration[t] + edge.delay);
         else
-          lower(edge.task, latest[t] - edge.delay - facts.least[edge.task]);
+          lower(edge.task, latest[t] - edge.delay - facts.minDuration[edge.task]);
         if (contradiction)
           return;
       }
       if (!changed.empty())
-        last = SchedulingProblem::kNobody;
+        last = SchedulingProblem::kNoTask;
       for (Id next : changed)
         push(next);
       changed.clear();
@@ -82,7 +81,7 @@ void SchedulingWindows::chains() {
 }
 
 /// Whether two tasks cannot run at once, whatever modes their windows have room for.
-bool SchedulingWindows::apart(Id a, Id b) const {
+bool SchedulingWindows::isDisjunctive(Id a, Id b) const {
   for (const auto *one : facts.modes[a])
     for (const auto *two : facts.modes[b]) {
       bool clash = !inWindow(a, *one) || !inWindow(b, *two);
@@ -97,46 +96,42 @@ bool SchedulingWindows::apart(Id a, Id b) const {
 }
 
 const std::vector<SchedulingWindows::Need> &SchedulingWindows::users(Id resource) {
-  if (!asked[resource])
+  if (!isCollected[resource])
     for (Id t = 0; t < earliest.size(); ++t)
-      if (facts.certain[t] && facts.least[t] > 0) {
-        int64_t amount = INT64_MAX, most = 0;
+      if (facts.mandatory[t] && facts.minDuration[t] > 0) {
+        int64_t amount = INT64_MAX, max = 0;
         for (const auto *mode : facts.modes[t]) {
           amount = std::min(amount, facts.amountOf(*mode, resource));
-          most = std::max(most, facts.amountOf(*mode, resource));
+          max = std::max(max, facts.amountOf(*mode, resource));
         }
-        if (most > 0)
+        if (max > 0)
           needs[resource].push_back({t, amount});
       }
-  asked[resource] = 1;
+  isCollected[resource] = 1;
   return needs[resource];
 }
 
 bool SchedulingWindows::inWindow(Id t, const SchedulingProblem::Mode &mode) const {
-  return earliest[t] + mode.duration <= latest[t] + facts.least[t];
+  return earliest[t] + mode.duration <= latest[t] + facts.minDuration[t];
 }
 
 /// Time of [from, to) that a task of some duration covers at least.
 int64_t SchedulingWindows::inside(Id t, int64_t duration, int64_t from, int64_t to) const {
-  int64_t lastStart = latest[t] + facts.least[t] - duration;
-  return std::max<int64_t>(
-      0, std::min({earliest[t] + duration - from, to - lastStart, duration, to - from}));
+  int64_t lastStart = latest[t] + facts.minDuration[t] - duration;
+  return std::max<int64_t>(0, std::min({earliest[t] + duration - from, to - lastStart, duration, to - from}));
 }
 
-std::string SchedulingWindows::pair(const SchedulingStep &s) {
+std::string SchedulingWindows::pair(const ProofStep &s) {
   if (!facts.known(s.other))
-    return fmt::format("it names task {} of {}", s.other, facts.certain.size());
-  if (!facts.certain[s.other] || s.task == s.other)
+    return fmt::format("it names task {} of {}", s.other, facts.mandatory.size());
+  if (!facts.mandatory[s.other] || s.task == s.other)
     return "the other task is none that always happens";
-  if (!apart(s.task, s.other))
-    return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(s.task),
-                       facts.problem.nameOf(s.other));
+  if (!isDisjunctive(s.task, s.other))
+    return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(s.task), facts.problem.nameOf(s.other));
   Id first = s.early ? s.other : s.task, second = s.early ? s.task : s.other;
-  if (earliest[second] + facts.least[second] <= latest[first])
-    return fmt::format("'{}' fits before '{}'", facts.problem.nameOf(second),
-                       facts.problem.nameOf(first));
-  int64_t time =
-      s.early ? earliest[first] + facts.least[first] : latest[second] - facts.least[first];
+  if (earliest[second] + facts.minDuration[second] <= latest[first])
+    return fmt::format("'{}' fits before '{}'", facts.problem.nameOf(second), facts.problem.nameOf(first));
+  int64_t time = s.early ? earliest[first] + facts.minDuration[first] : latest[second] - facts.minDuration[first];
   if (s.early ? s.time > time : s.time < time)
     return fmt::format("only {} follows", time);
   after[first].push_back({second, 0}), before[second].push_back({first, 0});
@@ -146,14 +141,14 @@ std::string SchedulingWindows::pair(const SchedulingStep &s) {
   return "";
 }
 
-std::string SchedulingWindows::compulsory(const SchedulingStep &s) {
+std::string SchedulingWindows::compulsory(const ProofStep &s) {
   int64_t capacity = facts.problem.resources[s.other].capacity;
   std::vector<std::pair<int64_t, __int128>> changes = {{s.from, 0}, {s.to, 0}};
-  __int128 all = 0, others = 0, least = -1; // what is certainly used at some time of the interval
+  __int128 all = 0, others = 0, minUsed = -1; // what is certainly used at some time of the interval
   bool own = false;
   for (const Need &need : users(s.other)) {
     int64_t from = std::max(latest[need.task], s.from),
-            to = std::min(earliest[need.task] + facts.least[need.task], s.to);
+            to = std::min(earliest[need.task] + facts.minDuration[need.task], s.to);
     own |= need.task == s.task;
     if (from >= to || need.task == s.task)
       continue;
@@ -161,7 +156,7 @@ std::string SchedulingWindows::compulsory(const SchedulingStep &s) {
     changes.push_back({to, -static_cast<__int128>(need.amount)});
   }
   std::sort(changes.begin(), changes.end());
-  int64_t ownFrom = latest[s.task], ownTo = earliest[s.task] + facts.least[s.task], amount = 0;
+  int64_t ownFrom = latest[s.task], ownTo = earliest[s.task] + facts.minDuration[s.task], amount = 0;
   for (const Need &need : users(s.other))
     if (need.task == s.task)
       amount = need.amount;
@@ -169,7 +164,7 @@ std::string SchedulingWindows::compulsory(const SchedulingStep &s) {
     others += changes[i].second;
     if (changes[i].first == changes[i + 1].first)
       continue;
-    least = least < 0 ? others : std::min(least, others);
+    minUsed = minUsed < 0 ? others : std::min(minUsed, others);
     bool mine = ownFrom < changes[i + 1].first && changes[i].first < ownTo;
     all = std::max(all, others + (mine ? amount : 0));
   }
@@ -179,10 +174,9 @@ std::string SchedulingWindows::compulsory(const SchedulingStep &s) {
   }
   if (!own)
     return fmt::format("'{}' does not need the resource", facts.problem.nameOf(s.task));
-  if (least + amount <= capacity)
-    return fmt::format("of {} there is room for {} beside {}", capacity, amount,
-                       static_cast<int64_t>(least));
-  int64_t time = s.early ? s.to : s.from - facts.least[s.task];
+  if (minUsed + amount <= capacity)
+    return fmt::format("of {} there is room for {} beside {}", capacity, amount, static_cast<int64_t>(minUsed));
+  int64_t time = s.early ? s.to : s.from - facts.minDuration[s.task];
   if (s.early ? s.time > time : s.time < time)
     return fmt::format("only {} follows", time);
   if (s.early ? ownTo <= s.from : latest[s.task] >= s.to)
@@ -214,50 +208,45 @@ std::string SchedulingWindows::beside(const std::vector<Id> &tasks, Id resource)
   for (const Need &need : users(resource))
     others.push_back(need.task);
   for (Id t : tasks) {
-    if (!facts.known(t) || !facts.certain[t] || facts.modes[t].empty())
+    if (!facts.known(t) || !facts.mandatory[t] || facts.modes[t].empty())
       return "a task beside it is none that always happens";
     for (Id other : others)
-      if (t == other || (!following(t)[other] && !following(other)[t] && !apart(t, other)))
-        return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(t),
-                           facts.problem.nameOf(other));
+      if (t == other || (!following(t)[other] && !following(other)[t] && !isDisjunctive(t, other)))
+        return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(t), facts.problem.nameOf(other));
     others.push_back(t);
   }
   excluded[resource] = tasks;
   return "";
 }
 
-std::string SchedulingWindows::energy(const SchedulingStep &s) {
+std::string SchedulingWindows::energy(const ProofStep &s) {
   int64_t length = s.to - s.from;
-  __int128 rest = static_cast<__int128>(facts.problem.resources[s.other].capacity) * length,
-           mine = 0;
+  __int128 rest = static_cast<__int128>(facts.problem.resources[s.other].capacity) * length, mine = 0;
   int64_t capacity = facts.problem.resources[s.other].capacity;
-  if (std::string why = beside(s.tasks, s.other); !why.empty())
-    return why;
+  if (std::string error = beside(s.tasks, s.other); !error.empty())
+    return error;
   auto amountOf = [&](Id t, const SchedulingProblem::Mode &mode) {
-    return std::find(s.tasks.begin(), s.tasks.end(), t) != s.tasks.end()
-               ? capacity
-               : facts.amountOf(mode, s.other);
+    return std::find(s.tasks.begin(), s.tasks.end(), t) != s.tasks.end() ? capacity : facts.amountOf(mode, s.other);
   };
   std::vector<Id> sharing = s.tasks;
   for (const Need &need : users(s.other))
     sharing.push_back(need.task);
   for (Id t : sharing) {
-    __int128 least = -1;
+    __int128 minUsed = -1;
     for (const auto *mode : facts.modes[t]) {
       if (!inWindow(t, *mode))
         continue;
-      __int128 here =
-          static_cast<__int128>(amountOf(t, *mode)) * inside(t, mode->duration, s.from, s.to);
-      least = least < 0 ? here : std::min(least, here);
+      __int128 here = static_cast<__int128>(amountOf(t, *mode)) * inside(t, mode->duration, s.from, s.to);
+      minUsed = minUsed < 0 ? here : std::min(minUsed, here);
     }
-    if (least < 0) { // no mode is left
+    if (minUsed < 0) { // no mode is left
       contradiction = true;
       return "";
     }
     if (t == s.task)
-      mine = least;
+      mine = minUsed;
     else
-      rest -= least;
+      rest -= minUsed;
     if (rest < 0)
       break;
   }
@@ -267,21 +256,20 @@ std::string SchedulingWindows::energy(const SchedulingStep &s) {
   }
   // In each mode that is left: starting (ending) earlier (later) it would cover more than the rest
   // allows, or its window says as much.
-  int64_t end = latest[s.task] + facts.least[s.task];
+  int64_t end = latest[s.task] + facts.minDuration[s.task];
   int64_t time = s.early ? INT64_MAX : INT64_MIN;
   for (const auto *mode : facts.modes[s.task]) {
     if (!inWindow(s.task, *mode))
       continue;
     int64_t amount = amountOf(s.task, *mode);
-    int64_t most =
-        amount == 0 ? kFar : static_cast<int64_t>(std::min<__int128>(rest / amount, kFar));
+    int64_t max = amount == 0 ? kFar : static_cast<int64_t>(std::min<__int128>(rest / amount, kFar));
     int64_t covers = s.early ? std::min(mode->duration, earliest[s.task] + mode->duration - s.from)
                              : std::min(mode->duration, s.to - (end - mode->duration));
-    bool tooMuch = std::min(length, covers) > most;
+    bool tooMuch = std::min(length, covers) > max;
     if (s.early)
-      time = std::min(time, tooMuch ? s.to - most : earliest[s.task]);
+      time = std::min(time, tooMuch ? s.to - max : earliest[s.task]);
     else
-      time = std::max(time, (tooMuch ? s.from + most : end) - facts.least[s.task]);
+      time = std::max(time, (tooMuch ? s.from + max : end) - facts.minDuration[s.task]);
   }
   if (s.early ? s.time > time : s.time < time)
     return fmt::format("'{}' still fits into [{}, {})", facts.problem.nameOf(s.task), s.from, s.to);
@@ -295,26 +283,26 @@ void SchedulingWindows::sweep(Id task, bool early) {
     for (; sweptOn < place[task]; ++sweptOn) {
       Id t = facts.order[sweptOn];
       for (const auto &edge : after[t])
-        raise(edge.task, earliest[t] + facts.least[t] + edge.delay);
+        raise(edge.task, earliest[t] + facts.minDuration[t] + edge.delay);
     }
   else
     for (; sweptBack < place.size() - 1 - place[task]; ++sweptBack) {
       Id t = facts.order[place.size() - 1 - sweptBack];
       for (const auto &edge : before[t])
-        lower(edge.task, latest[t] - edge.delay - facts.least[edge.task]);
+        lower(edge.task, latest[t] - edge.delay - facts.minDuration[edge.task]);
     }
 }
 
 /// Longest chains from the ends of the named tasks to the start of `task` (or back), found by going
 /// back from it only as far as the farthest of them in topological order.
-std::string SchedulingWindows::set(const SchedulingStep &s) {
+std::string SchedulingWindows::set(const ProofStep &s) {
   int64_t capacity = facts.problem.resources[s.other].capacity;
   if (s.tasks.empty() || capacity <= 0)
     return "the set is empty";
   sweep(s.task, s.early);
   size_t farthest = place[s.task];
   for (Id t : s.tasks) {
-    if (!facts.known(t) || !facts.certain[t] || t == s.task)
+    if (!facts.known(t) || !facts.mandatory[t] || t == s.task)
       return "a task of the set is none that always happens";
     farthest = s.early ? std::min(farthest, place[t]) : std::max(farthest, place[t]);
   }
@@ -330,7 +318,7 @@ std::string SchedulingWindows::set(const SchedulingStep &s) {
   reach(s.task, 0);
   auto step = [&](size_t at, int64_t length) {
     Id t = facts.order[at];
-    reach(t, length + facts.least[t]);
+    reach(t, length + facts.minDuration[t]);
   };
   if (s.early)
     for (auto it = chain.rbegin(); it != chain.rend(); ++it)
@@ -347,29 +335,28 @@ std::string SchedulingWindows::set(const SchedulingStep &s) {
   for (Id t : sorted) {
     auto at = chain.find(place[t]);
     if (at == chain.end())
-      return fmt::format("'{}' {} '{}'", facts.problem.nameOf(t),
-                         s.early ? "does not precede" : "does not follow",
+      return fmt::format("'{}' {} '{}'", facts.problem.nameOf(t), s.early ? "does not precede" : "does not follow",
                          facts.problem.nameOf(s.task));
     work += facts.workOf(t, s.other);
-    head = std::min(head, s.early ? earliest[t] : horizon - latest[t] - facts.least[t]);
+    head = std::min(head, s.early ? earliest[t] : horizon - latest[t] - facts.minDuration[t]);
     tail = std::min(tail, at->second);
   }
   __int128 time = head + (work + capacity - 1) / capacity + tail;
   if (s.time > time)
     return fmt::format("only {} follows", static_cast<int64_t>(std::min<__int128>(time, kFar)));
-  s.early ? raise(s.task, s.time) : lower(s.task, horizon - s.time - facts.least[s.task]);
+  s.early ? raise(s.task, s.time) : lower(s.task, horizon - s.time - facts.minDuration[s.task]);
   return "";
 }
 
-std::string SchedulingWindows::take(const SchedulingStep &s) {
-  using Rule = SchedulingStep::Rule;
+std::string SchedulingWindows::take(const ProofStep &s) {
+  using Rule = ProofStep::Rule;
   if (s.rule == Rule::Chain) {
     chains();
     return "";
   }
   if (!facts.known(s.task))
-    return fmt::format("it names task {} of {}", s.task, facts.certain.size());
-  if (!facts.certain[s.task] || facts.modes[s.task].empty())
+    return fmt::format("it names task {} of {}", s.task, facts.mandatory.size());
+  if (!facts.mandatory[s.task] || facts.modes[s.task].empty())
     return "the task is none that always happens";
   if (s.rule == Rule::Pair)
     return pair(s);

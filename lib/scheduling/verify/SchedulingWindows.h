@@ -14,7 +14,7 @@ public:
   SchedulingWindows(const SchedulingFacts &facts, int64_t horizon);
 
   /// Takes a step; why it does not follow, or "".
-  std::string take(const SchedulingStep &step);
+  std::string take(const ProofStep &step);
   /// Chains of precedences and of the orders found by pairs, to their end.
   void chains();
   /// No schedule of at most the horizon exists.
@@ -30,14 +30,14 @@ private:
   };
   void raise(Id task, int64_t time);
   void lower(Id task, int64_t time);
-  std::string pair(const SchedulingStep &step);
-  std::string compulsory(const SchedulingStep &step);
-  std::string energy(const SchedulingStep &step);
-  std::string set(const SchedulingStep &step);
+  std::string pair(const ProofStep &step);
+  std::string compulsory(const ProofStep &step);
+  std::string energy(const ProofStep &step);
+  std::string set(const ProofStep &step);
   void sweep(Id task, bool early);
   /// A mode that the window of its task has room for.
   bool inWindow(Id task, const SchedulingProblem::Mode &mode) const;
-  bool apart(Id a, Id b) const;
+  bool isDisjunctive(Id a, Id b) const;
   /// Why some tasks may run beside those that use a resource, or beside each other; else "".
   std::string beside(const std::vector<Id> &tasks, Id resource);
   const std::vector<char> &following(Id task);
@@ -51,7 +51,7 @@ private:
   size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
   std::vector<Id> raised, lowered;      ///< since the last `chains`
   std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
-  std::vector<char> asked;
+  std::vector<char> isCollected;
   std::vector<std::vector<Id>> excluded; ///< by resource: of the last such step
   std::map<Id, std::vector<char>> followers;
   bool contradiction = false;

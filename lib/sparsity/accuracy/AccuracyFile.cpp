@@ -1,7 +1,7 @@
-#include "lib/support/documents/Csv.h"
-#include "lib/sparsity/accuracy/Evidence.h"
-#include "lib/sparsity/cost/MeasuredPattern.h"
+#include "lib/sparsity/accuracy/AccuracyEvaluation.h"
+#include "lib/sparsity/cost/PatternParser.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/documents/Csv.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace {
 
 using calibrate::Cell;
 using calibrate::Record;
-using Kind = SparsityRequest::Evidence::Kind;
+using Kind = SparsityRequest::AccuracyMeasurements::Kind;
 
-constexpr size_t kMostIssues = 20, kMostLines = 10'000;
-constexpr int64_t kMostSamples = 1'000'000'000;
-constexpr unsigned kMostNumberBits = 128;
+constexpr size_t kMaxIssues = 20, kMaxLines = 10'000;
+constexpr int64_t kMaxSamples = 1'000'000'000;
+constexpr unsigned kMaxNumberBits = 128;
 constexpr double kRoundedShare = 0.005; // a share beside its counts has two digits at least
 
 /// Of all lines, what makes a configuration.
@@ -28,26 +28,24 @@ auto keyOf(const MeasuredAccuracy &a) { return std::tuple(a.of, a.layer, a.patte
 std::string printed(const MeasuredAccuracy &a) {
   if (a.pattern == "dense")
     return "the dense network";
-  return fmt::format("{}{} with density {:.6g}", a.pattern,
-                     a.layer.empty() ? "" : fmt::format(" in '{}'", a.layer), a.density);
+  return fmt::format("{}{} with density {:.6g}", a.pattern, a.layer.empty() ? "" : fmt::format(" in '{}'", a.layer),
+                     a.density);
 }
 
 class AccuracyReader {
 public:
-  AccuracyReader(const SparsityRequest::Evidence &source,
-                 const std::vector<std::string> &otherMetrics)
+  AccuracyReader(const SparsityRequest::AccuracyMeasurements &source, const std::vector<std::string> &otherMetrics)
       : others(otherMetrics) {
     out.source = source;
     ranking = source.kind == Kind::Sensitivity;
     known = ranking ? std::vector<std::string>{"layer", "sensitivity", "note"}
-                    : std::vector<std::string>{"pattern", "density", "layer", "of",
-                                               "right",   "samples", "note"};
+                    : std::vector<std::string>{"pattern", "density", "layer", "of", "right", "samples", "note"};
     if (!ranking)
       known.insert(known.begin(), source.metric);
   }
 
   AccuracyFile out;
-  std::vector<Refusal> refusals;
+  std::vector<Rejection> rejections;
 
   void read(std::string_view text) {
     if (!ranking && std::count(known.begin(), known.end(), out.source.metric) > 1)
@@ -63,25 +61,21 @@ public:
       return;
     }
     auto &lines = std::get<std::vector<Record>>(records);
-    if (lines.size() < 2 || lines.size() > kMostLines + 1)
+    if (lines.size() < 2 || lines.size() > kMaxLines + 1)
       return complainAt({out.source.file, 1, 1},
-                        lines.empty() ? "an empty file"
-                        : lines.size() < 2
-                            ? "names of columns without a line of values"
-                            : fmt::format("more than {} lines of values", kMostLines),
+                        lines.empty()      ? "an empty file"
+                        : lines.size() < 2 ? "names of columns without a line of values"
+                                           : fmt::format("more than {} lines of values", kMaxLines),
                         example());
     if (header(lines.front()))
       for (size_t i = 1; i < lines.size(); ++i)
         line(lines[i]);
-    auto place = [](const auto &value) {
-      return std::tuple(value.location.line, value.location.column);
-    };
+    auto place = [](const auto &value) { return std::tuple(value.location.line, value.location.column); };
     std::sort(out.accuracies.begin(), out.accuracies.end(), [&](auto &a, auto &b) {
       return std::tuple_cat(keyOf(a), place(a)) < std::tuple_cat(keyOf(b), place(b));
     });
     std::sort(out.sensitivities.begin(), out.sensitivities.end(), [&](auto &a, auto &b) {
-      return std::tuple_cat(std::tie(a.layer), place(a)) <
-             std::tuple_cat(std::tie(b.layer), place(b));
+      return std::tuple_cat(std::tie(a.layer), place(a)) < std::tuple_cat(std::tie(b.layer), place(b));
     });
     repeated();
   }
@@ -89,12 +83,11 @@ public:
 private:
   std::string example() const {
     return ranking ? "for example: layer,sensitivity / block.0,0.7"
-                   : fmt::format("for example: pattern,density,{} / \"nm(2, 4)\",0.5,0.742",
-                                 out.source.metric);
+                   : fmt::format("for example: pattern,density,{} / \"nm(2, 4)\",0.5,0.742", out.source.metric);
   }
   void complainAt(const SourceLocation &at, std::string message, std::string help = {}) {
-    if (refusals.size() < kMostIssues)
-      refusals.push_back({{"A1009", std::move(message), at, {}}, std::move(help)});
+    if (rejections.size() < kMaxIssues)
+      rejections.push_back({{"A1009", std::move(message), at, {}}, std::move(help)});
     failed = true;
   }
   void complain(const Cell &cell, std::string message, std::string help = {}) {
@@ -121,8 +114,7 @@ private:
     }
     count = record.size();
     auto missing = [&](const std::string &what) {
-      complain(record.front(), "no column " + what,
-               near.empty() ? example() : fmt::format("is '{}' meant?", near));
+      complain(record.front(), "no column " + what, near.empty() ? example() : fmt::format("is '{}' meant?", near));
     };
     auto has = [&](const char *name) { return columns.count(name) != 0; };
     if (ranking) {
@@ -143,43 +135,39 @@ private:
   /// The cell of a column; null where there is none or it is empty.
   const Cell *cell(const Record &record, const std::string &name) const {
     auto found = columns.find(name);
-    return found == columns.end() || record[found->second].text.empty() ? nullptr
-                                                                        : &record[found->second];
+    return found == columns.end() || record[found->second].text.empty() ? nullptr : &record[found->second];
   }
   std::optional<Rational> number(const Cell &cell) const {
     auto value = cell.text.size() <= 60 ? Rational::parse(cell.text) : std::nullopt;
-    return value && value->bits() <= kMostNumberBits ? value : std::nullopt;
+    return value && value->bits() <= kMaxNumberBits ? value : std::nullopt;
   }
   Rational shareIn(const Cell &cell, const std::string &column) {
     auto value = number(cell);
     if (value && value->sign() >= 0 && *value <= Rational(1))
       return *value;
     bool percent = value && *value > Rational(1) && *value <= Rational(100);
-    complain(
-        cell,
-        fmt::format("column '{}': expected a share from 0 to 1, found '{}'", column, cell.text),
-        percent ? fmt::format("{} % is {}", cell.text, (*value / Rational(100)).print()) : "");
+    complain(cell, fmt::format("column '{}': expected a share from 0 to 1, found '{}'", column, cell.text),
+             percent ? fmt::format("{} % is {}", cell.text, (*value / Rational(100)).print()) : "");
     return 0;
   }
-  int64_t countIn(const Cell &cell, const std::string &column, int64_t least) {
+  int64_t countIn(const Cell &cell, const std::string &column, int64_t min) {
     auto value = number(cell);
     auto whole = value ? value->toInt64() : std::nullopt;
-    if (whole && *whole >= least && *whole <= kMostSamples)
+    if (whole && *whole >= min && *whole <= kMaxSamples)
       return *whole;
-    complain(cell, fmt::format("column '{}': expected a whole number from {} to {}, found '{}'",
-                               column, least, kMostSamples, cell.text));
-    return least;
+    complain(cell, fmt::format("column '{}': expected a whole number from {} to {}, found '{}'", column, min,
+                               kMaxSamples, cell.text));
+    return min;
   }
 
   void line(const Record &record) {
     failed = false;
     if (record.size() != count)
-      return complain(
-          record.size() < count ? record.front() : record[count],
-          fmt::format("{} cells, but the first line names {} columns", record.size(), count),
-          record.size() > count ? "a pattern with commas is written in quotes: "
-                                  "\"nm(2, 4)\""
-                                : "");
+      return complain(record.size() < count ? record.front() : record[count],
+                      fmt::format("{} cells, but the first line names {} columns", record.size(), count),
+                      record.size() > count ? "a pattern with commas is written in quotes: "
+                                              "\"nm(2, 4)\""
+                                            : "");
     if (ranking)
       return sensitivity(record);
     MeasuredAccuracy a;
@@ -188,43 +176,40 @@ private:
       const std::vector<std::string> operands{"weights", "activations", "gradients"};
       auto found = std::find(operands.begin(), operands.end(), of->text);
       if (found == operands.end())
-        complain(
-            *of,
-            fmt::format("column 'of': '{}' is none of {}", of->text, fmt::join(operands, ", ")),
-            "without the column it is weights");
+        complain(*of, fmt::format("column 'of': '{}' is none of {}", of->text, fmt::join(operands, ", ")),
+                 "without the column it is weights");
       else
         a.of = static_cast<GemmOperand>(found - operands.begin());
     }
     if (const Cell *layer = cell(record, "layer"); layer && layer->text != "*")
       a.layer = layer->text;
-    zeros(record, a);
+    sparsity(record, a);
     measured(record, a);
     if (!failed)
       out.accuracies.push_back(std::move(a));
   }
 
-  void zeros(const Record &record, MeasuredAccuracy &a) {
+  void sparsity(const Record &record, MeasuredAccuracy &a) {
     const Cell *pattern = cell(record, "pattern"), *density = cell(record, "density");
     if (!pattern && columns.count("pattern"))
-      return complain(record[columns["pattern"]], "column 'pattern' is empty",
-                      "'dense' is the network without zeros");
-    PatternText found = readPattern(pattern ? pattern->text : "unstructured", a.of);
-    if (!found.wrong.empty())
-      return complain(*pattern, found.wrong);
+      return complain(record[columns["pattern"]], "column 'pattern' is empty", "'dense' is the network without zeros");
+    PatternText found = parsePattern(pattern ? pattern->text : "unstructured", a.of);
+    if (!found.error.empty())
+      return complain(*pattern, found.error);
     if (density) {
       double stated = shareIn(*density, "density").toDouble();
       if (found.density && *found.density != stated)
-        return complain(*density, fmt::format("{} has a density of {:.6g}, not {}", pattern->text,
-                                              *found.density, density->text));
+        return complain(
+            *density, fmt::format("{} has a density of {:.6g}, not {}", pattern->text, *found.density, density->text));
       found.density = stated;
     }
-    using Zeros = ZeroPattern::Kind;
-    ZeroPattern &p = found.pattern;
-    if (!found.density && p.kind != Zeros::Banded)
+    using Pattern = SparsityPattern::Kind;
+    SparsityPattern &p = found.pattern;
+    if (!found.density && p.kind != Pattern::Banded)
       return complain(pattern ? *pattern : record.front(),
                       fmt::format("no density of {}", pattern ? pattern->text : "this line"),
                       "a column 'density' says the share of elements that are not zero");
-    p.density = a.density = p.kind == Zeros::Banded ? 0 : *found.density;
+    p.density = a.density = p.kind == Pattern::Banded ? 0 : *found.density;
     a.pattern = measuredPattern(a.of, p);
     if (a.pattern == "dense") { // of which layers and operands says nothing
       a.density = 1;
@@ -237,10 +222,8 @@ private:
     const Cell *share = cell(record, out.source.metric), *right = cell(record, "right"),
                *samples = cell(record, "samples");
     if (!share && !right)
-      return complain(record.front(),
-                      fmt::format("no value of '{}' in this line", out.source.metric));
-    a.samples = samples ? countIn(*samples, "samples", 1)
-                        : std::clamp<int64_t>(out.source.samples, 0, kMostSamples);
+      return complain(record.front(), fmt::format("no value of '{}' in this line", out.source.metric));
+    a.samples = samples ? countIn(*samples, "samples", 1) : std::clamp<int64_t>(out.source.samples, 0, kMaxSamples);
     if (share)
       a.share = shareIn(*share, out.source.metric);
     if (!right) {
@@ -267,28 +250,25 @@ private:
       return complain(*value, fmt::format("column 'sensitivity': expected a number of at least 0, "
                                           "found '{}'",
                                           value->text));
-    out.sensitivities.push_back({layer->text,
-                                 found->toDouble(),
-                                 {out.source.file, record.front().line, record.front().column}});
+    out.sensitivities.push_back(
+        {layer->text, found->toDouble(), {out.source.file, record.front().line, record.front().column}});
   }
 
   void twice(const std::string &what, const SourceLocation &first, const SourceLocation &second) {
     complainAt(second, what + " is in this file twice",
-               what == "the dense network"
-                   ? "a density of 1 is the dense network, whatever the pattern and the layer"
-                   : "");
-    if (refusals.back().issue.location.line == second.line)
-      refusals.back().issue.notes.push_back({first, "it is here, too"});
+               what == "the dense network" ? "a density of 1 is the dense network, whatever the pattern and the layer"
+                                           : "");
+    if (rejections.back().issue.location.line == second.line)
+      rejections.back().issue.notes.push_back({first, "it is here, too"});
   }
   void repeated() {
     for (size_t i = 1; i < out.accuracies.size(); ++i)
       if (keyOf(out.accuracies[i - 1]) == keyOf(out.accuracies[i]))
-        twice(printed(out.accuracies[i]), out.accuracies[i - 1].location,
-              out.accuracies[i].location);
+        twice(printed(out.accuracies[i]), out.accuracies[i - 1].location, out.accuracies[i].location);
     for (size_t i = 1; i < out.sensitivities.size(); ++i)
       if (out.sensitivities[i - 1].layer == out.sensitivities[i].layer)
-        twice(fmt::format("layer '{}'", out.sensitivities[i].layer),
-              out.sensitivities[i - 1].location, out.sensitivities[i].location);
+        twice(fmt::format("layer '{}'", out.sensitivities[i].layer), out.sensitivities[i - 1].location,
+              out.sensitivities[i].location);
   }
 
   const std::vector<std::string> &others;
@@ -313,66 +293,59 @@ std::variant<std::string, std::string> contents(const std::string &path) {
     return why("it is no file");
   if (status.getSize() > calibrate::kLargestText)
     return why(fmt::format("it has more than {} bytes", calibrate::kLargestText));
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return why(llvm::StringRef(buffer.getError().message()).lower());
-  return std::variant<std::string, std::string>(std::in_place_index<0>,
-                                                (*buffer)->getBuffer().str());
+  return std::variant<std::string, std::string>(std::in_place_index<0>, (*buffer)->getBuffer().str());
 }
 
 } // namespace
 
-std::variant<AccuracyFile, std::vector<Refusal>>
-readAccuracies(std::string_view text, const SparsityRequest::Evidence &source,
-               const std::vector<std::string> &otherMetrics) {
+std::variant<AccuracyFile, std::vector<Rejection>> readAccuracies(std::string_view text,
+                                                                  const SparsityRequest::AccuracyMeasurements &source,
+                                                                  const std::vector<std::string> &otherMetrics) {
   AccuracyReader reader(source, otherMetrics);
   reader.read(text);
-  if (!reader.refusals.empty())
-    return std::move(reader.refusals);
+  if (!reader.rejections.empty())
+    return std::move(reader.rejections);
   return std::move(reader.out);
 }
 
-std::variant<std::vector<AccuracyFile>, std::vector<Refusal>>
-readAccuracyFiles(const SparsityRequest &request) {
+std::variant<std::vector<AccuracyFile>, std::vector<Rejection>> readAccuracyFiles(const SparsityRequest &request) {
   std::vector<AccuracyFile> files;
-  std::vector<Refusal> refusals;
+  std::vector<Rejection> rejections;
   using Key = decltype(std::tuple_cat(std::tuple<std::string, Kind>(), keyOf(MeasuredAccuracy())));
   std::map<Key, SourceLocation> first;
-  for (const SparsityRequest::Evidence &source : request.evidence) {
+  for (const SparsityRequest::AccuracyMeasurements &source : request.measurements) {
     auto text = contents(source.file);
     if (text.index() == 1) {
-      refusals.push_back({{"A1009",
-                           fmt::format("cannot read '{}': {}", source.file, std::get<1>(text)),
-                           source.location,
-                           {}},
-                          "paths are beside the file that names them"});
+      rejections.push_back(
+          {{"A1009", fmt::format("cannot read '{}': {}", source.file, std::get<1>(text)), source.location, {}},
+           "paths are beside the file that names them"});
       continue;
     }
     std::vector<std::string> others;
-    for (const SparsityRequest::Evidence &other : request.evidence)
+    for (const SparsityRequest::AccuracyMeasurements &other : request.measurements)
       if (other.file == source.file && other.metric != source.metric)
         others.push_back(other.metric);
     auto read = readAccuracies(std::get<0>(text), source, others);
-    if (auto *wrong = std::get_if<std::vector<Refusal>>(&read)) {
-      refusals.insert(refusals.end(), wrong->begin(), wrong->end());
+    if (auto *error = std::get_if<std::vector<Rejection>>(&read)) {
+      rejections.insert(rejections.end(), error->begin(), error->end());
       continue;
     }
     files.push_back(std::get<AccuracyFile>(std::move(read)));
     for (const MeasuredAccuracy &a : files.back().accuracies) {
-      auto [other, isNew] = first.emplace(
-          std::tuple_cat(std::tuple(source.metric, source.kind), keyOf(a)), a.location);
-      if (!isNew && refusals.size() < kMostIssues)
-        refusals.push_back(
-            {{"A1009",
-              fmt::format("'{}' of {} was measured in two files", source.metric, printed(a)),
-              a.location,
-              {{other->second, "it is here, too"}}},
-             "each configuration is there once"});
+      auto [other, isNew] = first.emplace(std::tuple_cat(std::tuple(source.metric, source.kind), keyOf(a)), a.location);
+      if (!isNew && rejections.size() < kMaxIssues)
+        rejections.push_back({{"A1009",
+                               fmt::format("'{}' of {} was measured in two files", source.metric, printed(a)),
+                               a.location,
+                               {{other->second, "it is here, too"}}},
+                              "each configuration is there once"});
     }
   }
-  if (!refusals.empty())
-    return refusals;
+  if (!rejections.empty())
+    return rejections;
   return files;
 }
 

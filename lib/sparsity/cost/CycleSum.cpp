@@ -14,39 +14,39 @@ double logMoment(const Occupancy &cycles, double s) {
   size_t last = cycles.probability.size() - 1;
   while (last > 0 && cycles.probability[last] <= 0)
     --last;
-  const auto most = static_cast<double>(last);
+  const auto max = static_cast<double>(last);
   double sum = 0;
   for (size_t k = 0; k < cycles.probability.size(); ++k)
-    sum += cycles.probability[k] * std::exp(s * (static_cast<double>(k) - most));
-  return s * most + std::log(sum);
+    sum += cycles.probability[k] * std::exp(s * (static_cast<double>(k) - max));
+  return s * max + std::log(sum);
 }
 
 } // namespace
 
-PieceExtent pieceOf(const ZeroPattern &p) {
+PatternBlock patternBlockOf(const SparsityPattern &p) {
   switch (p.kind) {
-  case ZeroPattern::Kind::Structured:
+  case SparsityPattern::Kind::Structured:
     if (p.transposable)
       return {p.of, p.of};
-    return p.along == ZeroPattern::Along::Output ? PieceExtent{p.of, 1} : PieceExtent{1, p.of};
-  case ZeroPattern::Kind::Block:
+    return p.along == SparsityPattern::Along::Output ? PatternBlock{p.of, 1} : PatternBlock{1, p.of};
+  case SparsityPattern::Kind::Block:
     return {p.blockRows, p.blockColumns};
-  case ZeroPattern::Kind::Histogram:
+  case SparsityPattern::Kind::Histogram:
     return {1, p.window};
   default:
     return {};
   }
 }
 
-double chernoffQuantile(const std::vector<AlikeGroups> &groups, double confidence) {
+double chernoffQuantile(const std::vector<EquivalentGroups> &groups, double confidence) {
   const double certain = -std::log1p(-confidence);
   double widest = 1;
-  for (const AlikeGroups &each : groups)
-    widest = std::max(widest, each.weight * static_cast<double>(each.cycles.most()));
+  for (const EquivalentGroups &each : groups)
+    widest = std::max(widest, each.weight * static_cast<double>(each.cycles.max()));
   auto limit = [&](double logS) {
     const double s = std::exp(logS);
     double sum = certain;
-    for (const AlikeGroups &each : groups)
+    for (const EquivalentGroups &each : groups)
       sum += each.count * logMoment(each.cycles, s * each.weight);
     return sum / s;
   };
@@ -67,25 +67,23 @@ ProductCycles shared(const CycleSum &sum, double engines, double setup, double c
   ProductCycles result;
   // Each engine takes its share of groups, and whole groups.
   auto perEngine = [&](double cycles) {
-    return engines <= 1 || sum.groups <= 0 ? cycles
-                                           : cycles / sum.groups * std::ceil(sum.groups / engines);
+    return engines <= 1 || sum.groups <= 0 ? cycles : cycles / sum.groups * std::ceil(sum.groups / engines);
   };
   const double variance = std::max(0.0, sum.variance);
-  const double sure = confidence + sum.doubt;
+  const double sure = confidence + sum.failureProbability;
   double quantile =
-      sure < 1 ? std::max(sum.mean, sum.meanLimit) + std::sqrt(variance * sure / (1 - sure))
-               : sum.dense;
+      sure < 1 ? std::max(sum.mean, sum.meanUpperBound) + std::sqrt(variance * sure / (1 - sure)) : sum.dense;
   if (sum.allIndependent && variance > 0)
-    quantile = std::min(quantile, chernoffQuantile(sum.alike, confidence));
+    quantile = std::min(quantile, chernoffQuantile(sum.equivalent, confidence));
   quantile = std::min(quantile, sum.dense);
-  double most = engines <= 1 ? sum.dense : std::ceil(sum.groups / engines) * sum.longest;
-  if (sum.onlyMost)
+  double max = engines <= 1 ? sum.dense : std::ceil(sum.groups / engines) * sum.longest;
+  if (sum.onlyMaxIsCertain)
     quantile = sum.dense;
   if (engines > 1)
-    quantile = std::min(most, (quantile + (engines - 1) * sum.longest) / engines);
+    quantile = std::min(max, (quantile + (engines - 1) * sum.longest) / engines);
   result.mean = perEngine(sum.mean) + setup;
   result.dense = perEngine(sum.dense);
-  result.most = most + setup;
+  result.max = max + setup;
   result.deviation = std::sqrt(variance) / std::max(1.0, engines);
   result.quantile = wholeCycles(std::max(quantile + setup, result.mean));
   return result;

@@ -1,6 +1,6 @@
 #include "lib/sparsity/cost/Cycles.h"
 #include "lib/sparsity/cost/Format.h"
-#include "lib/sparsity/cost/KnownZeros.h"
+#include "lib/sparsity/cost/StaticMaskCycles.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,45 +10,39 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kLargestExtent = int64_t{1} << 40, kLargestTile = 4096,
-                  kLargestCount = int64_t{1} << 20;
+constexpr int64_t kLargestExtent = int64_t{1} << 40, kLargestTile = 4096, kLargestCount = int64_t{1} << 20;
 
 Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}}; }
 
-bool within(int64_t value, int64_t most) { return value >= 1 && value <= most; }
+bool within(int64_t value, int64_t max) { return value >= 1 && value <= max; }
 
-std::optional<Issue> check(const SparseProduct &p, const SparseCore &core,
-                           const ProductArray &array, double confidence) {
-  if (!within(p.rows, kLargestExtent) || !within(p.columns, kLargestExtent) ||
-      !within(p.depth, kLargestExtent))
-    return refused(fmt::format("a product of {} by {} by {}; its extents are from 1 to 2^40",
-                               p.rows, p.columns, p.depth));
-  if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) ||
-      !within(core.lanes, kLargestCount))
-    return refused(fmt::format(
-        "a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
-        "to {}",
-        core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
-  for (const ZeroUse *use : {&core.stationary, &core.streaming}) {
+std::optional<Issue> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+                           double confidence) {
+  if (!within(p.rows, kLargestExtent) || !within(p.columns, kLargestExtent) || !within(p.depth, kLargestExtent))
+    return refused(
+        fmt::format("a product of {} by {} by {}; its extents are from 1 to 2^40", p.rows, p.columns, p.depth));
+  if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) || !within(core.lanes, kLargestCount))
+    return refused(
+        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
+                    "to {}",
+                    core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
+  for (const SparseAcceleration *use : {&core.stationary, &core.streaming}) {
     if (!within(use->granule, kLargestCount))
-      return refused(fmt::format("zeros are skipped {} at a time; that is from 1 to {}",
-                                 use->granule, kLargestCount));
+      return refused(fmt::format("zeros are skipped {} at a time; that is from 1 to {}", use->granule, kLargestCount));
     if (use->kept < 0 || use->of < 0 || use->of > kLargestTile || use->kept > use->of ||
         (use->kept == 0 && use->of > 0))
-      return refused(fmt::format(
-          "a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}",
-          use->kept, use->of, kLargestTile));
+      return refused(fmt::format("a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}",
+                                 use->kept, use->of, kLargestTile));
   }
   if (array.outerStationary < 0 || array.outerStreaming < 0 ||
       (array.outerStationary > 0) != (array.outerStreaming > 0))
-    return refused(fmt::format("outer products of {} by {} elements in a cycle",
-                               array.outerStationary, array.outerStreaming));
-  if (!(array.perCycle > 0) || !std::isfinite(array.perCycle) || !(array.stationaryWords >= 0) ||
-      !std::isfinite(array.stationaryWords) || !(core.wordsPerCycle >= 0) ||
-      !(core.metadataBits >= 0) || !(core.setupCycles >= 0) || !std::isfinite(core.wordsPerCycle) ||
-      !std::isfinite(core.metadataBits) || !std::isfinite(core.setupCycles))
     return refused(
-        "a core's rates, words and cycles are finite and not negative, and it multiplies");
+        fmt::format("outer products of {} by {} elements in a cycle", array.outerStationary, array.outerStreaming));
+  if (!(array.perCycle > 0) || !std::isfinite(array.perCycle) || !(array.stationaryWords >= 0) ||
+      !std::isfinite(array.stationaryWords) || !(core.wordsPerCycle >= 0) || !(core.metadataBits >= 0) ||
+      !(core.setupCycles >= 0) || !std::isfinite(core.wordsPerCycle) || !std::isfinite(core.metadataBits) ||
+      !std::isfinite(core.setupCycles))
+    return refused("a core's rates, words and cycles are finite and not negative, and it multiplies");
   if (!within(p.elementBits, 64 * 1024))
     return refused(fmt::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
   if (!(confidence > 0 && confidence < 1))
@@ -56,29 +50,28 @@ std::optional<Issue> check(const SparseProduct &p, const SparseCore &core,
   return std::nullopt;
 }
 
-bool looksAt(const ZeroUse &use, const ZeroPattern &pattern) {
-  return use.mode != ZeroUse::Mode::None && pattern.kind != ZeroPattern::Kind::Dense &&
-         (use.of == 0 || takes(use, pattern));
+bool looksAt(const SparseAcceleration &use, const SparsityPattern &pattern) {
+  return use.mode != SparseAcceleration::Mode::None && pattern.kind != SparsityPattern::Kind::Dense &&
+         (use.of == 0 || supportsPattern(use, pattern));
 }
 
-bool skips(const ZeroUse &use, const ZeroPattern &pattern, const SparseFormat &format) {
-  return use.mode == ZeroUse::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
+bool skips(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
+  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
          looksAt(use, pattern);
 }
 
 /// Tiles of `tile` neighbours of an operand, those that are not skipped as if nothing were zero.
-std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape shape,
-                                        const ZeroUse &use, bool skipped, int64_t tile,
+std::variant<TiledOperand, Issue> tiled(const SparsityPattern &pattern, OperandShape shape,
+                                        const SparseAcceleration &use, bool skipped, int64_t tile,
                                         TileDirection direction) {
   TiledOperand result;
   result.skipped = skipped;
   const bool along = direction == TileDirection::Reduction;
-  const int64_t line = along ? shape.reduction : shape.outputs, length = std::min(tile, line),
-                rest = line % length;
+  const int64_t line = along ? shape.reduction : shape.outputs, length = std::min(tile, line), rest = line % length;
   // Zeros of a granule of neighbours along the reduction are no neighbours along the outputs.
   const int64_t granule = along ? use.granule : 1;
   auto partsOf = [&](int64_t elements, bool last) -> std::variant<TileParts, Issue> {
-    auto parts = tileParts(skipped ? pattern : ZeroPattern{}, shape, elements, direction, last);
+    auto parts = tileParts(skipped ? pattern : SparsityPattern{}, shape, elements, direction, last);
     if (skipped && std::holds_alternative<TileParts>(parts))
       return inGranules(std::get<TileParts>(parts), granule);
     return parts;
@@ -93,24 +86,20 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
       return std::move(*issue);
     result.rest = std::move(std::get<TileParts>(last));
   }
-  result.fixed =
-      pattern.kind == ZeroPattern::Kind::Mask || pattern.kind == ZeroPattern::Kind::Banded;
+  result.fixed = pattern.kind == SparsityPattern::Kind::Mask || pattern.kind == SparsityPattern::Kind::Banded;
   if (skipped)
-    countZeros(result, pattern, shape, length, granule, direction);
-  if (pattern.kind == ZeroPattern::Kind::Unstructured && skipped && !pattern.independent &&
-      granule <= 1 &&
+    setStaticMask(result, pattern, shape, length, granule, direction);
+  if (pattern.kind == SparsityPattern::Kind::Unstructured && skipped && !pattern.independent && granule <= 1 &&
       static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction) < 0x1p40) {
     result.elements = shape.outputs * shape.reduction;
-    result.nonZeros = std::llround(std::get<double>(density(pattern, shape)) *
-                                   static_cast<double>(result.elements));
+    result.nonZeros = std::llround(std::get<double>(density(pattern, shape)) * static_cast<double>(result.elements));
   }
-  if (pattern.kind == ZeroPattern::Kind::Block && skipped) {
+  if (pattern.kind == SparsityPattern::Kind::Block && skipped) {
     result.block = {pattern.blockRows, pattern.blockColumns};
     const int64_t across = along ? pattern.blockRows : pattern.blockColumns,
                   beside = along ? pattern.blockColumns : pattern.blockRows;
     result.sameOutputs = std::min(across, along ? shape.outputs : shape.reduction);
-    result.sameTiles =
-        std::min(beside / length + (beside % length > 0 && beside > 1), line / length + 1);
+    result.sameTiles = std::min(beside / length + (beside % length > 0 && beside > 1), line / length + 1);
     result.sameTiles = std::max<int64_t>(1, result.sameTiles);
   }
   return result;
@@ -118,12 +107,11 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
 
 /// Share of a tile's places at which something is computed, over whole lines.
 double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
-  if (operand.known) {
+  if (operand.staticMask) {
     double places = 0;
-    for (uint64_t word : operand.known->bits)
+    for (uint64_t word : operand.staticMask->bits)
       places += std::popcount(word);
-    return places / static_cast<double>(operand.known->lines) /
-           static_cast<double>(operand.known->length);
+    return places / static_cast<double>(operand.staticMask->lines) / static_cast<double>(operand.staticMask->length);
   }
   const int64_t length = std::min(tile, line);
   double sum = static_cast<double>(line / length) * total(operand.whole).mean();
@@ -134,40 +122,38 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
 
 /// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
 /// compressed.
-ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core,
-                               const ProductArray &array, bool stationary, double confidence) {
-  const ZeroUse &use = stationary ? core.stationary : core.streaming;
+ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+                               bool stationary, double confidence) {
+  const SparseAcceleration &use = stationary ? core.stationary : core.streaming;
   const SparseFormat &kept = stationary ? p.stationaryFormat : p.streamingFormat,
                      &other = stationary ? p.streamingFormat : p.stationaryFormat;
-  const ZeroUse &otherUse = stationary ? core.streaming : core.stationary;
-  const ZeroPattern &otherPattern = stationary ? p.streaming : p.stationary;
+  const SparseAcceleration &otherUse = stationary ? core.streaming : core.stationary;
+  const SparsityPattern &otherPattern = stationary ? p.streaming : p.stationary;
   const int64_t step = core.tile > 1 ? core.tile : use.of;
-  const double padded = std::ceil(static_cast<double>(p.depth) / static_cast<double>(step)) *
-                        static_cast<double>(step);
+  const double padded = std::ceil(static_cast<double>(p.depth) / static_cast<double>(step)) * static_cast<double>(step);
   const double outputs = static_cast<double>(p.rows) * static_cast<double>(p.columns);
   const auto bits = static_cast<double>(p.elementBits);
   double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
                         : static_cast<double>(std::bit_width(static_cast<uint64_t>(use.of - 1)));
   // What the other operand's words are of its dense ones: on average, with the confidence, at most.
-  double mean = 1, quantile = 1, most = 1;
+  double mean = 1, quantile = 1, max = 1;
   if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
     OperandShape shape{stationary ? p.rows : p.columns, p.depth};
     auto stored = storedBits(otherPattern, other, shape, p.elementBits, confidence);
     if (auto *size = std::get_if<StoredBits>(&stored)) {
       mean = size->mean / size->dense;
       quantile = size->quantile / size->dense;
-      most = quantile;
+      max = quantile;
     }
   }
   if (quantile != 1) {
-    auto full = storedBits(ZeroPattern{}, other, {1, p.depth}, p.elementBits, confidence);
+    auto full = storedBits(SparsityPattern{}, other, {1, p.depth}, p.elementBits, confidence);
     if (auto *size = std::get_if<StoredBits>(&full))
-      most = std::max(quantile, size->mean / size->dense);
+      max = std::max(quantile, size->mean / size->dense);
   }
   auto demand = [&](double ofOther) {
-    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) +
-           static_cast<double>(step) * ofOther;
+    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + static_cast<double>(step) * ofOther;
   };
   auto wait = [&](double ofOther) {
     return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
@@ -176,39 +162,37 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core,
   ProductCycles result;
   result.dense = std::ceil(outputs * static_cast<double>(p.depth) / array.perCycle);
   auto cycles = [&](double ofOther) {
-    const double whole = outputs * padded * static_cast<double>(use.kept) /
-                         static_cast<double>(use.of) / array.perCycle * wait(ofOther);
+    const double whole =
+        outputs * padded * static_cast<double>(use.kept) / static_cast<double>(use.of) / array.perCycle * wait(ofOther);
     return std::ceil(whole * (1 - 1e-13)) + core.setupCycles;
   };
   result.mean = cycles(mean);
   result.quantile = cycles(quantile);
-  result.most = cycles(most);
+  result.max = cycles(max);
   result.active = share * padded / static_cast<double>(p.depth);
-  result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns,
-                               padded, use.kept, use.of, array.perCycle, wait(mean));
+  result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns, padded, use.kept,
+                               use.of, array.perCycle, wait(mean));
   if (wait(mean) > 1)
-    result.formula += fmt::format(" (it asks for {:.6g} words a cycle and gets {:.6g})",
-                                  demand(mean), core.wordsPerCycle);
+    result.formula +=
+        fmt::format(" (it asks for {:.6g} words a cycle and gets {:.6g})", demand(mean), core.wordsPerCycle);
   return result;
 }
 
 } // namespace
 
-bool takes(const ZeroUse &use, const ZeroPattern &p) {
+bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   if (use.of == 0)
     return true;
-  if (p.kind == ZeroPattern::Kind::Mask) {
+  if (p.kind == SparsityPattern::Kind::Mask) {
     for (const std::vector<bool> &row : p.mask)
       for (size_t from = 0; from < row.size(); from += static_cast<size_t>(use.of)) {
-        auto end = row.begin() +
-                   static_cast<ptrdiff_t>(std::min(row.size(), from + static_cast<size_t>(use.of)));
+        auto end = row.begin() + static_cast<ptrdiff_t>(std::min(row.size(), from + static_cast<size_t>(use.of)));
         if (std::count(row.begin() + static_cast<ptrdiff_t>(from), end, true) > use.kept)
           return false;
       }
     return true;
   }
-  if (p.kind != ZeroPattern::Kind::Structured ||
-      (p.along != ZeroPattern::Along::Reduction && !p.transposable))
+  if (p.kind != SparsityPattern::Kind::Structured || (p.along != SparsityPattern::Along::Reduction && !p.transposable))
     return false;
   if (p.of % use.of == 0)
     return std::min(p.kept, use.of) <= use.kept;
@@ -222,58 +206,52 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
   if (auto issue = check(p, core, array, confidence))
     return *issue;
   const OperandShape ofStationary{p.columns, p.depth}, ofStreaming{p.rows, p.depth};
-  auto stationaryShare = density(p.stationary, ofStationary),
-       streamingShare = density(p.streaming, ofStreaming);
+  auto stationaryShare = density(p.stationary, ofStationary), streamingShare = density(p.streaming, ofStreaming);
   for (auto *share : {&stationaryShare, &streamingShare})
     if (auto *issue = std::get_if<Issue>(share))
       return std::move(*issue);
   const bool stationary = skips(core.stationary, p.stationary, p.stationaryFormat),
              streaming = skips(core.streaming, p.streaming, p.streamingFormat);
-  double notZero =
-      (looksAt(core.stationary, p.stationary) ? std::get<double>(stationaryShare) : 1.0) *
-      (looksAt(core.streaming, p.streaming) ? std::get<double>(streamingShare) : 1.0);
+  double notZero = (looksAt(core.stationary, p.stationary) ? std::get<double>(stationaryShare) : 1.0) *
+                   (looksAt(core.streaming, p.streaming) ? std::get<double>(streamingShare) : 1.0);
   if (looksAt(core.stationary, p.stationary) && looksAt(core.streaming, p.streaming))
-    notZero = knownOverlap(p).value_or(notZero);
+    notZero = staticMaskOverlap(p).value_or(notZero);
   ProductCycles result;
   if ((stationary && core.stationary.of > 0) || (streaming && core.streaming.of > 0)) {
     result = structuredCycles(p, core, array, stationary && core.stationary.of > 0, confidence);
   } else {
     const bool outer = array.outerStationary > 0;
     const TileDirection direction = outer ? TileDirection::Output : TileDirection::Reduction;
-    auto first =
-             tiled(p.stationary, ofStationary, core.stationary, stationary, core.tile, direction),
+    auto first = tiled(p.stationary, ofStationary, core.stationary, stationary, core.tile, direction),
          second = tiled(p.streaming, ofStreaming, core.streaming, streaming, core.tile, direction);
     for (auto *operand : {&first, &second})
       if (auto *issue = std::get_if<Issue>(operand))
         return std::move(*issue);
     const auto &w = std::get<TiledOperand>(first), &x = std::get<TiledOperand>(second);
-    const double each = outer ? static_cast<double>(array.outerStationary) *
-                                    static_cast<double>(array.outerStreaming)
+    const double each = outer ? static_cast<double>(array.outerStationary) * static_cast<double>(array.outerStreaming)
                               : static_cast<double>(core.lanes) * static_cast<double>(core.slots);
     const double engines = std::max(1.0, std::floor(array.perCycle / each));
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
     result = shared(sum, engines, sparse ? core.setupCycles : 0, confidence);
-    result.active = covered(w, outer ? p.columns : p.depth, core.tile) *
-                    covered(x, outer ? p.rows : p.depth, core.tile);
+    result.active =
+        covered(w, outer ? p.columns : p.depth, core.tile) * covered(x, outer ? p.rows : p.depth, core.tile);
     if (sum.computed >= 0)
       result.active = sum.computed;
-    result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}",
-                                         p.depth, sum.groups / static_cast<double>(p.depth),
-                                         sum.mean / sum.groups, engines)
-                           : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}",
-                                         sum.groups, core.lanes, sum.mean / sum.groups, engines);
-    result.drawn = sum.doubt > 0;
-    if (result.drawn)
+    result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}", p.depth,
+                                         sum.groups / static_cast<double>(p.depth), sum.mean / sum.groups, engines)
+                           : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}", sum.groups, core.lanes,
+                                         sum.mean / sum.groups, engines);
+    result.sampled = sum.failureProbability > 0;
+    if (result.sampled)
       result.formula += " (of groups drawn at random)";
   }
-  if (!std::isfinite(result.mean) || !std::isfinite(result.most))
-    return refused(fmt::format("a product of {} by {} by {} takes more cycles than can be counted",
-                               p.rows, p.columns, p.depth));
+  if (!std::isfinite(result.mean) || !std::isfinite(result.max))
+    return refused(
+        fmt::format("a product of {} by {} by {} takes more cycles than can be counted", p.rows, p.columns, p.depth));
   const double computed = result.active; // what is not skipped
   result.active = std::min(computed, notZero);
-  result.gated = computed - result.active > 1e-12 * computed ? computed - result.active
-                                                             : 0; // not what rounding leaves
+  result.gated = computed - result.active > 1e-12 * computed ? computed - result.active : 0; // not what rounding leaves
   return result;
 }
 

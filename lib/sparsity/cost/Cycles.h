@@ -11,7 +11,7 @@ namespace accord {
 /// x depth, stationary is columns x depth.
 struct SparseProduct {
   int64_t rows = 1, columns = 1, depth = 1;
-  ZeroPattern stationary, streaming;
+  SparsityPattern stationary, streaming;
   /// A zero is skipped only where it is not stored: `Dense` forbids `Skip`, not `Gate`. A core that
   /// takes N:M reads the size of its metadata and of compressed words from here.
   SparseFormat stationaryFormat, streamingFormat;
@@ -76,18 +76,18 @@ struct ProductArray {
 /// With several engines one longest group per engine is added (greedy dispatch).
 /// Masks and bands are counted where they are, up to 2^28 places. The mean is exact where tiles are
 /// whole groups, windows and blocks and at most one operand has any of them, or an exact share of
-/// many elements; else it is estimated from groups drawn at random (lib/sparsity/cost/DrawnGroups.h), the
+/// many elements; else it is estimated from groups drawn at random (lib/sparsity/cost/SampledLaneCycles.h), the
 /// quantile from limits of what was drawn. Where that is too much to draw, units of a group count
 /// as independent and the quantile is `most`. Of several engines the mean is their even share, in
 /// whole groups.
 struct ProductCycles {
-  double mean = 0;      ///< with set-up
-  double quantile = 0;  ///< whole cycles; with set-up
-  double most = 0;      ///< nothing is zero, with set-up
-  double dense = 0;     ///< the dense mode of the same core: no padding to groups, no set-up
-  double deviation = 0; ///< upper limit of the standard deviation
+  double mean = 0;              ///< with set-up
+  double quantile = 0;          ///< whole cycles; with set-up
+  double max = 0;               ///< nothing is zero, with set-up
+  double dense = 0;             ///< the dense mode of the same core: no padding to groups, no set-up
+  double deviation = 0;         ///< upper limit of the standard deviation
   double active = 1, gated = 0; ///< shares of all multiply-accumulates; what is neither is skipped
-  bool drawn = false;           ///< the mean is an estimate from draws (`drawnLaneCycles`)
+  bool sampled = false;         ///< the mean is an estimate from draws (`drawnLaneCycles`)
   std::string formula;          ///< in words and numbers
 };
 
@@ -95,11 +95,11 @@ struct ProductCycles {
 /// contradicts itself or the shape; extents outside of 1 to 2^40, a tile outside of 1 to 4,096,
 /// slots, granules or lanes outside of 1 to 2^20; a confidence that is not above 0 and below 1;
 /// more cycles than a double counts.
-std::variant<ProductCycles, Issue> productCycles(const SparseProduct &, const SparseCore &,
-                                                 const ProductArray &, double confidence);
+std::variant<ProductCycles, Issue> productCycles(const SparseProduct &, const SparseCore &, const ProductArray &,
+                                                 double confidence);
 
 /// Whether a core's N:M use takes a pattern: at most `kept` of any aligned `of` are not zero,
 /// whatever is drawn.
-bool takes(const ZeroUse &, const ZeroPattern &);
+bool supportsPattern(const SparseAcceleration &, const SparsityPattern &);
 
 } // namespace accord

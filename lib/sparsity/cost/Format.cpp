@@ -9,7 +9,7 @@ namespace accord {
 namespace {
 
 using Kind = SparseFormat::Kind;
-using Pattern = ZeroPattern::Kind;
+using Pattern = SparsityPattern::Kind;
 /// Blocks of a mask or a band that are looked at one by one.
 constexpr double kCounted = 1 << 28;
 
@@ -18,9 +18,7 @@ Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}
 double number(int64_t value) { return static_cast<double>(value); }
 double divideUp(int64_t a, int64_t b) { return number((a - 1) / b + 1); }
 /// Bits that tell `count` positions apart.
-int64_t widthOfCount(int64_t count) {
-  return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count - 1)));
-}
+int64_t widthOfCount(int64_t count) { return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count - 1))); }
 double elementsOf(OperandShape shape) { return number(shape.outputs) * number(shape.reduction); }
 
 /// A number of things and what it does not exceed.
@@ -29,65 +27,56 @@ struct Amount {
 };
 
 /// `count` draws, each like `one`, counted `weight` times.
-Amount drawn(const Occupancy &one, double count, double weight, double confidence) {
+Amount sampled(const Occupancy &one, double count, double weight, double confidence) {
   Amount amount;
   amount.mean = one.mean() * count * weight;
-  double most = number(one.most()) * count * weight;
+  double max = number(one.max()) * count * weight;
   bool certain = one.variance() <= 0 || count <= 0;
-  amount.quantile =
-      certain ? amount.mean
-              : std::clamp(std::ceil(chernoffQuantile({{one, count, weight}}, confidence)),
-                           amount.mean, most);
+  amount.quantile = certain
+                        ? amount.mean
+                        : std::clamp(std::ceil(chernoffQuantile({{one, count, weight}}, confidence)), amount.mean, max);
   return amount;
 }
 
-Amount nonZeros(const ZeroPattern &p, OperandShape shape, double density, double confidence) {
+Amount nonZeros(const SparsityPattern &p, OperandShape shape, double density, double confidence) {
   const double n = elementsOf(shape);
   if (p.kind == Pattern::Unstructured && p.independent)
-    return drawn(binomial(1, density), n, 1, confidence);
+    return sampled(binomial(1, density), n, 1, confidence);
   if (p.kind == Pattern::Block && p.independent) {
-    double blocks =
-        divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
-    Amount amount = drawn(binomial(1, density), blocks,
-                          number(p.blockRows) * number(p.blockColumns), confidence);
+    double blocks = divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
+    Amount amount = sampled(binomial(1, density), blocks, number(p.blockRows) * number(p.blockColumns), confidence);
     return {density * n, std::min(n, amount.quantile)};
   }
   if (p.kind == Pattern::Histogram) {
     Occupancy window;
     window.probability.assign(p.histogram.rbegin(), p.histogram.rend());
-    Amount amount =
-        drawn(window, number(shape.outputs) * divideUp(shape.reduction, p.window), 1, confidence);
+    Amount amount = sampled(window, number(shape.outputs) * divideUp(shape.reduction, p.window), 1, confidence);
     return {density * n, std::min(n, amount.quantile)};
   }
   // What the last group or block of a line holds is drawn, where it is not a whole one.
   if (p.kind == Pattern::Structured) {
-    const bool along = p.along == ZeroPattern::Along::Reduction;
+    const bool along = p.along == SparsityPattern::Along::Reduction;
     const int64_t length = along ? shape.reduction : shape.outputs, rest = length % p.of;
     const double lines = number(along ? shape.outputs : shape.reduction),
                  whole = lines * number(length / p.of) * number(p.kept);
     if (p.transposable)
       return {density * n, std::min(n, whole + lines * number(std::min(p.kept, rest)))};
     if (rest > 0)
-      return {density * n,
-              whole + drawn(hypergeometric(p.of, p.kept, rest), lines, 1, confidence).quantile};
+      return {density * n, whole + sampled(hypergeometric(p.of, p.kept, rest), lines, 1, confidence).quantile};
   }
-  if (p.kind == Pattern::Block &&
-      (shape.outputs % p.blockRows > 0 || shape.reduction % p.blockColumns > 0)) {
-    const double blocks =
-        divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
-    return {density * n, std::min(n, std::ceil(density * blocks - 1e-9) * number(p.blockRows) *
-                                         number(p.blockColumns))};
+  if (p.kind == Pattern::Block && (shape.outputs % p.blockRows > 0 || shape.reduction % p.blockColumns > 0)) {
+    const double blocks = divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
+    return {density * n,
+            std::min(n, std::ceil(density * blocks - 1e-9) * number(p.blockRows) * number(p.blockColumns))};
   }
   return {density * n, density * n};
 }
 
 /// ln of a binomial coefficient.
-double logChoose(double n, double k) {
-  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
-}
+double logChoose(double n, double k) { return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1); }
 
 /// P(all of `draws` elements are zero).
-double allZero(const ZeroPattern &p, OperandShape shape, double density, double draws) {
+double allZero(const SparsityPattern &p, OperandShape shape, double density, double draws) {
   const double n = elementsOf(shape), kept = density * n;
   if (draws > n - kept)
     return density > 0 && (!p.independent || density >= 1) ? 0 : std::pow(1 - density, draws);
@@ -96,7 +85,7 @@ double allZero(const ZeroPattern &p, OperandShape shape, double density, double 
   return std::exp(logChoose(n - draws, kept) - logChoose(n, kept));
 }
 
-bool anyInBlock(const ZeroPattern &p, int64_t top, int64_t bottom, int64_t left, int64_t right) {
+bool anyInBlock(const SparsityPattern &p, int64_t top, int64_t bottom, int64_t left, int64_t right) {
   if (p.kind == Pattern::Banded) {
     int64_t apart = std::max<int64_t>({0, left - (bottom - 1), top - (right - 1)});
     return apart <= p.band;
@@ -109,25 +98,23 @@ bool anyInBlock(const ZeroPattern &p, int64_t top, int64_t bottom, int64_t left,
 }
 
 /// Blocks of a format that are stored, as one is not zero.
-std::variant<Amount, Issue> keptBlocks(const ZeroPattern &p, const SparseFormat &f,
-                                       OperandShape shape, double density, double confidence) {
-  const double rows = divideUp(shape.outputs, f.blockRows),
-               columns = divideUp(shape.reduction, f.blockColumns), blocks = rows * columns;
+std::variant<Amount, Issue> keptBlocks(const SparsityPattern &p, const SparseFormat &f, OperandShape shape,
+                                       double density, double confidence) {
+  const double rows = divideUp(shape.outputs, f.blockRows), columns = divideUp(shape.reduction, f.blockColumns),
+               blocks = rows * columns;
   if (f.blockRows * f.blockColumns == 1)
     return nonZeros(p, shape, density, confidence);
   if (p.kind == Pattern::Dense)
     return Amount{blocks, blocks};
-  if (p.kind == Pattern::Block && p.blockRows % f.blockRows == 0 &&
-      p.blockColumns % f.blockColumns == 0) {
+  if (p.kind == Pattern::Block && p.blockRows % f.blockRows == 0 && p.blockColumns % f.blockColumns == 0) {
     Amount all = nonZeros(p, shape, density, confidence);
     double area = number(f.blockRows) * number(f.blockColumns);
-    return Amount{std::min(blocks, all.mean / area),
-                  std::min(blocks, std::ceil(all.quantile / area))};
+    return Amount{std::min(blocks, all.mean / area), std::min(blocks, std::ceil(all.quantile / area))};
   }
   if (p.kind == Pattern::Banded || p.kind == Pattern::Mask) {
     if (elementsOf(shape) > kCounted)
-      return refused(fmt::format("an operand of {} by {} is too large to count its blocks",
-                                 shape.outputs, shape.reduction));
+      return refused(
+          fmt::format("an operand of {} by {} is too large to count its blocks", shape.outputs, shape.reduction));
     double kept = 0;
     for (int64_t i = 0; i < shape.outputs; i += f.blockRows)
       for (int64_t j = 0; j < shape.reduction; j += f.blockColumns)
@@ -137,19 +124,17 @@ std::variant<Amount, Issue> keptBlocks(const ZeroPattern &p, const SparseFormat 
   }
   if (p.kind == Pattern::Unstructured) {
     double stored = 1 - allZero(p, shape, density, number(f.blockRows) * number(f.blockColumns));
-    return drawn(binomial(1, stored), blocks, 1, confidence);
+    return sampled(binomial(1, stored), blocks, 1, confidence);
   }
   return Amount{blocks, blocks}; // other structures: any block may hold something
 }
 
 /// Zeros that are stored because a run before a non-zero is too long for `r` bits.
-Amount storedZeros(const ZeroPattern &p, OperandShape shape, double density, double run,
-                   double kept) {
-  const double n = elementsOf(shape), most = std::floor(std::max(0.0, n - kept) / run);
+Amount storedZeros(const SparsityPattern &p, OperandShape shape, double density, double run, double kept) {
+  const double n = elementsOf(shape), max = std::floor(std::max(0.0, n - kept) / run);
   if (p.kind == Pattern::Dense || density >= 1 || density <= 0)
     return {};
-  if (p.kind == Pattern::Structured &&
-      (p.along == ZeroPattern::Along::Reduction || p.transposable) &&
+  if (p.kind == Pattern::Structured && (p.along == SparsityPattern::Along::Reduction || p.transposable) &&
       2 * number(p.of - p.kept) < run)
     return {};
   if (p.kind == Pattern::Mask) {
@@ -164,26 +149,24 @@ Amount storedZeros(const ZeroPattern &p, OperandShape shape, double density, dou
     return {stored, stored};
   }
   if (p.kind != Pattern::Unstructured)
-    return {most, most};
+    return {max, max};
   // P(a place is not zero and `before` places before it are).
   double sum = 0;
   for (double before = run; before < number(shape.reduction); before += run) {
     double each = density * allZero(p, shape, density, before);
     if (!p.independent && n < 0x1p40) {
       double all = density * n;
-      each =
-          before > n - all ? 0 : std::exp(logChoose(n - 1 - before, all - 1) - logChoose(n, all));
+      each = before > n - all ? 0 : std::exp(logChoose(n - 1 - before, all - 1) - logChoose(n, all));
     }
     double here = (number(shape.reduction) - before) * number(shape.outputs) * each;
     sum += here;
     if (here <= sum * 1e-15)
       break;
   }
-  return {std::min(sum, most), most};
+  return {std::min(sum, max), max};
 }
 
-double structuredBits(const SparseFormat &f, OperandShape shape, int64_t elementBits,
-                      double &metadata) {
+double structuredBits(const SparseFormat &f, OperandShape shape, int64_t elementBits, double &metadata) {
   const double kept = number(shape.outputs) * divideUp(shape.reduction, f.of) * number(f.kept);
   metadata = kept * number(widthOfCount(f.of));
   return kept * number(elementBits) + metadata;
@@ -198,18 +181,17 @@ int64_t widthOf(int64_t bits) {
 
 } // namespace
 
-std::variant<StoredBits, Issue> storedBits(const ZeroPattern &p, const SparseFormat &f,
-                                           OperandShape shape, int64_t elementBits,
-                                           double confidence) {
+std::variant<StoredBits, Issue> storedBits(const SparsityPattern &p, const SparseFormat &f, OperandShape shape,
+                                           int64_t elementBits, double confidence) {
   auto share = density(p, shape);
   if (auto *issue = std::get_if<Issue>(&share))
     return std::move(*issue);
-  if (elementBits < 1 || elementBits > 65536 || f.coordinateBits < 1 || f.coordinateBits > 64 ||
-      f.pointerBits < 1 || f.pointerBits > 64 || f.blockRows < 1 || f.blockColumns < 1 ||
-      f.blockRows > (1 << 20) || f.blockColumns > (1 << 20))
-    return refused(fmt::format(
-        "a format with elements of {} bits, positions of {} and pointers of {}, blocks of {} by {}",
-        elementBits, f.coordinateBits, f.pointerBits, f.blockRows, f.blockColumns));
+  if (elementBits < 1 || elementBits > 65536 || f.coordinateBits < 1 || f.coordinateBits > 64 || f.pointerBits < 1 ||
+      f.pointerBits > 64 || f.blockRows < 1 || f.blockColumns < 1 || f.blockRows > (1 << 20) ||
+      f.blockColumns > (1 << 20))
+    return refused(
+        fmt::format("a format with elements of {} bits, positions of {} and pointers of {}, blocks of {} by {}",
+                    elementBits, f.coordinateBits, f.pointerBits, f.blockRows, f.blockColumns));
   const double d = std::get<double>(share), n = elementsOf(shape), b = number(elementBits),
                width = number(f.coordinateBits);
   const Amount kept = nonZeros(p, shape, d, confidence);
@@ -226,14 +208,14 @@ std::variant<StoredBits, Issue> storedBits(const ZeroPattern &p, const SparseFor
     bits = {kept.mean * (b + width), kept.quantile * (b + width), bits.dense, kept.mean * width};
     break;
   case Kind::Structured: {
-    ZeroUse use;
+    SparseAcceleration use;
     use.kept = f.kept;
     use.of = f.of;
-    if (f.kept < 1 || f.of < 1 || f.kept > f.of || f.of > 4096 || !takes(use, p))
-      return refused(fmt::format(
-          "nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may "
-          "keep more",
-          f.kept, f.of, f.kept, f.of));
+    if (f.kept < 1 || f.of < 1 || f.kept > f.of || f.of > 4096 || !supportsPattern(use, p))
+      return refused(
+          fmt::format("nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may "
+                      "keep more",
+                      f.kept, f.of, f.kept, f.of));
     bits.mean = bits.quantile = structuredBits(f, shape, elementBits, bits.metadata);
     break;
   }
@@ -251,29 +233,29 @@ std::variant<StoredBits, Issue> storedBits(const ZeroPattern &p, const SparseFor
   case Kind::RunLength: {
     const double run = std::exp2(width);
     const Amount zeros = storedZeros(p, shape, d, run, kept.mean);
-    bits = {(kept.mean + zeros.mean) * (b + width), (kept.quantile + zeros.quantile) * (b + width),
-            bits.dense, (kept.mean + zeros.mean) * width + zeros.mean * b};
+    bits = {(kept.mean + zeros.mean) * (b + width), (kept.quantile + zeros.quantile) * (b + width), bits.dense,
+            (kept.mean + zeros.mean) * width + zeros.mean * b};
     break;
   }
   }
   return bits;
 }
 
-SparseFormat cheapestFormat(const ZeroPattern &p, OperandShape shape, int64_t elementBits,
-                            double confidence, const std::vector<SparseFormat> &formats) {
+SparseFormat cheapestFormat(const SparsityPattern &p, OperandShape shape, int64_t elementBits, double confidence,
+                            const std::vector<SparseFormat> &formats) {
   SparseFormat best;
-  double least = elementsOf(shape) * number(elementBits);
+  double min = elementsOf(shape) * number(elementBits);
   for (const SparseFormat &format : formats) {
     auto bits = storedBits(p, format, shape, elementBits, confidence);
-    if (auto *size = std::get_if<StoredBits>(&bits); size && size->quantile < least) {
-      least = size->quantile;
+    if (auto *size = std::get_if<StoredBits>(&bits); size && size->quantile < min) {
+      min = size->quantile;
       best = format;
     }
   }
   return best;
 }
 
-std::vector<SparseFormat> formatsOf(const ZeroPattern &p, OperandShape shape) {
+std::vector<SparseFormat> formatsOf(const SparsityPattern &p, OperandShape shape) {
   std::vector<SparseFormat> formats(1);
   if (p.kind == Pattern::Dense)
     return formats;
@@ -281,10 +263,10 @@ std::vector<SparseFormat> formatsOf(const ZeroPattern &p, OperandShape shape) {
     formats.emplace_back().kind = kind;
     return formats.back();
   };
-  ZeroUse use;
+  SparseAcceleration use;
   use.kept = p.kept;
   use.of = p.of;
-  if (p.kind == Pattern::Structured && p.kept > 0 && takes(use, p)) {
+  if (p.kind == Pattern::Structured && p.kept > 0 && supportsPattern(use, p)) {
     SparseFormat &structured = add(Kind::Structured);
     structured.kept = p.kept;
     structured.of = p.of;
@@ -305,8 +287,8 @@ std::vector<SparseFormat> formatsOf(const ZeroPattern &p, OperandShape shape) {
 }
 
 std::optional<std::string> encoding(const SparseFormat &f) {
-  const std::string widths = fmt::format("posWidth = {}, crdWidth = {}", widthOf(f.pointerBits),
-                                         widthOf(f.coordinateBits));
+  const std::string widths =
+      fmt::format("posWidth = {}, crdWidth = {}", widthOf(f.pointerBits), widthOf(f.coordinateBits));
   switch (f.kind) {
   case Kind::Dense:
     return std::nullopt;
@@ -325,9 +307,7 @@ std::optional<std::string> encoding(const SparseFormat &f) {
                          "d1 floordiv {1} : "
                          "compressed, d0 mod {0} : dense, d1 mod {1} : dense), {2} }}>",
                          f.blockRows, f.blockColumns, widths);
-    return fmt::format(
-        "#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 : compressed), {} }}>",
-        widths);
+    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 : compressed), {} }}>", widths);
   case Kind::Bitmask:
   case Kind::RunLength:
     return "#sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>";
@@ -346,10 +326,9 @@ std::string describe(const SparseFormat &f) {
   case Kind::Structured:
     return fmt::format("nm({}, {})", f.kept, f.of);
   case Kind::Rows:
-    return f.blockRows * f.blockColumns > 1
-               ? fmt::format("rows({}, {}) of blocks {} x {}", f.coordinateBits, f.pointerBits,
-                             f.blockRows, f.blockColumns)
-               : fmt::format("rows({}, {})", f.coordinateBits, f.pointerBits);
+    return f.blockRows * f.blockColumns > 1 ? fmt::format("rows({}, {}) of blocks {} x {}", f.coordinateBits,
+                                                          f.pointerBits, f.blockRows, f.blockColumns)
+                                            : fmt::format("rows({}, {})", f.coordinateBits, f.pointerBits);
   case Kind::RunLength:
     return fmt::format("run_length({})", f.coordinateBits);
   }

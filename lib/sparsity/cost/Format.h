@@ -30,16 +30,16 @@ struct StoredBits {
 /// quantile is that of the binomial number, or no format has less. Lines of run lengths are along
 /// the reduction. A1010: a Structured format for a pattern that is not as sparse, widths that are
 /// not 1 to 64, and what `tileParts` refuses.
-std::variant<StoredBits, Issue> storedBits(const ZeroPattern &, const SparseFormat &, OperandShape,
+std::variant<StoredBits, Issue> storedBits(const SparsityPattern &, const SparseFormat &, OperandShape,
                                            int64_t elementBits, double confidence);
 
 /// The one of `formats` with the smallest quantile, the first of equals; Dense where nothing is
 /// smaller.
-SparseFormat cheapestFormat(const ZeroPattern &, OperandShape, int64_t elementBits,
-                            double confidence, const std::vector<SparseFormat> &formats);
+SparseFormat cheapestFormat(const SparsityPattern &, OperandShape, int64_t elementBits, double confidence,
+                            const std::vector<SparseFormat> &formats);
 
 /// All formats that fit a pattern, Dense first: what a request means that names none.
-std::vector<SparseFormat> formatsOf(const ZeroPattern &, OperandShape);
+std::vector<SparseFormat> formatsOf(const SparsityPattern &, OperandShape);
 
 /// `#sparse_tensor.encoding<{ map = … }>` of a matrix of outputs by reduction; nothing for Dense.
 /// MLIR has no bitmask level and no run lengths: both are written as compressed levels of the same

@@ -1,7 +1,7 @@
 // Dot products in lanes that wait for the slowest of them after each tile.
-#include "lib/sparsity/cost/DrawnGroups.h"
-#include "lib/sparsity/cost/KnownZeros.h"
 #include "lib/sparsity/cost/LaneGroups.h"
+#include "lib/sparsity/cost/SampledLaneCycles.h"
+#include "lib/sparsity/cost/StaticMaskCycles.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -66,18 +66,17 @@ Conditional given(const TileParts &known, const TileParts &other, int64_t slots)
   return result;
 }
 
-UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, int64_t slots,
-                      bool both) {
+UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, int64_t slots, bool both) {
   UnitCycles unit;
   Occupancy meet = overlap(stationary, streaming);
-  unit.length = meet.most();
+  unit.length = meet.max();
   unit.atMost = cumulative(rounds(meet, slots));
   unit.levels = static_cast<int64_t>(unit.atMost.size()) - 1;
   unit.slots = slots;
   unit.stationaryAnywhere = stationary.size() == 1 && stationary.front().run == 1;
   unit.streamingAnywhere = streaming.size() == 1 && streaming.front().run == 1;
-  const double steps = static_cast<double>(unit.length) * static_cast<double>(unit.length) *
-                       static_cast<double>(unit.length);
+  const double steps =
+      static_cast<double>(unit.length) * static_cast<double>(unit.length) * static_cast<double>(unit.length);
   if (both && steps <= kSteps) {
     unit.byStationary = given(stationary, streaming, slots);
     unit.byStreaming = given(streaming, stationary, slots);
@@ -97,12 +96,12 @@ struct Used {
 
 /// No less than the mean of the power of a number that is from `least` to `greatest` and on average
 /// `mean`.
-double onChord(double mean, double least, double greatest, int64_t power) {
+double onChord(double mean, double min, double greatest, int64_t power) {
   const double n = number(power);
-  if (greatest - least < 1e-12)
+  if (greatest - min < 1e-12)
     return std::pow(std::max(mean, greatest), n);
-  const double low = std::pow(least, n), high = std::pow(greatest, n);
-  return low + std::clamp((mean - least) / (greatest - least), 0.0, 1.0) * (high - low);
+  const double low = std::pow(min, n), high = std::pow(greatest, n);
+  return low + std::clamp((mean - min) / (greatest - min), 0.0, 1.0) * (high - low);
 }
 
 class Lanes {
@@ -129,7 +128,7 @@ public:
 
   /// Covariance of two groups that share one operand's tiles and nothing else (Hoeffding 1940: the
   /// sum of P(both at most) less the product of each), or more; `most` where that is not summed.
-  double shared(const std::vector<Used> &group, bool stationary, double most) const {
+  double shared(const std::vector<Used> &group, bool stationary, double max) const {
     std::vector<Used> used;
     int64_t levels = 0;
     for (const Used &each : group) {
@@ -138,11 +137,11 @@ public:
       const UnitCycles &unit = *each.unit;
       // Where units share the streaming tile, what they share of the stationary one depends on it.
       const bool pairs = stationary && each.units > 1;
-      const bool counts = stationary ? unit.streamingAnywhere && (!pairs || unit.stationaryAnywhere)
-                                     : unit.stationaryAnywhere;
+      const bool counts =
+          stationary ? unit.streamingAnywhere && (!pairs || unit.stationaryAnywhere) : unit.stationaryAnywhere;
       if (!counts || unit.byStationary.atMost.empty() ||
           std::pow(number(unit.levels), 2) * number(unit.length) > kSteps)
-        return most;
+        return max;
       levels = std::max(levels, unit.levels);
       used.push_back(each);
     }
@@ -165,16 +164,16 @@ public:
           sum += limit(a, b) * (a == b ? 1 : 2);
     std::vector<double> both(pairs.size(), 1.0);
     for (const Used &each : used)
-      if (!(stationary ? each.units > 1 ? throughBoth(each, pairs, both)
-                                        : through(each.unit->byStationary, each, pairs, both)
-                       : through(each.unit->byStreaming, each, pairs, both)))
-        return most;
+      if (!(stationary
+                ? each.units > 1 ? throughBoth(each, pairs, both) : through(each.unit->byStationary, each, pairs, both)
+                : through(each.unit->byStreaming, each, pairs, both)))
+        return max;
     for (size_t i = 0; i < pairs.size(); ++i) {
       auto [a, b] = pairs[i];
       const double each = both[i] - alone[static_cast<size_t>(a)] * alone[static_cast<size_t>(b)];
       sum += std::clamp(each, 0.0, limit(a, b)) * (a == b ? 1 : 2);
     }
-    return std::clamp(sum, 0.0, most);
+    return std::clamp(sum, 0.0, max);
   }
 
 private:
@@ -182,15 +181,13 @@ private:
 
   /// Multiplies P(one group <= a, the other <= b) of tiles whose count, given by one operand, both
   /// share.
-  static bool through(const Conditional &by, const Used &used, const Pairs &pairs,
-                      std::vector<double> &both) {
+  static bool through(const Conditional &by, const Used &used, const Pairs &pairs, std::vector<double> &both) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       auto [a, b] = pairs[i];
       double joint = 0;
       for (size_t c = 0; c < by.probability.size(); ++c)
         if (by.probability[c] > 0)
-          joint += by.probability[c] *
-                   std::pow(at(by.atMost[c], a) * at(by.atMost[c], b), number(used.units));
+          joint += by.probability[c] * std::pow(at(by.atMost[c], a) * at(by.atMost[c], b), number(used.units));
       both[i] *= std::pow(joint, number(used.tiles));
     }
     return true;
@@ -202,30 +199,25 @@ private:
     const UnitCycles &unit = *used.unit;
     const std::vector<double> &ofStationary = unit.byStationary.probability,
                               &ofStreaming = unit.byStreaming.probability;
-    std::vector<int64_t>
-        counts; // of the streaming tile; what is left out adds to each pair what it adds at most
+    std::vector<int64_t> counts; // of the streaming tile; what is left out adds to each pair what it adds at most
     double left = 1;
     for (size_t s = 0; s < ofStreaming.size(); ++s)
       if (ofStreaming[s] > kRare) {
         counts.push_back(static_cast<int64_t>(s));
         left -= ofStreaming[s];
       }
-    const auto wide = static_cast<double>(ofStationary.size()),
-               many = static_cast<double>(counts.size());
-    if (many * many * wide * static_cast<double>(pairs.size()) > kSteps ||
-        many * wide * wide > kSteps)
+    const auto wide = static_cast<double>(ofStationary.size()), many = static_cast<double>(counts.size());
+    if (many * many * wide * static_cast<double>(pairs.size()) > kSteps || many * wide * wide > kSteps)
       return false;
     // atMost[s][a][w]: a unit with counts s and w takes at most a cycles.
     std::vector<std::vector<std::vector<double>>> atMost(
-        counts.size(),
-        std::vector<std::vector<double>>(static_cast<size_t>(unit.levels),
-                                         std::vector<double>(ofStationary.size(), 1.0)));
+        counts.size(), std::vector<std::vector<double>>(static_cast<size_t>(unit.levels),
+                                                        std::vector<double>(ofStationary.size(), 1.0)));
     for (size_t s = 0; s < counts.size(); ++s)
       for (size_t w = 0; w < ofStationary.size(); ++w) {
         if (ofStationary[w] <= 0)
           continue;
-        auto sums = cumulative(
-            rounds(hypergeometric(unit.length, static_cast<int64_t>(w), counts[s]), unit.slots));
+        auto sums = cumulative(rounds(hypergeometric(unit.length, static_cast<int64_t>(w), counts[s]), unit.slots));
         for (int64_t a = 0; a < unit.levels; ++a)
           atMost[s][static_cast<size_t>(a)][w] = at(sums, a);
       }
@@ -241,15 +233,11 @@ private:
           for (size_t w = 0; w < ofStationary.size(); ++w)
             one += ofStationary[w] * (pairs[i].first >= unit.levels ? 1 : atMost[s][a][w]) *
                    (pairs[i].second >= unit.levels ? 1 : atMost[r][b][w]);
-          const double p = at(unit.byStreaming.atMost[static_cast<size_t>(counts[s])],
-                              pairs[i].first),
-                       q = at(unit.byStreaming.atMost[static_cast<size_t>(counts[r])],
-                              pairs[i].second);
-          const double least = std::max({0.0, p + q - 1, p * q - unit.apart}),
-                       greatest = std::min(p, q);
-          joint += ofStreaming[static_cast<size_t>(counts[s])] *
-                   ofStreaming[static_cast<size_t>(counts[r])] *
-                   onChord(one, least, greatest, used.units);
+          const double p = at(unit.byStreaming.atMost[static_cast<size_t>(counts[s])], pairs[i].first),
+                       q = at(unit.byStreaming.atMost[static_cast<size_t>(counts[r])], pairs[i].second);
+          const double min = std::max({0.0, p + q - 1, p * q - unit.apart}), greatest = std::min(p, q);
+          joint += ofStreaming[static_cast<size_t>(counts[s])] * ofStreaming[static_cast<size_t>(counts[r])] *
+                   onChord(one, min, greatest, used.units);
         }
       both[i] *= std::pow(std::min(1.0, joint), number(used.tiles));
     }
@@ -262,9 +250,7 @@ private:
     if (used.units == 1 || !stationary_)
       return one;
     const Conditional &by = used.unit->byStreaming;
-    if (!streaming_ ||
-        by.atMost
-            .empty()) // too large to tell apart: as if each had a tile of its own, which is no less
+    if (!streaming_ || by.atMost.empty()) // too large to tell apart: as if each had a tile of its own, which is no less
       return std::pow(one, static_cast<double>(used.units));
     double sum = 0;
     for (size_t c = 0; c < by.probability.size(); ++c)
@@ -278,48 +264,42 @@ private:
 
 } // namespace
 
-double groupsThatShare(double inRow, int64_t tiles, int64_t lanes, int64_t sameTiles) {
+double numGroupsSharingTile(double inRow, int64_t tiles, int64_t lanes, int64_t sameTiles) {
   if (lanes >= tiles)
     return inRow;
   const int64_t step = std::gcd(lanes, tiles);
   const double windows = std::min(number(tiles / step), 2 * number(lanes / step) - 1);
-  return std::min(inRow,
-                  std::ceil(inRow / number(tiles / step)) * windows * number(2 * sameTiles - 1));
+  return std::min(inRow, std::ceil(inRow / number(tiles / step)) * windows * number(2 * sameTiles - 1));
 }
 
 CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledOperand &stationary,
                     const TiledOperand &streaming) {
-  const bool follows = followsForm(p, core, stationary, streaming);
+  const bool follows = hasClosedForm(p, core, stationary, streaming);
   if (!follows)
-    if (auto drawn = drawnLaneCycles(p, core, stationary, streaming))
-      return *std::move(drawn);
-  if (auto known = knownLaneCycles(p, core, stationary, streaming)) {
-    known->onlyMost = !follows;
+    if (auto sampled = sampledLaneCycles(p, core, stationary, streaming))
+      return *std::move(sampled);
+  if (auto known = staticMaskLaneCycles(p, core, stationary, streaming)) {
+    known->onlyMaxIsCertain = !follows;
     return *std::move(known);
   }
-  const int64_t tile = std::min(core.tile, p.depth), rest = p.depth % tile,
-                tiles = p.depth / tile + (rest > 0);
+  const int64_t tile = std::min(core.tile, p.depth), rest = p.depth % tile, tiles = p.depth / tile + (rest > 0);
   const bool both = stationary.skipped && streaming.skipped;
   UnitCycles whole = unitCycles(stationary.whole, streaming.whole, core.slots, both), last;
   if (rest > 0)
     last = unitCycles(stationary.rest, streaming.rest, core.slots, both);
   // Draws without replacement from n elements are within 4 k / n of draws with it for k of them
   // (Diaconis and Freedman, Ann. Probab. 8, 1980).
-  whole.apart = last.apart = p.stationary.kind != ZeroPattern::Kind::Unstructured ? 1
-                             : p.stationary.independent
-                                 ? 0
-                                 : 4 * number(tile) / (number(p.columns) * number(p.depth));
+  whole.apart = last.apart = p.stationary.kind != SparsityPattern::Kind::Unstructured ? 1
+                             : p.stationary.independent ? 0
+                                                        : 4 * number(tile) / (number(p.columns) * number(p.depth));
 
   // Units of one row of the result: n * tiles + t. In blocks many of them do the same.
-  const bool blocks =
-      stationary.sameOutputs * stationary.sameTiles * streaming.sameOutputs * streaming.sameTiles >
-      1;
+  const bool blocks = stationary.sameOutputs * stationary.sameTiles * streaming.sameOutputs * streaming.sameTiles > 1;
   std::vector<LaneGroups> kinds;
   if (blocks) {
-    const PieceExtent extent{stationary.block.outputs, both ? 1
-                                                       : stationary.skipped
-                                                           ? stationary.block.reduction
-                                                           : streaming.block.reduction};
+    const PatternBlock extent{stationary.block.outputs, both                 ? 1
+                                                        : stationary.skipped ? stationary.block.reduction
+                                                                             : streaming.block.reduction};
     kinds = blockedGroups(p.columns, p.depth, tile, core.lanes, extent);
   }
   if (kinds.empty())
@@ -328,36 +308,30 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   double inRow = 0;
   for (const LaneGroups &kind : kinds)
     inRow += kind.count;
-  const double rows = number(p.rows),
-               sharing = groupsThatShare(inRow, tiles, core.lanes, streaming.sameTiles) - 1;
-  const double sameStationary =
-      std::min(inRow, blocks ? number(core.lanes) * number(stationary.sameOutputs) *
-                                   number(2 * stationary.sameTiles - 1)
-                             : 1.0);
+  const double rows = number(p.rows), sharing = numGroupsSharingTile(inRow, tiles, core.lanes, streaming.sameTiles) - 1;
+  const double sameStationary = std::min(
+      inRow, blocks ? number(core.lanes) * number(stationary.sameOutputs) * number(2 * stationary.sameTiles - 1) : 1.0);
   const double sameRows = std::min(rows, number(streaming.sameOutputs));
 
   CycleSum result;
-  result.onlyMost = !follows;
+  result.onlyMaxIsCertain = !follows;
   const Lanes lanes(stationary.skipped, streaming.skipped);
-  const bool random =
-      (stationary.skipped && !stationary.fixed) || (streaming.skipped && !streaming.fixed);
+  const bool random = (stationary.skipped && !stationary.fixed) || (streaming.skipped && !streaming.fixed);
   // Few elements: what one tile of a group has, the others have not.
   const TiledOperand &only = stationary.skipped ? stationary : streaming;
   for (const LaneGroups &kind : kinds) {
     std::vector<Used> group;
     std::vector<int64_t> lengths;
-    for (const AlikeTiles &each : kind.tiles) {
+    for (const EquivalentTiles &each : kind.tiles) {
       group.push_back({each.last ? &last : &whole, each.tiles, each.units});
       if (!both && only.elements > 0 && each.units > 0)
-        for (int64_t i = 0;
-             i < each.tiles * (stationary.skipped ? each.units : 1) && lengths.size() <= 4096; ++i)
+        for (int64_t i = 0; i < each.tiles * (stationary.skipped ? each.units : 1) && lengths.size() <= 4096; ++i)
           lengths.push_back(group.back().unit->length);
     }
     Occupancy cycles = lanes.cycles(group);
-    if (auto together = drawnTogether(only.elements, only.nonZeros, lengths, core.slots);
-        !together.empty())
+    if (auto cdf = maxTileCyclesCdf(only.elements, only.nonZeros, lengths, core.slots); !cdf.empty())
       for (size_t a = 0; a < cycles.probability.size(); ++a)
-        cycles.probability[a] = together[a] - (a > 0 ? together[a - 1] : 0);
+        cycles.probability[a] = cdf[a] - (a > 0 ? cdf[a - 1] : 0);
     double dense = 0;
     for (const Used &used : group)
       if (used.tiles > 0 && used.units > 0)
@@ -369,18 +343,16 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
     if (!random)
       continue;
     const double variance = cycles.variance();
-    double ofStationary = stationary.skipped ? variance : 0,
-           ofStreaming = streaming.skipped ? variance : 0;
+    double ofStationary = stationary.skipped ? variance : 0, ofStreaming = streaming.skipped ? variance : 0;
     if (both && !blocks) {
       ofStationary = lanes.shared(group, true, variance);
       ofStreaming = lanes.shared(group, false, variance);
     }
-    result.variance +=
-        rows * kind.count *
-        (variance + ((rows - 1) * sameStationary + sameStationary - 1) * ofStationary +
-         (sharing + (sameRows - 1) * (sharing + 1)) * ofStreaming);
+    result.variance += rows * kind.count *
+                       (variance + ((rows - 1) * sameStationary + sameStationary - 1) * ofStationary +
+                        (sharing + (sameRows - 1) * (sharing + 1)) * ofStreaming);
     // Each row of the result repeats the groups of the weights.
-    result.alike.push_back({cycles, kind.count, rows});
+    result.equivalent.push_back({cycles, kind.count, rows});
   }
   result.allIndependent = random && !blocks && !streaming.skipped;
   return result;

@@ -17,7 +17,7 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
   auto groupOf = [&](int64_t units, bool lastHasExtra) {
     const int64_t each = units / tiles, extra = units % tiles, wholeTiles = tiles - shorter;
     const int64_t more = extra - (shorter && lastHasExtra);
-    std::vector<AlikeTiles> group = {{false, more, each + 1}, {false, wholeTiles - more, each}};
+    std::vector<EquivalentTiles> group = {{false, more, each + 1}, {false, wholeTiles - more, each}};
     if (shorter)
       group.push_back({true, 1, each + lastHasExtra});
     return group;
@@ -29,17 +29,15 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
   // i * extra passes a multiple.
   const int64_t extra = lanes % tiles;
   const double withLast = shorter ? static_cast<double>(fullGroups * extra / tiles) : 0;
-  std::vector<LaneGroups> kinds = {
-      {groupOf(lanes, true), withLast},
-      {groupOf(lanes, false), static_cast<double>(fullGroups) - withLast}};
+  std::vector<LaneGroups> kinds = {{groupOf(lanes, true), withLast},
+                                   {groupOf(lanes, false), static_cast<double>(fullGroups) - withLast}};
   if (left > 0)
     kinds.push_back({groupOf(left, left % tiles > 0), 1});
   std::erase_if(kinds, [](const LaneGroups &kind) { return kind.count <= 0; });
   return kinds;
 }
 
-std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t tile, int64_t lanes,
-                                      PieceExtent block) {
+std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t tile, int64_t lanes, PatternBlock block) {
   const int64_t tiles = (depth + tile - 1) / tile;
   if (number(columns) * number(tiles) > 1 << 22)
     return {};
@@ -48,8 +46,7 @@ std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t ti
   for (int64_t t = 0; t < tiles; ++t) {
     auto blockOf = [&](int64_t place) { return place / block.reduction; };
     const int64_t from = t * tile, to = std::min(from + tile, depth) - 1;
-    const bool joins =
-        t > 0 && blockOf((t - 1) * tile) == blockOf(to) && blockOf(from) == blockOf(to);
+    const bool joins = t > 0 && blockOf((t - 1) * tile) == blockOf(to) && blockOf(from) == blockOf(to);
     classOf[static_cast<size_t>(t)] = joins ? classOf[static_cast<size_t>(t - 1)] : t;
   }
   struct Seen {
@@ -98,45 +95,43 @@ std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t ti
   return result;
 }
 
-std::vector<double> drawnTogether(int64_t elements, int64_t nonZeros,
-                                  const std::vector<int64_t> &lengths, int64_t slots) {
+std::vector<double> maxTileCyclesCdf(int64_t elements, int64_t nonZeros, const std::vector<int64_t> &lengths,
+                                     int64_t slots) {
   int64_t longest = 0, all = 0;
   for (int64_t length : lengths)
     longest = std::max(longest, length), all += length;
   if (lengths.size() < 2 || elements > 512 * longest || all > elements)
     return {};
   const int64_t levels = (longest + slots - 1) / slots;
-  if (number(all) * number(all) * number(longest) * number(levels) /
-          number(static_cast<int64_t>(lengths.size())) >
+  if (number(all) * number(all) * number(longest) * number(levels) / number(static_cast<int64_t>(lengths.size())) >
       kSteps)
     return {};
   // One tile after the other: P(so many non-zeros are drawn, and no tile has taken more than a
   // cycles).
   const auto states = static_cast<size_t>(all) + 1;
-  std::vector<std::vector<double>> drawn(static_cast<size_t>(levels) + 1,
-                                         std::vector<double>(states, 0.0));
-  for (std::vector<double> &each : drawn)
+  std::vector<std::vector<double>> sampled(static_cast<size_t>(levels) + 1, std::vector<double>(states, 0.0));
+  for (std::vector<double> &each : sampled)
     each[0] = 1;
   int64_t left = elements;
   for (int64_t length : lengths) {
-    std::vector<std::vector<double>> next(drawn.size(), std::vector<double>(states, 0.0));
+    std::vector<std::vector<double>> next(sampled.size(), std::vector<double>(states, 0.0));
     for (size_t before = 0; before < states; ++before) {
-      if (drawn.back()[before] <= 1e-18)
+      if (sampled.back()[before] <= 1e-18)
         continue;
       const Occupancy tile = hypergeometric(left, nonZeros - static_cast<int64_t>(before), length);
       for (int64_t a = 0; a <= levels; ++a) {
-        const double so = drawn[static_cast<size_t>(a)][before];
+        const double so = sampled[static_cast<size_t>(a)][before];
         double *to = next[static_cast<size_t>(a)].data() + before;
         if (so > 1e-18)
-          for (int64_t c = 0; c <= std::min(tile.most(), a * slots); ++c)
+          for (int64_t c = 0; c <= std::min(tile.max(), a * slots); ++c)
             to[c] += so * tile.probability[static_cast<size_t>(c)];
       }
     }
-    drawn = std::move(next);
+    sampled = std::move(next);
     left -= length;
   }
   std::vector<double> result;
-  for (const std::vector<double> &each : drawn)
+  for (const std::vector<double> &each : sampled)
     result.push_back(std::min(1.0, std::accumulate(each.begin(), each.end(), 0.0)));
   return result;
 }

@@ -7,8 +7,7 @@ bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
   double elements = op.domain.empty() ? 0 : 1;
   for (const Loop &loop : op.domain)
     elements *= static_cast<double>(loop.extent);
-  return elements >=
-         static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction);
+  return elements >= static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction);
 }
 
 std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
@@ -22,14 +21,12 @@ std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
     if (!product)
       continue;
     byName[op.name] = layers.size();
-    layers.push_back(
-        {op.name, id, {}, {product->columns, product->depth}, product->stationaryBits});
-    layers.back().weights.outputs *=
-        product->batch; // groups of a convolution have weights of their own
+    layers.push_back({op.name, id, {}, {product->columns, product->depth}, product->stationaryBits});
+    layers.back().weights.outputs *= product->batch; // groups of a convolution have weights of their own
   }
   for (OperationId id = 0; id < graph.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
-    if (op.body != kNone || op.core == CoreKind::None || op.exchange)
+    if (op.body != kNone || op.core == CoreKind::None || op.communication)
       continue;
     for (const std::string &name : namedAfter(op.name))
       if (auto layer = byName.find(name); layer != byName.end()) {
@@ -40,9 +37,8 @@ std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
   return layers;
 }
 
-std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &machine,
-                                         const Costs &costs, const PrunedLayer &layer,
-                                         const LinearZeros &zeros, double confidence) {
+std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                                         const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
   LayerCost result;
   for (OperationId id : layer.operations) {
     if (id >= costs.operations.size() || costs.operations[id].core < 0)
@@ -50,8 +46,7 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     // A bias has no mask.
     const Operation &op = graph.operations[id];
     const bool other = op.phase == Phase::Update && !updatesWeights(op, layer);
-    auto cost = sparseCost(graph, op, machine, costs.operations[id], other ? LinearZeros{} : zeros,
-                           confidence);
+    auto cost = sparseCost(graph, op, machine, costs.operations[id], other ? LinearSparsity{} : sparsity, confidence);
     if (auto *issue = std::get_if<Issue>(&cost))
       return std::move(*issue);
     SparseCost &one = std::get<SparseCost>(cost);
@@ -63,25 +58,22 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     if (!one.mean.bytes.empty())
       result.moved += one.mean.bytes[0] * times;
     result.metadata += one.metadata * times;
-    result.drawn |= one.drawn;
+    result.sampled |= one.sampled;
     result.used |= one.used;
     result.parts.emplace_back(id, std::move(one));
   }
   // All iterations of the repeats around it have weights of their own; micro-batches use the same.
   const double copies = static_cast<double>(graph.executions(layer.forward)) /
                         static_cast<double>(std::max<int64_t>(1, graph.microbatches));
-  const double dense = static_cast<double>(layer.weights.outputs) *
-                       static_cast<double>(layer.weights.reduction) *
+  const double dense = static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction) *
                        static_cast<double>(layer.weightBits) / 8 * copies;
   double kept = dense;
-  const int core =
-      layer.forward < costs.operations.size() ? costs.operations[layer.forward].core : -1;
+  const int core = layer.forward < costs.operations.size() ? costs.operations[layer.forward].core : -1;
   for (const auto &[id, part] : result.parts)
     if (id == layer.forward && core >= 0 && machine.cores[static_cast<size_t>(core)].sparse &&
-        machine.cores[static_cast<size_t>(core)].sparse->stationary.compress &&
-        part.stationary.value > 0)
+        machine.cores[static_cast<size_t>(core)].sparse->stationary.compress && part.stationary.value > 0)
       kept = part.stationary.value * copies;
-  if (zeros.weights.pattern.dynamic && kept != dense)
+  if (sparsity.weights.pattern.dynamic && kept != dense)
     kept += dense;
   result.weights = Bytes(kept);
   return result;

@@ -24,18 +24,17 @@ struct LayerCost {
   /// Of one step: executions times each operation's, run one after the other.
   Seconds time, quantile;
   Joules energy, quantileEnergy;
-  Bytes moved;    ///< through memory 0
-  Bytes metadata; ///< of `moved`
-  Bytes weights;  ///< where they are kept, all iterations of a repeat, at the confidence; a dynamic
-                  ///< mask also keeps the dense ones
-  bool drawn = false;                                    ///< cycles of some part are estimated
-  bool used = false;                                     ///< some core makes something of the zeros
+  Bytes moved;          ///< through memory 0
+  Bytes metadata;       ///< of `moved`
+  Bytes weights;        ///< where they are kept, all iterations of a repeat, at the confidence; a dynamic
+                        ///< mask also keeps the dense ones
+  bool sampled = false; ///< cycles of some part are estimated
+  bool used = false;    ///< some core makes something of the zeros
   std::vector<std::pair<OperationId, SparseCost>> parts; ///< of one execution each
 };
 
 /// With these zeros. A1010 as in `sparseCost`. `LinearZeros{}` is the dense cost.
-std::variant<LayerCost, Issue> layerCost(const WorkGraph &, const Machine &, const Costs &,
-                                         const PrunedLayer &, const LinearZeros &,
-                                         double confidence);
+std::variant<LayerCost, Issue> layerCost(const WorkGraph &, const Machine &, const Costs &, const PrunedLayer &,
+                                         const LinearSparsity &, double confidence);
 
 } // namespace accord

@@ -8,7 +8,7 @@
 namespace accord {
 namespace {
 
-using Kind = ZeroPattern::Kind;
+using Kind = SparsityPattern::Kind;
 constexpr int64_t kLargestTile = 4096, kLargestExtent = int64_t{1} << 40;
 /// Rows times tiles of a banded operand, and elements of a mask, that are counted one by one.
 constexpr int64_t kCounted = int64_t{1} << 28;
@@ -24,13 +24,11 @@ Occupancy certain(int64_t of, int64_t count) {
 
 bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
-std::optional<Issue> checkHistogram(const ZeroPattern &p) {
-  if (p.window < 1 || p.window > kLargestTile ||
-      p.histogram.size() != static_cast<size_t>(p.window) + 1)
-    return refused(fmt::format(
-        "a histogram of windows of {} elements has {} shares; it needs one for each number of "
-        "zeros, and windows of 1 to {} elements",
-        p.window, p.histogram.size(), kLargestTile));
+std::optional<Issue> checkHistogram(const SparsityPattern &p) {
+  if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
+    return refused(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number of "
+                               "zeros, and windows of 1 to {} elements",
+                               p.window, p.histogram.size(), kLargestTile));
   double whole = 0;
   for (double share : p.histogram) {
     if (!isShare(share))
@@ -42,12 +40,10 @@ std::optional<Issue> checkHistogram(const ZeroPattern &p) {
   return std::nullopt;
 }
 
-std::optional<Issue> check(const ZeroPattern &p, OperandShape shape) {
-  if (shape.outputs < 1 || shape.reduction < 1 || shape.outputs > kLargestExtent ||
-      shape.reduction > kLargestExtent)
-    return refused(fmt::format(
-        "an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
-        shape.outputs, shape.reduction));
+std::optional<Issue> check(const SparsityPattern &p, OperandShape shape) {
+  if (shape.outputs < 1 || shape.reduction < 1 || shape.outputs > kLargestExtent || shape.reduction > kLargestExtent)
+    return refused(fmt::format("an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
+                               shape.outputs, shape.reduction));
   switch (p.kind) {
   case Kind::Dense:
     return std::nullopt;
@@ -57,17 +53,16 @@ std::optional<Issue> check(const ZeroPattern &p, OperandShape shape) {
     return std::nullopt;
   case Kind::Structured:
     if (p.kept < 0 || p.of < 1 || p.kept > p.of || p.of > kLargestTile)
-      return refused(fmt::format(
-          "nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from "
-          "1 to {}",
-          p.kept, p.of, kLargestTile));
+      return refused(
+          fmt::format("nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from "
+                      "1 to {}",
+                      p.kept, p.of, kLargestTile));
     return std::nullopt;
   case Kind::Block:
-    if (!isShare(p.density) || p.blockRows < 1 || p.blockColumns < 1 ||
-        p.blockRows > kLargestExtent || p.blockColumns > kLargestExtent)
-      return refused(fmt::format(
-          "blocks of {} by {} with density {}: extents are at least 1, a density is from 0 to 1",
-          p.blockRows, p.blockColumns, p.density));
+    if (!isShare(p.density) || p.blockRows < 1 || p.blockColumns < 1 || p.blockRows > kLargestExtent ||
+        p.blockColumns > kLargestExtent)
+      return refused(fmt::format("blocks of {} by {} with density {}: extents are at least 1, a density is from 0 to 1",
+                                 p.blockRows, p.blockColumns, p.density));
     return std::nullopt;
   case Kind::Banded:
     if (p.band < 0)
@@ -77,13 +72,11 @@ std::optional<Issue> check(const ZeroPattern &p, OperandShape shape) {
     return checkHistogram(p);
   case Kind::Mask:
     if (static_cast<int64_t>(p.mask.size()) != shape.outputs)
-      return refused(
-          fmt::format("a mask has {} rows, its operand {} outputs", p.mask.size(), shape.outputs));
+      return refused(fmt::format("a mask has {} rows, its operand {} outputs", p.mask.size(), shape.outputs));
     for (const std::vector<bool> &row : p.mask)
       if (static_cast<int64_t>(row.size()) != shape.reduction)
-        return refused(
-            fmt::format("a mask has a row of {} elements, its operand {} along the reduction",
-                        row.size(), shape.reduction));
+        return refused(fmt::format("a mask has a row of {} elements, its operand {} along the reduction", row.size(),
+                                   shape.reduction));
     return std::nullopt;
   }
   return refused("an unknown pattern of zeros");
@@ -111,10 +104,9 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
       double p = group.probability[static_cast<size_t>(j)];
       if (p <= 0)
         continue;
-      Occupancy drawn =
-          run == length ? certain(draws, j == 0 ? 0 : draws) : hypergeometric(length, j, draws);
-      for (size_t k = 0; k < drawn.probability.size(); ++k)
-        part.probability[k] += p * drawn.probability[k];
+      Occupancy sampled = run == length ? certain(draws, j == 0 ? 0 : draws) : hypergeometric(length, j, draws);
+      for (size_t k = 0; k < sampled.probability.size(); ++k)
+        part.probability[k] += p * sampled.probability[k];
     }
     return part;
   };
@@ -134,11 +126,10 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
   TilePart any{tile, certain(tile, 0), 1};
   any.of.probability[0] = 0;
   for (int64_t i = 0; i < std::min(period, count); ++i) {
-    const int64_t alike = (count - i - 1) / period + 1;
+    const int64_t equivalent = (count - i - 1) / period + 1;
     Occupancy one = total(from(tiles.start(i) % length));
     for (size_t k = 0; k < one.probability.size(); ++k)
-      any.of.probability[k] +=
-          one.probability[k] * static_cast<double>(alike) / static_cast<double>(count);
+      any.of.probability[k] += one.probability[k] * static_cast<double>(equivalent) / static_cast<double>(count);
   }
   return {any};
 }
@@ -149,8 +140,7 @@ template <typename Count> Occupancy counted(const TilesOfLine &tiles, int64_t li
   result.probability[0] = 0;
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t t = 0; t < tiles.count(); ++t)
-      result.probability[static_cast<size_t>(
-          count(line, tiles.start(t), tiles.start(t) + tiles.tile))] += 1;
+      result.probability[static_cast<size_t>(count(line, tiles.start(t), tiles.start(t) + tiles.tile))] += 1;
   for (double &each : result.probability)
     each /= static_cast<double>(lines) * static_cast<double>(tiles.count());
   return result;
@@ -161,7 +151,7 @@ int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// What a draw of `density` of `of` things keeps.
 double keptOf(double density, double of) { return std::min(of, std::ceil(density * of - 1e-9)); }
 
-double blocksIn(const ZeroPattern &p, OperandShape shape) {
+double blocksIn(const SparsityPattern &p, OperandShape shape) {
   return static_cast<double>(divideUp(shape.outputs, p.blockRows)) *
          static_cast<double>(divideUp(shape.reduction, p.blockColumns));
 }
@@ -197,8 +187,7 @@ Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t bloc
 /// What is drawn from so few blocks leaves less to others.
 constexpr double kFewBlocks = 4096;
 
-TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
-                   TileDirection direction) {
+TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLine &tiles, TileDirection direction) {
   const int64_t tile = tiles.tile;
   const int64_t length = direction == TileDirection::Reduction ? p.blockColumns : p.blockRows;
   const double blocks = blocksIn(p, shape);
@@ -207,14 +196,13 @@ TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &
   const bool aligned = tiles.start(0) % length == 0;
   if (aligned && tile % length == 0 && blocks < static_cast<double>(kLargestExtent)) {
     const int64_t here = tile / length;
-    Occupancy whole = p.independent || here > static_cast<int64_t>(blocks)
-                          ? binomial(here, share)
-                          : hypergeometric(static_cast<int64_t>(blocks),
-                                           static_cast<int64_t>(share * blocks + 0.5), here);
+    Occupancy whole =
+        p.independent || here > static_cast<int64_t>(blocks)
+            ? binomial(here, share)
+            : hypergeometric(static_cast<int64_t>(blocks), static_cast<int64_t>(share * blocks + 0.5), here);
     Occupancy elements = certain(tile, 0);
     for (int64_t i = 0; i <= here; ++i)
-      elements.probability[static_cast<size_t>(i * length)] =
-          whole.probability[static_cast<size_t>(i)];
+      elements.probability[static_cast<size_t>(i * length)] = whole.probability[static_cast<size_t>(i)];
     return {{tile, elements, length}};
   }
   auto inside = [&](int64_t elements) { // of one block
@@ -231,13 +219,12 @@ TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &
     TilePart any{tile, certain(tile, 0), 1};
     any.of.probability[0] = 0;
     for (int64_t i = 0; i < kinds; ++i) {
-      const double alike = static_cast<double>((tiles.count() - i - 1) / period + 1) /
-                           static_cast<double>(tiles.count());
-      const Occupancy one =
-          ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
-                      static_cast<int64_t>(share * blocks + 0.5));
+      const double equivalent =
+          static_cast<double>((tiles.count() - i - 1) / period + 1) / static_cast<double>(tiles.count());
+      const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
+                                        static_cast<int64_t>(share * blocks + 0.5));
       for (size_t k = 0; k < one.probability.size(); ++k)
-        any.of.probability[k] += alike * one.probability[k];
+        any.of.probability[k] += equivalent * one.probability[k];
     }
     return {any};
   }
@@ -258,37 +245,32 @@ TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &
   return ofGroups(tiles, effective, block, effective);
 }
 
-Occupancy ofBand(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
-                 bool alongReduction) {
-  return counted(tiles, alongReduction ? shape.outputs : shape.reduction,
-                 [&](int64_t line, int64_t from, int64_t to) {
-                   int64_t low = std::max(from, line - std::min(p.band, line)),
-                           high = std::min(to, p.band >= to ? to : line + p.band + 1);
-                   return std::max<int64_t>(0, high - low);
-                 });
+Occupancy ofBand(const SparsityPattern &p, OperandShape shape, const TilesOfLine &tiles, bool alongReduction) {
+  return counted(tiles, alongReduction ? shape.outputs : shape.reduction, [&](int64_t line, int64_t from, int64_t to) {
+    int64_t low = std::max(from, line - std::min(p.band, line)),
+            high = std::min(to, p.band >= to ? to : line + p.band + 1);
+    return std::max<int64_t>(0, high - low);
+  });
 }
 
-Occupancy ofMask(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
-                 bool alongReduction) {
-  return counted(tiles, alongReduction ? shape.outputs : shape.reduction,
-                 [&](int64_t line, int64_t from, int64_t to) {
-                   int64_t count = 0;
-                   for (int64_t i = from; i < to; ++i)
-                     count += alongReduction
-                                  ? p.mask[static_cast<size_t>(line)][static_cast<size_t>(i)]
-                                  : p.mask[static_cast<size_t>(i)][static_cast<size_t>(line)];
-                   return count;
-                 });
+Occupancy ofMask(const SparsityPattern &p, OperandShape shape, const TilesOfLine &tiles, bool alongReduction) {
+  return counted(tiles, alongReduction ? shape.outputs : shape.reduction, [&](int64_t line, int64_t from, int64_t to) {
+    int64_t count = 0;
+    for (int64_t i = from; i < to; ++i)
+      count += alongReduction ? p.mask[static_cast<size_t>(line)][static_cast<size_t>(i)]
+                              : p.mask[static_cast<size_t>(i)][static_cast<size_t>(line)];
+    return count;
+  });
 }
 
-double meanOfHistogram(const ZeroPattern &p) {
+double meanOfHistogram(const SparsityPattern &p) {
   double zeros = 0;
   for (size_t i = 0; i < p.histogram.size(); ++i)
     zeros += static_cast<double>(i) * p.histogram[i];
   return 1 - zeros / static_cast<double>(p.window);
 }
 
-TileParts onePart(Occupancy of) { return {{of.most(), std::move(of), 1}}; }
+TileParts onePart(Occupancy of) { return {{of.max(), std::move(of), 1}}; }
 
 /// A tile longer than an operand has no more elements than a line of it.
 int64_t lineOf(OperandShape shape, TileDirection direction) {
@@ -297,14 +279,14 @@ int64_t lineOf(OperandShape shape, TileDirection direction) {
 
 } // namespace
 
-std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shape, int64_t tile,
+std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape shape, int64_t tile,
                                          TileDirection direction, bool last) {
   if (auto issue = check(p, shape))
     return *issue;
   if (tile < 1 || tile > kLargestTile || tile > lineOf(shape, direction))
-    return refused(fmt::format(
-        "a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line",
-        tile, kLargestTile, lineOf(shape, direction)));
+    return refused(
+        fmt::format("a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line", tile,
+                    kLargestTile, lineOf(shape, direction)));
   const bool alongReduction = direction == TileDirection::Reduction;
   const TilesOfLine tiles{tile, lineOf(shape, direction), last};
   const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
@@ -314,8 +296,8 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
   case Kind::Unstructured:
     if (p.independent || elements >= 0x1p52)
       return onePart(binomial(tile, p.density));
-    return onePart(hypergeometric(shape.outputs * shape.reduction,
-                                  static_cast<int64_t>(keptOf(p.density, elements)), tile));
+    return onePart(
+        hypergeometric(shape.outputs * shape.reduction, static_cast<int64_t>(keptOf(p.density, elements)), tile));
   case Kind::Structured:
     if (p.along == direction || p.transposable)
       return ofGroups(tiles, p.of, certain(p.of, p.kept), 1);
@@ -324,11 +306,9 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
     return ofBlocks(p, shape, tiles, direction);
   case Kind::Banded:
   case Kind::Mask:
-    if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) >
-        static_cast<double>(kCounted))
-      return refused(fmt::format(
-          "an operand of {} by {} is too large to count what a {} leaves of it; state a density",
-          shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
+    if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) > static_cast<double>(kCounted))
+      return refused(fmt::format("an operand of {} by {} is too large to count what a {} leaves of it; state a density",
+                                 shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
     return onePart(p.kind == Kind::Mask ? ofMask(p, shape, tiles, alongReduction)
                                         : ofBand(p, shape, tiles, alongReduction));
   case Kind::Histogram: {
@@ -347,7 +327,7 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
   return onePart(certain(tile, tile));
 }
 
-std::variant<Occupancy, Issue> tileOccupancy(const ZeroPattern &p, OperandShape shape, int64_t tile,
+std::variant<Occupancy, Issue> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile,
                                              TileDirection direction) {
   auto parts = tileParts(p, shape, tile, direction);
   if (auto *issue = std::get_if<Issue>(&parts))
@@ -355,7 +335,7 @@ std::variant<Occupancy, Issue> tileOccupancy(const ZeroPattern &p, OperandShape 
   return total(std::get<TileParts>(parts));
 }
 
-std::variant<double, Issue> density(const ZeroPattern &p, OperandShape shape) {
+std::variant<double, Issue> density(const SparsityPattern &p, OperandShape shape) {
   if (auto issue = check(p, shape))
     return *issue;
   const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
@@ -375,13 +355,11 @@ std::variant<double, Issue> density(const ZeroPattern &p, OperandShape shape) {
     // is two comparisons.
     if (shape.outputs > kCounted)
       return refused(
-          fmt::format("a band of an operand of {} outputs is too long to count; state a density",
-                      shape.outputs));
+          fmt::format("a band of an operand of {} outputs is too long to count; state a density", shape.outputs));
     double kept = 0;
     for (int64_t i = 0; i < shape.outputs; ++i) {
-      int64_t low = i - std::min(p.band, i), high = p.band >= shape.reduction
-                                                        ? shape.reduction
-                                                        : std::min(shape.reduction, i + p.band + 1);
+      int64_t low = i - std::min(p.band, i),
+              high = p.band >= shape.reduction ? shape.reduction : std::min(shape.reduction, i + p.band + 1);
       kept += static_cast<double>(std::max<int64_t>(0, high - low));
     }
     return kept / elements;

@@ -1,8 +1,8 @@
 // How many of a tile's elements are not zero: distributions, from which times and sizes follow with
 // their mean and their quantiles.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/sparsity/problem/Sparsity.h"
+#include "lib/support/Check.h"
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -18,12 +18,12 @@ struct OperandShape {
 
 /// Where a tile's elements lie: neighbours along the reduction (one output), or along the outputs
 /// (one step of the reduction).
-using TileDirection = ZeroPattern::Along;
+using TileDirection = SparsityPattern::Along;
 
 /// Distribution of a count from 0 to `most()`.
 struct Occupancy {
   std::vector<double> probability = {1.0}; ///< by count
-  int64_t most() const { return static_cast<int64_t>(probability.size()) - 1; }
+  int64_t max() const { return static_cast<int64_t>(probability.size()) - 1; }
   double mean() const;
   double variance() const;
   /// P(count <= c); 1 from `most()` on.
@@ -66,14 +66,13 @@ Occupancy binomial(int64_t draws, double probability);
 /// A1010: the pattern contradicts itself or the shape (density outside of 0 to 1, shares that do
 /// not add up to 1, …), or a tile is not 1 to 4,096 elements.
 /// `last`: of what is left of a line behind longer tiles, so it ends where the line ends.
-std::variant<TileParts, Issue> tileParts(const ZeroPattern &, OperandShape, int64_t tile,
-                                         TileDirection = TileDirection::Reduction,
-                                         bool last = false);
-std::variant<Occupancy, Issue> tileOccupancy(const ZeroPattern &, OperandShape, int64_t tile,
+std::variant<TileParts, Issue> tileParts(const SparsityPattern &, OperandShape, int64_t tile,
+                                         TileDirection = TileDirection::Reduction, bool last = false);
+std::variant<Occupancy, Issue> tileOccupancy(const SparsityPattern &, OperandShape, int64_t tile,
                                              TileDirection = TileDirection::Reduction);
 
 /// Share of elements that are not zero, after the roundings above. A1010 as above.
-std::variant<double, Issue> density(const ZeroPattern &, OperandShape);
+std::variant<double, Issue> density(const SparsityPattern &, OperandShape);
 
 /// Places where both of two tiles of equal length are not zero, of operands independent of each
 /// other: hypergeometric for each pair of counts (part by part where both have the same parts).

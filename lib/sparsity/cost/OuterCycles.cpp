@@ -1,5 +1,5 @@
 // Outer products of tiles: at each step of the reduction every pair of tiles meets.
-#include "lib/sparsity/cost/KnownZeros.h"
+#include "lib/sparsity/cost/StaticMaskCycles.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,12 +16,12 @@ Steps stepsOf(const TiledOperand &operand, int64_t outputs, int64_t tile, int64_
   Steps result;
   auto add = [&](const TileParts &parts, double count) {
     const Occupancy each = rounds(total(parts), along);
-    const auto most = static_cast<double>(each.most());
+    const auto max = static_cast<double>(each.max());
     result.tiles += count;
     result.mean += count * each.mean();
     result.variance += count * each.variance();
-    result.dense += count * most;
-    result.longest = std::max(result.longest, most);
+    result.dense += count * max;
+    result.longest = std::max(result.longest, max);
   };
   if (outputs >= tile)
     add(operand.whole, static_cast<double>(outputs / tile));
@@ -38,8 +38,7 @@ Steps stepsOf(const TiledOperand &operand, int64_t outputs, int64_t tile, int64_
 
 CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                      const TiledOperand &stationary, const TiledOperand &streaming) {
-  const Steps a =
-      stepsOf(stationary, p.columns, std::min(core.tile, p.columns), array.outerStationary);
+  const Steps a = stepsOf(stationary, p.columns, std::min(core.tile, p.columns), array.outerStationary);
   const Steps b = stepsOf(streaming, p.rows, std::min(core.tile, p.rows), array.outerStreaming);
   const auto depth = static_cast<double>(p.depth);
   CycleSum result;
@@ -48,30 +47,30 @@ CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const Produ
   result.dense = depth * a.dense * b.dense;
   result.longest = a.longest * b.longest;
   const double same = static_cast<double>(std::max(stationary.sameOutputs, streaming.sameOutputs));
-  if (stationary.known || streaming.known) {
+  if (stationary.staticMask || streaming.staticMask) {
     // Where zeros are known, each step is what it is: those of both may prefer the same ones.
     std::vector<double> ofA(static_cast<size_t>(p.depth), a.mean), ofB(ofA.size(), b.mean);
-    if (stationary.known)
-      ofA = knownSteps(stationary, std::min(core.tile, p.columns), array.outerStationary);
-    if (streaming.known)
-      ofB = knownSteps(streaming, std::min(core.tile, p.rows), array.outerStreaming);
+    if (stationary.staticMask)
+      ofA = staticMaskSteps(stationary, std::min(core.tile, p.columns), array.outerStationary);
+    if (streaming.staticMask)
+      ofB = staticMaskSteps(streaming, std::min(core.tile, p.rows), array.outerStreaming);
     result.mean = 0;
     for (size_t k = 0; k < ofA.size(); ++k) {
       result.mean += ofA[k] * ofB[k];
       result.variance += ofA[k] * ofA[k] * b.variance + ofB[k] * ofB[k] * a.variance;
     }
     result.variance *= std::min(depth, same);
-    if (stationary.known && streaming.known) {
-      const std::vector<double> w = knownSteps(stationary, p.columns, 1),
-                                x = knownSteps(streaming, p.rows, 1);
+    if (stationary.staticMask && streaming.staticMask) {
+      const std::vector<double> w = staticMaskSteps(stationary, p.columns, 1),
+                                x = staticMaskSteps(streaming, p.rows, 1);
       result.computed = std::inner_product(w.begin(), w.end(), x.begin(), 0.0) /
                         (static_cast<double>(p.columns) * static_cast<double>(p.rows) * depth);
     }
     return result;
   }
   // Steps of the reduction share no element; within one the operands are independent.
-  const double each = (a.variance + a.mean * a.mean) * (b.variance + b.mean * b.mean) -
-                      a.mean * a.mean * b.mean * b.mean;
+  const double each =
+      (a.variance + a.mean * a.mean) * (b.variance + b.mean * b.mean) - a.mean * a.mean * b.mean * b.mean;
   result.variance = depth * std::min(depth, same) * std::max(0.0, each);
   return result;
 }

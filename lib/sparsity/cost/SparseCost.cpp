@@ -1,7 +1,7 @@
 #include "lib/sparsity/cost/SparseCost.h"
 #include "lib/machine/model/Lookups.h"
-#include "lib/sparsity/cost/Format.h"
 #include "lib/machine/tiling/Mapping.h"
+#include "lib/sparsity/cost/Format.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,13 +9,13 @@
 namespace accord {
 namespace {
 
-using Mode = ZeroUse::Mode;
+using Mode = SparseAcceleration::Mode;
 
 /// One operand of an operation: its bytes at each memory, and which share of them zeros leave.
 struct Operand {
   GemmOperand of = GemmOperand::Weights;
-  ZeroPattern pattern; ///< as this product sees it
-  ZeroPattern stored;  ///< as it lies in memory
+  SparsityPattern pattern; ///< as this product sees it
+  SparsityPattern stored;  ///< as it lies in memory
   SparseFormat format;
   OperandShape shape; ///< as stored
   int64_t bits = 16;
@@ -32,19 +32,16 @@ double elementsOf(const tile::NestTensor &tensor, const tile::Nest &nest) {
 }
 
 /// Bytes of each tensor at each memory: by the tiles of the dense cost, else each element once.
-std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine,
-                                           const OperationCost &dense) {
+std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
   const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
   const size_t levels = levelsOf(machine, machine.cores[static_cast<size_t>(dense.core)]);
-  std::vector<std::vector<double>> bytes(op.tensors.size(),
-                                         std::vector<double>(machine.memories.size(), 0.0));
+  std::vector<std::vector<double>> bytes(op.tensors.size(), std::vector<double>(machine.memories.size(), 0.0));
   for (size_t t = 0; t < op.tensors.size(); ++t)
     for (size_t i = 0; i < levels; ++i)
-      bytes[t][i] =
-          elementsOf(nest.tensors[t], nest) * static_cast<double>(op.tensors[t].elementBits) / 8;
+      bytes[t][i] = elementsOf(nest.tensors[t], nest) * static_cast<double>(op.tensors[t].elementBits) / 8;
   if (dense.tiles.size() + 1 != levels || dense.tiles.empty())
     return bytes;
-  tile::Grouped grouped = tile::grouped(nest);
+  tile::GroupedNest grouped = tile::grouped(nest);
   std::vector<tile::Level> links(levels);
   std::vector<tile::Tiling> tilings;
   for (size_t i = 0; i < levels; ++i)
@@ -54,8 +51,7 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
   for (const Tile &tile : dense.tiles)
     if (tile.groups != grouped.members)
       return bytes;
-  auto priced = tile::price(grouped.nest, links, tilings,
-                            [](std::span<const int64_t>) { return Seconds(0); });
+  auto priced = tile::price(grouped.nest, links, tilings, [](std::span<const int64_t>) { return Seconds(0); });
   if (auto *mapping = std::get_if<tile::Mapping>(&priced))
     for (size_t l = 0; l < mapping->levels.size(); ++l)
       for (size_t t = 0; t < op.tensors.size() && t < mapping->levels[l].tensors.size(); ++t)
@@ -65,8 +61,8 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
 
 /// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
 /// as its density.
-ZeroPattern fitting(const ZeroPattern &p, OperandShape shape) {
-  if (p.kind != ZeroPattern::Kind::Mask)
+SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
+  if (p.kind != SparsityPattern::Kind::Mask)
     return p;
   bool fits = static_cast<int64_t>(p.mask.size()) == shape.outputs && !p.mask.empty() &&
               static_cast<int64_t>(p.mask.front().size()) == shape.reduction;
@@ -77,20 +73,20 @@ ZeroPattern fitting(const ZeroPattern &p, OperandShape shape) {
     kept += static_cast<double>(std::count(row.begin(), row.end(), true));
     all += static_cast<double>(row.size());
   }
-  ZeroPattern anywhere;
-  anywhere.kind = ZeroPattern::Kind::Unstructured;
+  SparsityPattern anywhere;
+  anywhere.kind = SparsityPattern::Kind::Unstructured;
   anywhere.density = all > 0 ? kept / all : 1;
   anywhere.dynamic = p.dynamic;
   return anywhere;
 }
 
-const OperandZeros &zerosOf(GemmOperand operand, const LinearZeros &zeros) {
-  return operand == GemmOperand::Weights       ? zeros.weights
-         : operand == GemmOperand::Activations ? zeros.activations
-                                               : zeros.gradients;
+const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
+  return operand == GemmOperand::Weights       ? sparsity.weights
+         : operand == GemmOperand::Activations ? sparsity.activations
+                                               : sparsity.gradients;
 }
 
-std::optional<Issue> addStored(Operand &operand, const ZeroUse &use, double confidence) {
+std::optional<Issue> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
   auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
   if (auto *issue = std::get_if<Issue>(&stored))
     return std::move(*issue);
@@ -127,9 +123,8 @@ SparseCost asDense(const OperationCost &dense) {
   return cost;
 }
 
-std::variant<OperationCost, Issue> together(const Operation &op, const Machine &machine,
-                                            const OperationCost &dense, Seconds compute,
-                                            const std::string &how, std::vector<Bytes> bytes) {
+std::variant<OperationCost, Issue> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
+                                                Seconds compute, const std::string &how, std::vector<Bytes> bytes) {
   Assumptions words;
   Traffic traffic{std::move(bytes), dense.tiles, dense.gap, ""};
   auto cost = roofline({op, machine, dense.core, dense.type}, {compute, how}, words, &traffic);
@@ -141,15 +136,15 @@ std::variant<OperationCost, Issue> together(const Operation &op, const Machine &
 }
 
 /// Arithmetic and traffic by one share: updates of parameters that the mask keeps.
-std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &machine,
-                                           const OperationCost &dense, const LinearZeros &zeros) {
+std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
+                                           const LinearSparsity &sparsity) {
   // A density alone is asked for, and a mask brings its own shape.
-  const ZeroPattern &p = zeros.weights.pattern;
+  const SparsityPattern &p = sparsity.weights.pattern;
   OperandShape shape{1 << 20, 1 << 20};
-  if (p.kind == ZeroPattern::Kind::Mask && !p.mask.empty())
+  if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty())
     shape = {static_cast<int64_t>(p.mask.size()), static_cast<int64_t>(p.mask.front().size())};
   // Zeros that are stored are updated as all others.
-  if (p.kind == ZeroPattern::Kind::Banded || zeros.weights.format.kind == SparseFormat::Kind::Dense)
+  if (p.kind == SparsityPattern::Kind::Banded || sparsity.weights.format.kind == SparseFormat::Kind::Dense)
     return asDense(dense);
   auto share = updateShare(p, shape);
   if (auto *issue = std::get_if<Issue>(&share))
@@ -158,14 +153,12 @@ std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &m
   std::vector<Bytes> bytes = dense.bytes;
   for (Bytes &each : bytes)
     each = each * left;
-  auto cost =
-      together(op, machine, dense, dense.compute * left,
-               fmt::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
+  auto cost = combineCosts(op, machine, dense, dense.compute * left,
+                           fmt::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
   if (auto *issue = std::get_if<Issue>(&cost))
     return std::move(*issue);
   SparseCost result = asDense(std::get<OperationCost>(cost));
-  const Joules arithmetic =
-      Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
   if (left < 1)
     result.mean.energy = result.mean.energy - arithmetic * (1 - left);
   result.quantileEnergy = result.mean.energy;
@@ -178,8 +171,7 @@ std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &m
 
 ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   const Core &core = machine.cores[static_cast<size_t>(dense.core)];
-  const auto instances =
-      static_cast<double>(dense.instances > 0 ? dense.instances : instancesPerOperation(core));
+  const auto instances = static_cast<double>(dense.instances > 0 ? dense.instances : instancesPerOperation(core));
   const SparseCore sparse = core.sparse.value_or(SparseCore{});
   ProductArray array;
   const double peak = peakOfOne(machine, core, dense.type).value;
@@ -189,31 +181,28 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
     array.perCycle = flopsPerCycle(core) / 2 * instances;
   else
     array.perCycle = static_cast<double>(sparse.lanes) * static_cast<double>(sparse.slots);
-  const bool isArray = core.rows > 0 && core.cols > 0,
-             structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
+  const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
     array.stationaryWords = static_cast<double>(core.rows);
-  if (isArray && !structured && sparse.stationary.mode == Mode::Skip &&
-      sparse.streaming.mode == Mode::Skip && sparse.tile > 1 && sparse.lanes == 1) {
+  if (isArray && !structured && sparse.stationary.mode == Mode::Skip && sparse.streaming.mode == Mode::Skip &&
+      sparse.tile > 1 && sparse.lanes == 1) {
     array.outerStationary = core.rows;
     array.outerStreaming = core.cols;
   }
   return array;
 }
 
-std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operation &op,
-                                           const Machine &machine, const OperationCost &dense,
-                                           const LinearZeros &zeros, double confidence) {
-  if (dense.core < 0 || static_cast<size_t>(dense.core) >= machine.cores.size() ||
-      op.givenSeconds || lookupRows(op))
+std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
+                                           const OperationCost &dense, const LinearSparsity &sparsity,
+                                           double confidence) {
+  if (dense.core < 0 || static_cast<size_t>(dense.core) >= machine.cores.size() || op.givenSeconds || lookupRows(op))
     return asDense(dense);
   // What `roofline` does not give back is of a cost model of its own.
-  auto again = together(op, machine, dense, dense.compute, "", dense.bytes);
-  if (!std::holds_alternative<OperationCost>(again) ||
-      std::get<OperationCost>(again).time != dense.time)
+  auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
+  if (!std::holds_alternative<OperationCost>(again) || std::get<OperationCost>(again).time != dense.time)
     return asDense(dense);
   if (op.phase == Phase::Update)
-    return updateCost(op, machine, dense, zeros);
+    return updateCost(op, machine, dense, sparsity);
   const Core &core = machine.cores[static_cast<size_t>(dense.core)];
   auto product = productOf(graph, op);
   if (!product || !core.sparse)
@@ -227,25 +216,23 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
     const OperandShape seen{outputs, product->depth};
     const bool turned = isTransposedIn(op.phase, of);
     operand.shape = turned ? OperandShape{seen.reduction, seen.outputs} : seen;
-    operand.pattern = fitting(patternIn(op.phase, of, zeros), seen);
-    operand.stored = fitting(zerosOf(of, zeros).pattern, operand.shape);
-    operand.format = zerosOf(of, zeros).format;
+    operand.pattern = fitting(patternIn(op.phase, of, sparsity), seen);
+    operand.stored = fitting(sparsityOf(of, sparsity).pattern, operand.shape);
+    operand.format = sparsityOf(of, sparsity).format;
     operand.bits = bits;
     operand.bytes = traffic[tensor];
     const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
     operand.whole = elementsOf(nest.tensors[tensor], nest) * static_cast<double>(bits) / 8;
   };
-  fill(both.stationary, operands.stationary, product->stationary, product->columns,
-       product->stationaryBits);
-  fill(both.streaming, operands.streaming, product->streaming, product->rows,
-       product->streamingBits);
+  fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
+  fill(both.streaming, operands.streaming, product->streaming, product->rows, product->streamingBits);
   SparseCore sparse = *core.sparse;
   // What is made for N:M reads nothing else: other patterns and formats are dense to it.
-  for (auto [operand, use] : {std::pair(&both.stationary, &sparse.stationary),
-                              std::pair(&both.streaming, &sparse.streaming)}) {
-    const ZeroPattern &stored = zerosOf(operand->of, zeros).pattern;
+  for (auto [operand, use] :
+       {std::pair(&both.stationary, &sparse.stationary), std::pair(&both.streaming, &sparse.streaming)}) {
+    const SparsityPattern &stored = sparsityOf(operand->of, sparsity).pattern;
     if (use->of > 0 && (operand->format.kind != SparseFormat::Kind::Structured ||
-                        (!takes(*use, stored) && !takes(*use, transposed(stored)))))
+                        (!supportsPattern(*use, stored) && !supportsPattern(*use, transposed(stored)))))
       operand->format = SparseFormat{};
   }
   if (auto issue = addStored(both.stationary, sparse.stationary, confidence))
@@ -270,11 +257,10 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   }
   const auto &cycles = std::get<ProductCycles>(counted);
   double masked = 1;
-  if (op.phase == Phase::WeightGradient && zeros.maskedGradients &&
-      !zeros.weights.pattern.dynamic && sparse.stationary.mode == Mode::Skip &&
-      sparse.stationary.of == 0) {
+  if (op.phase == Phase::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
+      sparse.stationary.mode == Mode::Skip && sparse.stationary.of == 0) {
     const OperandShape shape{product->rows, product->columns};
-    auto kept = density(fitting(zeros.weights.pattern, shape), shape);
+    auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
     if (auto *share = std::get_if<double>(&kept))
       masked = *share;
   }
@@ -284,18 +270,16 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   result.quantileCycles = cycles.quantile / cycles.dense * masked;
   result.active = cycles.active * masked;
   result.gated = cycles.gated * masked;
-  result.drawn = cycles.drawn;
+  result.sampled = cycles.sampled;
   const bool saves = result.cycles != 1 || result.active != 1;
   Seconds before;
   if (setup > 0 && saves) {
     if (machine.clock.value <= 0)
-      return Issue{
-          "A1010",
-          fmt::format(
-              "core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
-              core.name, machine.name, setup),
-          op.location,
-          {}};
+      return Issue{"A1010",
+                   fmt::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
+                               core.name, machine.name, setup),
+                   op.location,
+                   {}};
     before = Seconds(setup / machine.clock.value);
   }
   // Masks that change in this step, where an operand is seen first.
@@ -303,11 +287,10 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   for (Operand *operand : {&both.stationary, &both.streaming}) {
     const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
                        (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
-    auto change = maskChange(operand->of, {operand->stored, operand->format}, operand->shape,
-                             operand->bits, confidence);
+    auto change =
+        maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
     if (auto *bits = std::get_if<MaskChange>(&change); bits && first) {
-      double elements = static_cast<double>(operand->shape.outputs) *
-                        static_cast<double>(operand->shape.reduction) *
+      double elements = static_cast<double>(operand->shape.outputs) * static_cast<double>(operand->shape.reduction) *
                         static_cast<double>(operand->bits);
       found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
     }
@@ -316,42 +299,38 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
     std::vector<Bytes> bytes = bytesWith(dense, both, quantile);
     if (found > 0 && !bytes.empty())
       bytes[0] += Bytes(found);
-    return together(
-        op, machine, dense, dense.compute * share + before,
-        fmt::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
-                    cycles.formula,
-                    before.value > 0 ? fmt::format(" + {:.6g} cycles to set up", setup) : ""),
-        bytes);
+    return combineCosts(op, machine, dense, dense.compute * share + before,
+                        fmt::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
+                                    cycles.formula,
+                                    before.value > 0 ? fmt::format(" + {:.6g} cycles to set up", setup) : ""),
+                        bytes);
   };
   auto mean = at(result.cycles, false), quantile = at(result.quantileCycles, true);
   for (auto *cost : {&mean, &quantile})
     if (auto *issue = std::get_if<Issue>(cost))
       return std::move(*issue);
   result.mean = std::move(std::get<OperationCost>(mean));
-  const auto &most = std::get<OperationCost>(quantile);
-  result.quantile = std::max(most.time, result.mean.time);
-  const Joules arithmetic =
-      Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  const auto &max = std::get<OperationCost>(quantile);
+  result.quantile = std::max(max.time, result.mean.time);
+  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
-  result.quantileEnergy = most.energy;
+  result.quantileEnergy = max.energy;
   if (moved != 1) {
     result.mean.energy = result.mean.energy - arithmetic * (1 - moved);
     result.quantileEnergy = result.quantileEnergy - arithmetic * (1 - moved);
-    result.mean.formula +=
-        fmt::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
-                    result.active, result.gated, sparse.gatedEnergy);
+    result.mean.formula += fmt::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
+                                       result.active, result.gated, sparse.gatedEnergy);
   }
   if (!both.stationary.bytes.empty())
-    result.metadata = Bytes(both.stationary.bytes[0] * both.stationary.metadata +
-                            both.streaming.bytes[0] * both.streaming.metadata);
+    result.metadata =
+        Bytes(both.stationary.bytes[0] * both.stationary.metadata + both.streaming.bytes[0] * both.streaming.metadata);
   result.stationary = Bytes(both.stationary.whole * both.stationary.quantile);
   result.streaming = Bytes(both.streaming.whole * both.streaming.quantile);
   result.used = saves || both.stationary.mean != 1 || both.streaming.mean != 1;
   return result;
 }
 
-bool pays(const SparseCost &cost, const OperationCost &dense, Bytes denseOperands,
-          SparseObjective objective) {
+bool pays(const SparseCost &cost, const OperationCost &dense, Bytes denseOperands, SparseObjective objective) {
   switch (objective) {
   case SparseObjective::Time:
     return cost.quantile < dense.time;

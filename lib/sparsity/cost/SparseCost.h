@@ -1,20 +1,20 @@
 // Time, traffic, memory and energy of one operation whose operands have zeros.
 #pragma once
 #include "lib/machine/cost/CostModel.h"
-#include "lib/sparsity/cost/TrainingZeros.h"
+#include "lib/sparsity/cost/TrainingSparsity.h"
 
 namespace accord {
 
 struct SparseCost {
-  OperationCost mean;    ///< as a dense operation's; its bytes are what passes with the formats
-  Seconds quantile;      ///< not exceeded with the confidence asked for
-  Joules quantileEnergy; ///< of the traffic that is not exceeded, and of the mean arithmetic
+  OperationCost mean;                    ///< as a dense operation's; its bytes are what passes with the formats
+  Seconds quantile;                      ///< not exceeded with the confidence asked for
+  Joules quantileEnergy;                 ///< of the traffic that is not exceeded, and of the mean arithmetic
   double cycles = 1, quantileCycles = 1; ///< shares of the dense arithmetic's time, without set-up
   double active = 1, gated = 0;          ///< shares of multiply-accumulates; the rest is skipped
   Bytes metadata;                        ///< of `mean.bytes[0]`
-  Bytes stationary, streaming; ///< what the operands take where they are kept, at the confidence
-  bool drawn = false;          ///< cycles are estimated from draws
-  bool used = false; ///< the core makes something of the zeros, be it time, traffic or energy
+  Bytes stationary, streaming;           ///< what the operands take where they are kept, at the confidence
+  bool sampled = false;                  ///< cycles are estimated from draws
+  bool used = false;                     ///< the core makes something of the zeros, be it time, traffic or energy
 };
 
 /// One execution on the core that `dense` (of `estimate`) is of, whatever is better:
@@ -37,8 +37,7 @@ struct SparseCost {
 /// does not give (a plug-in's) keeps the dense cost. A1010 as in `productCycles` and `storedBits`,
 /// or set-up cycles without a clock.
 std::variant<SparseCost, Issue> sparseCost(const WorkGraph &, const Operation &, const Machine &,
-                                           const OperationCost &dense, const LinearZeros &,
-                                           double confidence);
+                                           const OperationCost &dense, const LinearSparsity &, double confidence);
 
 /// The multipliers of a core for `productCycles`: all instances that the operation runs on. A core
 /// that skips any zeros of both operands, with tiles, an array and no lanes in lock-step, computes

@@ -23,7 +23,7 @@ TilePart merged(const TileParts &parts) {
     return parts.front();
   TilePart one;
   one.of = total(parts);
-  one.length = one.of.most();
+  one.length = one.of.max();
   return one;
 }
 
@@ -35,8 +35,7 @@ Occupancy overlapOfParts(const TilePart &a, const TilePart &b) {
   result.probability.assign(static_cast<size_t>(a.length) + 1, 0.0);
   for (int64_t i = 0; i <= a.length; i += run)
     for (int64_t j = 0; j <= b.length; j += run) {
-      double both =
-          a.of.probability[static_cast<size_t>(i)] * b.of.probability[static_cast<size_t>(j)];
+      double both = a.of.probability[static_cast<size_t>(i)] * b.of.probability[static_cast<size_t>(j)];
       if (both <= kNegligible)
         continue;
       if (i == a.length || j == b.length) {
@@ -88,7 +87,7 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
 
 /// Parts put together to granules, where granules are whole parts: one for each granule, which is
 /// zero if all of it is. Nothing where borders do not meet.
-TileParts together(const TileParts &parts, int64_t granule) {
+TileParts joinTiles(const TileParts &parts, int64_t granule) {
   TileParts result;
   int64_t length = 0;
   double zero = 1;
@@ -136,7 +135,7 @@ TileParts inGranules(const TileParts &parts, int64_t granule) {
   for (const TilePart &part : parts)
     whole &= part.length % granule == 0;
   if (!whole && parts.size() > 1)
-    if (TileParts result = together(parts, granule); !result.empty())
+    if (TileParts result = joinTiles(parts, granule); !result.empty())
       return result;
   const TileParts pieces = whole ? parts : TileParts{merged(parts)};
   TileParts result;
@@ -146,13 +145,13 @@ TileParts inGranules(const TileParts &parts, int64_t granule) {
     else if (granule % part.run == 0)
       result.push_back(granulesOf(part, granule));
     else { // runs across the borders of granules: no more than each run touches
-      TilePart most{part.length, {}, 1};
-      most.of.probability.assign(static_cast<size_t>(part.length) + 1, 0.0);
+      TilePart max{part.length, {}, 1};
+      max.of.probability.assign(static_cast<size_t>(part.length) + 1, 0.0);
       int64_t touched = ((part.run + granule - 2) / granule + 1) * granule;
       for (int64_t k = 0; k <= part.length; ++k)
-        most.of.probability[static_cast<size_t>(std::min(part.length, k / part.run * touched))] +=
+        max.of.probability[static_cast<size_t>(std::min(part.length, k / part.run * touched))] +=
             part.of.probability[static_cast<size_t>(k)];
-      result.push_back(most);
+      result.push_back(max);
     }
   }
   return result;

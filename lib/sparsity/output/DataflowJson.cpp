@@ -7,25 +7,24 @@ namespace accord {
 namespace {
 
 json::Value toJson(const DataflowLayer &layer) {
-  return json::Object{
-      {"name", jsonString(layer.name)},
-      {"channels", layer.channels},
-      {"filters", layer.filters},
-      {"groups", layer.groups},
-      {"input_rows", layer.inputRows},
-      {"input_columns", layer.inputColumns},
-      {"rows", layer.rows},
-      {"columns", layer.columns},
-      {"kernel_rows", layer.kernelRows},
-      {"kernel_columns", layer.kernelColumns},
-      {"weight_bits", layer.weightBits},
-      {"activation_bits", layer.activationBits},
-      {"zeros", list(layer.zeros, [](const DataflowZeros &zeros) {
-         return json::Object{
-             {"label", jsonString(zeros.label)},
-             {"windows", list(zeros.windows, [](double share) { return json::Value(share); })},
-             {"loss", zeros.loss}};
-       })}};
+  return json::Object{{"name", jsonString(layer.name)},
+                      {"channels", layer.channels},
+                      {"filters", layer.filters},
+                      {"groups", layer.groups},
+                      {"input_rows", layer.inputRows},
+                      {"input_columns", layer.inputColumns},
+                      {"rows", layer.rows},
+                      {"columns", layer.columns},
+                      {"kernel_rows", layer.kernelRows},
+                      {"kernel_columns", layer.kernelColumns},
+                      {"weight_bits", layer.weightBits},
+                      {"activation_bits", layer.activationBits},
+                      {"zeros", list(layer.sparsity, [](const DataflowSparsity &sparsity) {
+                         return json::Object{
+                             {"label", jsonString(sparsity.label)},
+                             {"windows", list(sparsity.windows, [](double share) { return json::Value(share); })},
+                             {"loss", sparsity.loss}};
+                       })}};
 }
 
 json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
@@ -40,19 +39,19 @@ json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
                       {"product_cycles", stage.cycles.products},
                       {"input_cycles", stage.cycles.input},
                       {"output_cycles", stage.cycles.output},
-                      {"cycles", stage.cycles.most()},
+                      {"cycles", stage.cycles.max()},
                       {"limit", name(stage.cycles.limit())},
                       {"busy", stage.busy},
-                      {"fewest_cycles", stage.fewest}};
+                      {"fewest_cycles", stage.minCycles}};
 }
 
 bool ignored(const json::Value &, json::Path) { return true; }
 
-bool readZeros(const json::Value &value, json::Path path, DataflowZeros &zeros) {
+bool readSparsity(const json::Value &value, json::Path path, DataflowSparsity &sparsity) {
   return StrictFields(value, path)
-      .text("label", zeros.label)
-      .list("windows", zeros.windows, StrictFields::readNumber)
-      .integer("loss", zeros.loss)
+      .text("label", sparsity.label)
+      .list("windows", sparsity.windows, StrictFields::readNumber)
+      .integer("loss", sparsity.loss)
       .end();
 }
 
@@ -70,7 +69,7 @@ bool readLayer(const json::Value &value, json::Path path, DataflowLayer &layer) 
       .integer("kernel_columns", layer.kernelColumns)
       .integer("weight_bits", layer.weightBits)
       .integer("activation_bits", layer.activationBits)
-      .list("zeros", layer.zeros, readZeros)
+      .list("zeros", layer.sparsity, readSparsity)
       .end();
 }
 
@@ -90,7 +89,7 @@ bool readStage(const json::Value &value, json::Path path, DataflowStage &stage) 
       .read("cycles", ignored)
       .read("limit", ignored)
       .number("busy", stage.busy)
-      .number("fewest_cycles", stage.fewest)
+      .number("fewest_cycles", stage.minCycles)
       .end();
 }
 
@@ -100,36 +99,34 @@ json::Value toJson(const DataflowProblem &problem, const DataflowResult &result)
   json::Array stages;
   for (size_t i = 0; i < result.stages.size(); ++i)
     stages.push_back(toJson(result.stages[i], problem.layers[i]));
-  return json::Object{
-      {"layers", list(problem.layers, [](const DataflowLayer &layer) { return toJson(layer); })},
-      {"stages", std::move(stages)},
-      {"interval_cycles", result.interval},
-      {"images_per_second", result.imagesPerSecond},
-      {"most_images_per_second", result.mostImagesPerSecond},
-      {"multipliers", result.multipliers},
-      {"loss", result.loss},
-      {"loss_budget", problem.lossBudget == SelectionProblem::kUnlimited
-                          ? json::Value(nullptr)
-                          : json::Value(problem.lossBudget)},
-      {"multipliers_of_device", problem.fabric.multipliers},
-      {"multiplier_rows", problem.fabric.multiplierRows},
-      {"multiplier_columns", problem.fabric.multiplierColumns},
-      {"clock_Hz", problem.hertz},
-      {"binding", static_cast<int64_t>(result.binding)},
-      {"saturating", static_cast<int64_t>(result.saturating)},
-      {"bound_ps", result.selection.bound},
-      {"why", jsonString(result.why)}};
+  return json::Object{{"layers", list(problem.layers, [](const DataflowLayer &layer) { return toJson(layer); })},
+                      {"stages", std::move(stages)},
+                      {"interval_cycles", result.interval},
+                      {"images_per_second", result.imagesPerSecond},
+                      {"most_images_per_second", result.maxImagesPerSecond},
+                      {"multipliers", result.multipliers},
+                      {"loss", result.loss},
+                      {"loss_budget", problem.lossBudget == SelectionProblem::kUnlimited
+                                          ? json::Value(nullptr)
+                                          : json::Value(problem.lossBudget)},
+                      {"multipliers_of_device", problem.fabric.multipliers},
+                      {"multiplier_rows", problem.fabric.multiplierRows},
+                      {"multiplier_columns", problem.fabric.multiplierColumns},
+                      {"clock_Hz", problem.hertz},
+                      {"binding", static_cast<int64_t>(result.bottleneck)},
+                      {"saturating", static_cast<int64_t>(result.saturating)},
+                      {"bound_ps", result.selection.bound},
+                      {"why", jsonString(result.explanation)}};
 }
 
-bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result,
-                  json::Path path) {
+bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result, json::Path path) {
   result.feasible = true;
   return StrictFields(value, path)
       .list("layers", problem.layers, readLayer)
       .list("stages", result.stages, readStage)
       .number("interval_cycles", result.interval)
       .number("images_per_second", result.imagesPerSecond)
-      .number("most_images_per_second", result.mostImagesPerSecond)
+      .number("most_images_per_second", result.maxImagesPerSecond)
       .integer("multipliers", result.multipliers)
       .integer("loss", result.loss)
       .read("loss_budget",
@@ -142,7 +139,7 @@ bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowRe
       .integer("multiplier_rows", problem.fabric.multiplierRows, 1)
       .integer("multiplier_columns", problem.fabric.multiplierColumns, 1)
       .number("clock_Hz", problem.hertz)
-      .integer("binding", result.binding)
+      .integer("binding", result.bottleneck)
       .integer("saturating", result.saturating)
       .integer("bound_ps", result.selection.bound)
       .read("why", ignored)

@@ -1,7 +1,7 @@
 // Chosen zeros as JSON, text, MLIR and a page.
 #pragma once
 #include "lib/planning/output/Summary.h"
-#include "lib/sparsity/problem/ShownSelection.h"
+#include "lib/sparsity/problem/ReportedSelection.h"
 #include "lib/sparsity/solve/SparsityPlan.h"
 #include "llvm/Support/JSON.h"
 
@@ -13,15 +13,14 @@ constexpr const char *kSparsityFile = "prune.json";
 llvm::json::Value toJson(const SparsityPlan &plan);
 /// The problem and the answer of what `toJson` wrote of a step (`readDataflow` reads the others);
 /// reports at `path` what is of another form. Words and costs by phase are not read.
-bool readSelection(const llvm::json::Value &value, SelectionProblem &problem,
-                   SelectionResult &result, llvm::json::Path path);
+bool readSelection(const llvm::json::Value &value, SelectionProblem &problem, SelectionResult &result,
+                   llvm::json::Path path);
 
 /// What it shows of the step: all that people read of it but words.
-bool readShown(const llvm::json::Value &value, ShownSelection &shown, llvm::json::Path path);
+bool readReportedSelection(const llvm::json::Value &value, ReportedSelection &shown, llvm::json::Path path);
 
 /// Table of layers, sums, accuracy. `folder`: of the report; empty: none.
-std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
-                            const TextStyle &style);
+std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder, const TextStyle &style);
 /// A comment and an attribute alias for each way that weights are stored in, and for each layer
 /// which: MLIR's `#sparse_tensor` encodings. Empty if all are dense.
 std::string sparsityMlir(const SparsityPlan &plan);

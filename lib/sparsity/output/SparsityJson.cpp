@@ -1,6 +1,6 @@
 #include "lib/sparsity/output/DataflowJson.h"
-#include "lib/support/documents/JsonLists.h"
 #include "lib/sparsity/output/Sparsity.h"
+#include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/StrictFields.h"
 
 namespace json = llvm::json;
@@ -20,41 +20,37 @@ json::Value toJson(const SelectionProblem &problem) {
       {"byte_budget", limit(problem.byteBudget)},
       {"operations", list(problem.operations,
                           [](const SelectionOperation &op) {
-                            return json::Object{
-                                {"name", jsonString(op.name)},
-                                {"stage", op.stage},
-                                {"options", list(op.options, [](const SelectionOption &option) {
-                                   return json::Object{{"label", jsonString(option.label)},
-                                                       {"time_ps", option.picoseconds},
-                                                       {"energy_pJ", option.picojoules},
-                                                       {"bytes", option.bytes},
-                                                       {"loss", option.loss},
-                                                       {"sparse", option.sparse}};
-                                 })}};
+                            return json::Object{{"name", jsonString(op.name)},
+                                                {"stage", op.stage},
+                                                {"options", list(op.options, [](const SelectionOption &option) {
+                                                   return json::Object{{"label", jsonString(option.label)},
+                                                                       {"time_ps", option.picoseconds},
+                                                                       {"energy_pJ", option.picojoules},
+                                                                       {"bytes", option.bytes},
+                                                                       {"loss", option.loss},
+                                                                       {"sparse", option.sparse}};
+                                                 })}};
                           })},
-      {"groups",
-       list(problem.groups, [](const std::vector<unsigned> &group) { return ids(group); })},
+      {"groups", list(problem.groups, [](const std::vector<unsigned> &group) { return ids(group); })},
       {"rules", list(problem.rules, [](const SelectionRule &rule) {
-         return json::Object{{"options", list(rule.options,
-                                              [](const auto &option) {
-                                                return json::Array{option.first, option.second};
-                                              })},
-                             {"most", rule.most}};
+         return json::Object{
+             {"options",
+              list(rule.options, [](const auto &option) { return json::Array{option.first, option.second}; })},
+             {"most", rule.max}};
        })}};
 }
 
 json::Value toJson(const SelectionResult &result) {
-  return json::Object{
-      {"feasible", result.feasible},        {"choice", ids(result.choice)},
-      {"time_ps", result.sums.picoseconds}, {"energy_pJ", result.sums.picojoules},
-      {"bytes", result.sums.bytes},         {"loss", result.sums.loss},
-      {"slowest_ps", result.sums.slowest},  {"value", result.value},
-      {"bound", limit(result.bound)},       {"states", static_cast<int64_t>(result.states)}};
+  return json::Object{{"feasible", result.feasible},        {"choice", ids(result.choice)},
+                      {"time_ps", result.sums.picoseconds}, {"energy_pJ", result.sums.picojoules},
+                      {"bytes", result.sums.bytes},         {"loss", result.sums.loss},
+                      {"slowest_ps", result.sums.slowest},  {"value", result.value},
+                      {"bound", limit(result.bound)},       {"states", static_cast<int64_t>(result.states)}};
 }
 
 json::Value toJson(const PruneOption &option) {
   return json::Object{{"label", jsonString(option.label)},
-                      {"zeros", jsonString(option.zeros)},
+                      {"zeros", jsonString(option.sparsity)},
                       {"format", jsonString(option.format)},
                       {"encoding", jsonString(option.encoding)},
                       {"time_s", option.seconds},
@@ -77,13 +73,12 @@ json::Value toJson(const PrunePlan &plan) {
   json::Array layers;
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
-    layers.push_back(json::Object{
-        {"name", jsonString(layer.name)},
-        {"parameter", jsonString(layer.parameter)},
-        {"executions", layer.executions},
-        {"uses", jsonString(layer.uses)},
-        {"chosen", plan.result.choice[i]},
-        {"options", list(layer.options, [](const PruneOption &o) { return toJson(o); })}});
+    layers.push_back(json::Object{{"name", jsonString(layer.name)},
+                                  {"parameter", jsonString(layer.parameter)},
+                                  {"executions", layer.executions},
+                                  {"uses", jsonString(layer.uses)},
+                                  {"chosen", plan.result.choice[i]},
+                                  {"options", list(layer.options, [](const PruneOption &o) { return toJson(o); })}});
   }
   return json::Object{{"layers", std::move(layers)},        {"time_s", sums.seconds},
                       {"time_quantile_s", sums.quantile},   {"energy_J", sums.joules},
@@ -141,7 +136,7 @@ bool readRule(const json::Value &value, json::Path path, SelectionRule &rule) {
               option = {both[0], both[1]};
               return true;
             })
-      .integer("most", rule.most)
+      .integer("most", rule.max)
       .end();
 }
 
@@ -155,10 +150,8 @@ bool readProblem(const json::Value &value, json::Path path, SelectionProblem &pr
     if (objective == name(one))
       problem.objective = one, known = true;
   return fields.check("objective", known, "unknown objective")
-      .read("loss_budget",
-            [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.lossBudget); })
-      .read("byte_budget",
-            [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.byteBudget); })
+      .read("loss_budget", [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.lossBudget); })
+      .read("byte_budget", [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.byteBudget); })
       .list("operations", problem.operations, readOperation)
       .list("groups", problem.groups,
             [](const json::Value &v, json::Path p, std::vector<unsigned> &group) {
@@ -179,8 +172,7 @@ bool readResult(const json::Value &value, json::Path path, SelectionResult &resu
                 .integer("loss", result.sums.loss)
                 .integer("slowest_ps", result.sums.slowest)
                 .integer("value", result.value)
-                .read("bound", [&](const json::Value &v,
-                                   json::Path p) { return readLimit(v, p, result.bound); })
+                .read("bound", [&](const json::Value &v, json::Path p) { return readLimit(v, p, result.bound); })
                 .integer("states", states)
                 .end();
   result.states = static_cast<uint64_t>(states);
@@ -219,8 +211,8 @@ json::Value toJson(const SparsityPlan &plan) {
       {"gap", plan.selection().gap()},
       {"proven", plan.selection().proven()},
       {"assumptions", strings(plan.assumptions)},
-      {"left_out", list(plan.notShown(),
-                        [](const Refusal &refusal) { return jsonString(refusal.issue.message); })},
+      {"left_out",
+       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.issue.message); })},
   };
   if (plan.step) {
     document["step"] = toJson(*plan.step);
@@ -229,21 +221,19 @@ json::Value toJson(const SparsityPlan &plan) {
   }
   if (plan.pipeline)
     document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
-  if (const auto &claim = plan.accuracy) {
-    json::Object accuracy{
-        {"metric", jsonString(claim->metric)}, {"guaranteed", claim->guaranteed},
-        {"least", claim->least.print()},       {"least_share", claim->least.toDouble()},
-        {"confidence", claim->confidence},     {"level", jsonString(claim->level)},
-        {"inputs", strings(claim->inputs)},    {"assumptions", strings(claim->assumptions)}};
-    if (claim->required)
-      accuracy["required"] = claim->required->print();
+  if (const auto &report = plan.accuracy) {
+    json::Object accuracy{{"metric", jsonString(report->metric)}, {"guaranteed", report->guaranteed},
+                          {"least", report->min.print()},         {"least_share", report->min.toDouble()},
+                          {"confidence", report->confidence},     {"level", jsonString(report->level)},
+                          {"inputs", strings(report->inputs)},    {"assumptions", strings(report->assumptions)}};
+    if (report->required)
+      accuracy["required"] = report->required->print();
     document["accuracy"] = std::move(accuracy);
   }
   return json::Value(std::move(document));
 }
 
-bool readSelection(const json::Value &value, SelectionProblem &problem, SelectionResult &result,
-                   json::Path path) {
+bool readSelection(const json::Value &value, SelectionProblem &problem, SelectionResult &result, json::Path path) {
   const json::Object *object = value.getAsObject();
   if (!object) {
     path.report("expected object");

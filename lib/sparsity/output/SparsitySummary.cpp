@@ -9,7 +9,7 @@
 namespace accord {
 namespace {
 
-constexpr size_t kShownRefusals = 2;
+constexpr size_t kMaxReportedRejections = 2;
 
 std::string shareText(const Rational &share) {
   return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
@@ -37,7 +37,7 @@ public:
       labels_.push_back(label);
     return fmt::format("[{}]", number + 1);
   }
-  void addTo(Lines &lines) const {
+  void addTo(SummaryLines &lines) const {
     for (size_t i = 0; i < labels_.size(); ++i)
       lines.add(fmt::format("[{}]", i + 1), labels_[i]);
   }
@@ -74,16 +74,15 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
-    table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"),
-               formatSi(chosen.quantile, "s"), times(dense.seconds, chosen.seconds),
-               chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-", letters.of(chosen.label)});
+    table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"), formatSi(chosen.quantile, "s"),
+               times(dense.seconds, chosen.seconds), chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-",
+               letters.of(chosen.label)});
   }
   return table.text(style);
 }
 
 std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
-  TextTable table("lrrrrrll",
-                  {"layer", "multipliers", "in", "out", "fine", "busy", "waits for", "zeros"});
+  TextTable table("lrrrrrll", {"layer", "multipliers", "in", "out", "fine", "busy", "waits for", "zeros"});
   std::vector<std::string> names;
   for (const DataflowLayer &layer : plan.pipeline->problem.layers)
     names.push_back(layer.name);
@@ -91,70 +90,62 @@ std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Lett
   for (size_t i = 0; i < plan.pipeline->result.stages.size(); ++i) {
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
-    const DataflowLimit limit = stage.cycles.limit();
+    const DataflowBottleneck limit = stage.cycles.limit();
     table.row({names[i], fmt::format("{}", stage.multipliers), fmt::format("{}", f.in * f.groups),
-               fmt::format("{}", f.out), fmt::format("{}", f.fine),
-               fmt::format("{:.1f} %", 100 * stage.busy), name(limit), letters.of(stage.label)});
+               fmt::format("{}", f.out), fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy),
+               name(limit), letters.of(stage.label)});
   }
   return table.text(style);
 }
 
-void addAccuracy(Lines &lines, const AccuracyClaim &claim) {
-  lines.add(
-      "accuracy",
-      fmt::format(
-          "{} at least {}{}{}", claim.metric, shareText(claim.least),
-          claim.confidence.empty() ? "" : fmt::format(" with confidence {}", claim.confidence),
-          claim.required ? fmt::format("; {} is required", shareText(*claim.required)) : ""));
-  lines.add("evidence", claim.level);
-  for (const std::string &input : claim.inputs)
+void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
+  lines.add("accuracy",
+            fmt::format("{} at least {}{}{}", report.metric, shareText(report.min),
+                        report.confidence.empty() ? "" : fmt::format(" with confidence {}", report.confidence),
+                        report.required ? fmt::format("; {} is required", shareText(*report.required)) : ""));
+  lines.add("evidence", report.level);
+  for (const std::string &input : report.inputs)
     lines.add("input", input);
-  for (const std::string &assumption : claim.assumptions)
+  for (const std::string &assumption : report.assumptions)
     lines.add("assumes", assumption);
 }
 
 } // namespace
 
-std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
-                            const TextStyle &style) {
-  Lines lines(style);
+std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder, const TextStyle &style) {
+  SummaryLines lines(style);
   Letters letters;
-  lines.text =
-      inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
-      (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
-                 : ": images one behind the other\n");
+  lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
+               (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
+                          : ": images one behind the other\n");
   const SelectionResult &selected = plan.selection();
-  const std::string proven =
-      selected.proven() ? "proven best of all choices"
-                        : fmt::format("within {:.2g} % of the best choice", 100 * selected.gap());
+  const std::string proven = selected.proven()
+                                 ? "proven best of all choices"
+                                 : fmt::format("within {:.2g} % of the best choice", 100 * selected.gap());
   if (plan.step) {
     SparsitySums sums = sumsOf(*plan.step);
     lines.text += stepTable(*plan.step, style, letters);
     letters.addTo(lines);
-    auto sparse = std::count_if(selected.choice.begin(), selected.choice.end(),
-                                [](unsigned option) { return option > 0; });
-    lines.add("chosen",
-              fmt::format("zeros in {} of {} layers{}, for least {}, {}", sparse,
-                          plan.step->layers.size(),
-                          plan.step->problem.rules.empty()
-                              ? ""
-                              : fmt::format(" (in {} at most)", plan.step->problem.rules[0].most),
-                          objectiveText(plan.objective), proven));
-    const std::string gain =
-        sums.seconds == sums.denseSeconds
-            ? "as dense"
-            : fmt::format("dense {}: {} as fast", formatSi(sums.denseSeconds, "s"),
-                          times(sums.denseSeconds, sums.seconds));
-    lines.add("step",
-              fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
-                          formatSi(sums.quantile, "s"), plan.confidence, gain));
-    lines.add("rest", fmt::format("{} of it in operations that zeros do not touch",
-                                  formatSi(plan.step->otherSeconds, "s")));
+    auto sparse =
+        std::count_if(selected.choice.begin(), selected.choice.end(), [](unsigned option) { return option > 0; });
+    lines.add("chosen", fmt::format("zeros in {} of {} layers{}, for least {}, {}", sparse, plan.step->layers.size(),
+                                    plan.step->problem.rules.empty()
+                                        ? ""
+                                        : fmt::format(" (in {} at most)", plan.step->problem.rules[0].max),
+                                    objectiveText(plan.objective), proven));
+    const std::string gain = sums.seconds == sums.denseSeconds
+                                 ? "as dense"
+                                 : fmt::format("dense {}: {} as fast", formatSi(sums.denseSeconds, "s"),
+                                               times(sums.denseSeconds, sums.seconds));
+    lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
+                                  formatSi(sums.quantile, "s"), plan.confidence, gain));
+    lines.add("rest",
+              fmt::format("{} of it in operations that zeros do not touch", formatSi(plan.step->otherSeconds, "s")));
     if (sums.denseJoules > 0)
-      lines.add("energy", fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"),
-                                      formatSi(sums.denseJoules, "J")));
-    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}",
-                                    formatBytes(sums.bytes), formatBytes(sums.denseBytes)));
+      lines.add("energy",
+                fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));
+    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}", formatBytes(sums.bytes),
+                                    formatBytes(sums.denseBytes)));
     std::string uses;
     for (const PruneLayer &layer : plan.step->layers)
       if (uses.empty())
@@ -165,21 +156,19 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     const DataflowResult &result = plan.pipeline->result;
     lines.text += pipelineTable(plan, style, letters);
     letters.addTo(lines);
-    lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}",
-                                        result.imagesPerSecond, result.interval,
-                                        formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
-    lines.add("multipliers", fmt::format("{} of {}", result.multipliers,
-                                         plan.pipeline->problem.fabric.multipliers));
-    lines.add("limit", result.why);
+    lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}", result.imagesPerSecond,
+                                        result.interval, formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
+    lines.add("multipliers", fmt::format("{} of {}", result.multipliers, plan.pipeline->problem.fabric.multipliers));
+    lines.add("limit", result.explanation);
   }
   if (plan.accuracy)
     addAccuracy(lines, *plan.accuracy);
-  const std::vector<Refusal> &leftOut = plan.notShown();
-  for (size_t i = 0; i < leftOut.size() && i < kShownRefusals; ++i)
+  const std::vector<Rejection> &leftOut = plan.excludedOptions();
+  for (size_t i = 0; i < leftOut.size() && i < kMaxReportedRejections; ++i)
     lines.add("left out", leftOut[i].issue.message);
-  if (leftOut.size() > kShownRefusals)
-    lines.add("left out", fmt::format("{} more for such reasons, in prune.json",
-                                      leftOut.size() - kShownRefusals));
+  if (leftOut.size() > kMaxReportedRejections)
+    lines.add("left out",
+              fmt::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));
   for (const std::string &assumption : plan.assumptions)
     lines.add("assumed", assumption);
   if (!folder.empty())
@@ -198,9 +187,7 @@ std::string sparsityMlir(const SparsityPlan &plan) {
   for (const auto &[encoding, parameters] : layers)
     text += fmt::format(
         "// {}\n#weights{} = {}\n", fmt::join(parameters, ", "),
-        layers.size() > 1 ? fmt::format("{}", std::distance(layers.begin(), layers.find(encoding)))
-                          : "",
-        encoding);
+        layers.size() > 1 ? fmt::format("{}", std::distance(layers.begin(), layers.find(encoding))) : "", encoding);
   return text;
 }
 

@@ -9,7 +9,7 @@
 namespace accord {
 
 /// Zeros of a layer that may be used. Dense is always there beside these.
-struct DataflowZeros {
+struct DataflowSparsity {
   std::string label;
   /// Shares of windows (kernel rows x kernel columns products of one channel) by how many of their
   /// products are zero, weight and activation together: kernel + 1 numbers, their sum 1.
@@ -24,7 +24,7 @@ struct DataflowLayer {
   int64_t inputRows = 1, inputColumns = 1, rows = 1, columns = 1; ///< of the input, of the result
   int64_t kernelRows = 1, kernelColumns = 1;
   int64_t weightBits = 16, activationBits = 16;
-  std::vector<DataflowZeros> zeros;
+  std::vector<DataflowSparsity> sparsity;
 };
 
 struct DataflowProblem {
@@ -42,8 +42,8 @@ struct DataflowFolding {
 };
 
 /// What a layer waits for: its multipliers, or words, of which each stream moves one in a cycle.
-enum class DataflowLimit : uint8_t { Products, Input, Output };
-const char *name(DataflowLimit); ///< "products", "input", "output"
+enum class DataflowBottleneck : uint8_t { Products, Input, Output };
+const char *name(DataflowBottleneck); ///< "products", "input", "output"
 
 /// Cycles of an image. Products: rows * columns * (groups / g) * (channels / groups / in) *
 /// (filters / groups / out) * E[ceil((window - zeros) / fine)]; input: input rows * input columns *
@@ -52,8 +52,8 @@ const char *name(DataflowLimit); ///< "products", "input", "output"
 /// FPL 2023). Divisors alone, so that all streams are equal.
 struct DataflowCycles {
   double products = 0, input = 0, output = 0;
-  double most() const;
-  DataflowLimit limit() const; ///< the first of equal ones, products first
+  double max() const;
+  DataflowBottleneck limit() const; ///< the first of equal ones, products first
 };
 
 struct DataflowStage {
@@ -64,7 +64,7 @@ struct DataflowStage {
   int64_t multipliers = 0;
   double busy = 0; ///< share of the interval
   /// With multipliers without end: the fewest cycles of any folding and zeros that keep the losses.
-  double fewest = 0;
+  double minCycles = 0;
 };
 
 struct DataflowResult {
@@ -74,12 +74,12 @@ struct DataflowResult {
   double imagesPerSecond = 0;
   int64_t multipliers = 0;
   int64_t loss = 0;
-  size_t binding = 0; ///< the layer that takes the interval, the first of equal ones
+  size_t bottleneck = 0; ///< the layer that takes the interval, the first of equal ones
   /// With as many multipliers as there may be the interval is that of this layer, the first of
   /// equal ones, and no device is faster.
   size_t saturating = 0;
-  double mostImagesPerSecond = 0;
-  std::string why;           ///< one sentence or two: what limits, and what would not help
+  double maxImagesPerSecond = 0;
+  std::string explanation;   ///< one sentence or two: what limits, and what would not help
   SelectionProblem problem;  ///< foldings as options of stages, `bytes` are multipliers
   SelectionResult selection; ///< for `verify`
   bool proven = true;        ///< claimed: no interval is shorter

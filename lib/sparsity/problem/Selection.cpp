@@ -7,12 +7,12 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kMostSum = int64_t(1) << 60;
-constexpr size_t kMostOperations = 10'000;
+constexpr int64_t kMaxSum = int64_t(1) << 60;
+constexpr size_t kMaxOperations = 10'000;
 constexpr int64_t kLossUnits = 1'000'000'000'000;
 
 /// Adds the most that each operation can have; false: sums do not fit.
-bool addMost(const SelectionOperation &operation, SelectionSums &most) {
+bool addMax(const SelectionOperation &operation, SelectionSums &max) {
   SelectionSums of;
   for (const SelectionOption &option : operation.options) {
     of.picoseconds = std::max(of.picoseconds, option.picoseconds);
@@ -21,13 +21,13 @@ bool addMost(const SelectionOperation &operation, SelectionSums &most) {
     of.loss = std::max(of.loss, option.loss);
   }
   auto add = [](int64_t &sum, int64_t number) {
-    if (number > kMostSum || sum > kMostSum - number)
+    if (number > kMaxSum || sum > kMaxSum - number)
       return false;
     sum += number;
     return true;
   };
-  return add(most.picoseconds, of.picoseconds) && add(most.picojoules, of.picojoules) &&
-         add(most.bytes, of.bytes) && add(most.loss, of.loss);
+  return add(max.picoseconds, of.picoseconds) && add(max.picojoules, of.picojoules) && add(max.bytes, of.bytes) &&
+         add(max.loss, of.loss);
 }
 
 std::string checkOperation(const SelectionOperation &operation) {
@@ -35,8 +35,8 @@ std::string checkOperation(const SelectionOperation &operation) {
     return "it has no option";
   if (operation.options.front().sparse)
     return "its first option is not dense";
-  if (operation.stage >= kMostOperations)
-    return fmt::format("stage {} of at most {}", operation.stage, kMostOperations);
+  if (operation.stage >= kMaxOperations)
+    return fmt::format("stage {} of at most {}", operation.stage, kMaxOperations);
   std::set<std::string> labels;
   for (const SelectionOption &option : operation.options) {
     if (!labels.insert(option.label).second)
@@ -62,15 +62,14 @@ std::string checkGroups(const SelectionProblem &problem) {
 
 std::string checkRules(const SelectionProblem &problem) {
   for (const SelectionRule &rule : problem.rules) {
-    if (rule.most < 0)
+    if (rule.max < 0)
       return "a rule allows fewer than none";
     std::set<std::pair<unsigned, unsigned>> named;
     for (auto [o, option] : rule.options) {
       if (o >= problem.operations.size() || option >= problem.operations[o].options.size())
         return fmt::format("a rule has option {} of operation {}, which is not there", option, o);
       if (!named.insert({o, option}).second)
-        return fmt::format("a rule has an option of operation '{}' twice",
-                           problem.operations[o].name);
+        return fmt::format("a rule has an option of operation '{}' twice", problem.operations[o].name);
     }
   }
   return "";
@@ -96,7 +95,7 @@ int64_t lossUnits(const Rational &loss) {
   if (loss.sign() <= 0)
     return 0;
   // More units than fit: `check` refuses to add them.
-  return (loss * Rational(kLossUnits)).ceil().toInt64().value_or(kMostSum);
+  return (loss * Rational(kLossUnits)).ceil().toInt64().value_or(kMaxSum);
 }
 
 int64_t budgetUnits(const Rational &budget, const Rational &margin) {
@@ -104,15 +103,12 @@ int64_t budgetUnits(const Rational &budget, const Rational &margin) {
     return -1;
   if (margin.isZero())
     return SelectionProblem::kUnlimited;
-  return (budget * Rational(kLossUnits) / margin)
-      .floor()
-      .toInt64()
-      .value_or(SelectionProblem::kUnlimited);
+  return (budget * Rational(kLossUnits) / margin).floor().toInt64().value_or(SelectionProblem::kUnlimited);
 }
 
-SelectionRule mostSparse(const SelectionProblem &problem, int64_t most) {
+SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max) {
   SelectionRule rule;
-  rule.most = most;
+  rule.max = max;
   for (unsigned o = 0; o < problem.operations.size(); ++o)
     for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
       if (problem.operations[o].options[i].sparse)
@@ -151,21 +147,18 @@ int64_t valueOf(const SelectionSums &sums, SelectionObjective objective) {
   return 0;
 }
 
-bool keeps(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
+bool isFeasible(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
   SelectionSums of = sums(problem, choice);
   if (of.loss > problem.lossBudget || of.bytes > problem.byteBudget)
     return false;
-  auto label = [&](unsigned o) -> const std::string & {
-    return problem.operations[o].options[choice[o]].label;
-  };
+  auto label = [&](unsigned o) -> const std::string & { return problem.operations[o].options[choice[o]].label; };
   for (const std::vector<unsigned> &group : problem.groups)
     for (unsigned o : group)
       if (label(o) != label(group.front()))
         return false;
   return std::all_of(problem.rules.begin(), problem.rules.end(), [&](const SelectionRule &rule) {
-    return std::count_if(rule.options.begin(), rule.options.end(), [&](const auto &option) {
-             return choice[option.first] == option.second;
-           }) <= rule.most;
+    return std::count_if(rule.options.begin(), rule.options.end(),
+                         [&](const auto &option) { return choice[option.first] == option.second; }) <= rule.max;
   });
 }
 
@@ -178,15 +171,15 @@ double SelectionResult::gap() const {
 std::string check(const SelectionProblem &problem) {
   if (problem.operations.empty())
     return "there are no operations";
-  if (problem.operations.size() > kMostOperations)
-    return fmt::format("{} operations of at most {}", problem.operations.size(), kMostOperations);
+  if (problem.operations.size() > kMaxOperations)
+    return fmt::format("{} operations of at most {}", problem.operations.size(), kMaxOperations);
   if (std::min(problem.lossBudget, problem.byteBudget) < -1)
     return "a budget is below -1";
-  SelectionSums most;
+  SelectionSums max;
   for (const SelectionOperation &operation : problem.operations) {
     if (std::string wrong = checkOperation(operation); !wrong.empty())
       return fmt::format("operation '{}': {}", operation.name, wrong);
-    if (!addMost(operation, most))
+    if (!addMax(operation, max))
       return fmt::format("operation '{}': numbers too large to add", operation.name);
   }
   std::string wrong = checkGroups(problem);

@@ -36,7 +36,7 @@ struct SelectionOperation {
 /// taken.
 struct SelectionRule {
   std::vector<std::pair<unsigned, unsigned>> options;
-  int64_t most = 0;
+  int64_t max = 0;
 };
 
 struct SelectionProblem {
@@ -56,7 +56,7 @@ struct SelectionProblem {
 int64_t lossUnits(const Rational &loss);
 int64_t budgetUnits(const Rational &budget, const Rational &margin);
 /// Of all operations at most `most` take an option that is `sparse`.
-SelectionRule mostSparse(const SelectionProblem &problem, int64_t most);
+SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max);
 
 /// Sums of a choice, which is of the problem.
 struct SelectionSums {
@@ -67,7 +67,7 @@ struct SelectionSums {
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice);
 int64_t valueOf(const SelectionSums &sums, SelectionObjective objective);
 /// Whether it keeps budgets, groups and rules.
-bool keeps(const SelectionProblem &problem, const std::vector<unsigned> &choice);
+bool isFeasible(const SelectionProblem &problem, const std::vector<unsigned> &choice);
 
 struct SelectionResult {
   bool feasible = false;        ///< a choice was found that keeps everything

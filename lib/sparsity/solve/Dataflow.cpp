@@ -28,9 +28,9 @@ DataflowFolding unfolded(const DataflowLayer &layer) {
 }
 
 /// A way to run a layer.
-struct Way {
+struct LayerConfiguration {
   DataflowFolding folding;
-  const DataflowZeros *zeros = nullptr; ///< none: dense
+  const DataflowSparsity *sparsity = nullptr; ///< none: dense
   DataflowCycles cycles;
   int64_t multipliers = 0;
 };
@@ -40,8 +40,8 @@ public:
   explicit DataflowPlanner(const DataflowProblem &problem) : problem(problem) {}
 
   std::variant<DataflowResult, std::string> run() {
-    if (std::string wrong = check(problem); !wrong.empty())
-      return wrong;
+    if (std::string error = check(problem); !error.empty())
+      return error;
     out.problem.objective = SelectionObjective::SlowestStage;
     out.problem.lossBudget = problem.lossBudget;
     out.problem.byteBudget = problem.fabric.multipliers;
@@ -50,78 +50,77 @@ public:
         return fmt::format("layer '{}': no folding of it has at most {} multipliers and takes less "
                            "than days",
                            layer.name, problem.fabric.multipliers);
-    if (std::string wrong = check(out.problem); !wrong.empty())
-      return wrong;
-    if (std::string wrong = fastest(); !wrong.empty())
-      return wrong;
+    if (std::string error = check(out.problem); !error.empty())
+      return error;
+    if (std::string error = fastest(); !error.empty())
+      return error;
     out.selection = select(out.problem);
     out.feasible = out.selection.feasible;
     out.proven = out.selection.proven();
     if (out.feasible)
       read();
     else
-      out.why = infeasible();
+      out.explanation = infeasible();
     return std::move(out);
   }
 
 private:
   const DataflowProblem &problem;
   DataflowResult out;
-  std::vector<std::vector<Way>> ways; ///< by layer, as its options
-  std::vector<double> fewest;         ///< by layer
-  DataflowCycles saturated;           ///< of the saturating layer, without a limit of multipliers
+  std::vector<std::vector<LayerConfiguration>> configurations; ///< by layer, as its options
+  std::vector<double> minCycles;                               ///< by layer
+  DataflowCycles saturated; ///< of the saturating layer, without a limit of multipliers
 
   /// Whole picoseconds, rounded up; negative: too many to add.
   int64_t picoseconds(double cycles) const {
     double time = std::ceil(cycles * kPicoseconds / problem.hertz);
-    double most = std::ldexp(1.0, 59) / static_cast<double>(problem.layers.size());
-    return time <= most ? static_cast<int64_t>(time) : -1;
+    double max = std::ldexp(1.0, 59) / static_cast<double>(problem.layers.size());
+    return time <= max ? static_cast<int64_t>(time) : -1;
   }
 
-  std::vector<Way> allWays(const DataflowLayer &layer) const {
-    std::vector<Way> all;
-    for (size_t z = 0; z <= layer.zeros.size(); ++z)
+  std::vector<LayerConfiguration> allConfigurations(const DataflowLayer &layer) const {
+    std::vector<LayerConfiguration> all;
+    for (size_t z = 0; z <= layer.sparsity.size(); ++z)
       for (int64_t groups : divisors(layer.groups))
         for (int64_t in : divisors(layer.channels / layer.groups))
           for (int64_t outAtOnce : divisors(layer.filters / layer.groups))
             for (int64_t fine = 1; fine <= window(layer); ++fine) {
               if (z == 0 && window(layer) % fine != 0)
                 continue;
-              Way way;
-              way.folding = {groups, in, outAtOnce, fine};
-              way.zeros = z == 0 ? nullptr : &layer.zeros[z - 1];
-              way.multipliers = multipliersOf(layer, way.folding, problem.fabric);
-              if (way.multipliers > problem.fabric.multipliers)
+              LayerConfiguration configuration;
+              configuration.folding = {groups, in, outAtOnce, fine};
+              configuration.sparsity = z == 0 ? nullptr : &layer.sparsity[z - 1];
+              configuration.multipliers = multipliersOf(layer, configuration.folding, problem.fabric);
+              if (configuration.multipliers > problem.fabric.multipliers)
                 break; // more at once are more still
-              way.cycles = cyclesOf(layer, way.folding, way.zeros);
-              if (picoseconds(way.cycles.most()) >= 0)
-                all.push_back(way);
+              configuration.cycles = cyclesOf(layer, configuration.folding, configuration.sparsity);
+              if (picoseconds(configuration.cycles.max()) >= 0)
+                all.push_back(configuration);
             }
     return all;
   }
 
-  SelectionOption optionOf(const Way &way) const {
+  SelectionOption optionOf(const LayerConfiguration &configuration) const {
     SelectionOption option;
-    const DataflowFolding &of = way.folding;
-    option.label = fmt::format("{} {}x{}x{}x{}", way.zeros ? way.zeros->label : "dense", of.groups,
-                               of.in, of.out, of.fine);
-    option.picoseconds = picoseconds(way.cycles.most());
-    option.bytes = way.multipliers;
-    option.loss = way.zeros ? way.zeros->loss : 0;
-    option.sparse = way.zeros;
+    const DataflowFolding &of = configuration.folding;
+    option.label = fmt::format("{} {}x{}x{}x{}", configuration.sparsity ? configuration.sparsity->label : "dense",
+                               of.groups, of.in, of.out, of.fine);
+    option.picoseconds = picoseconds(configuration.cycles.max());
+    option.bytes = configuration.multipliers;
+    option.loss = configuration.sparsity ? configuration.sparsity->loss : 0;
+    option.sparse = configuration.sparsity;
     return option;
   }
 
   /// Dense ways first, of which the one with the fewest multipliers is always there.
   bool addLayer(const DataflowLayer &layer) {
-    std::vector<Way> all = allWays(layer);
+    std::vector<LayerConfiguration> all = allConfigurations(layer);
     std::vector<KnapsackOption> figures;
     size_t smallest = all.size();
     for (size_t w = 0; w < all.size(); ++w) {
       SelectionOption option = optionOf(all[w]);
       figures.push_back({option.picoseconds, {option.bytes, option.loss}});
-      if (!all[w].zeros &&
-          (smallest == all.size() || all[w].multipliers < all[smallest].multipliers))
+      if (!all[w].sparsity && (smallest == all.size() || all[w].multipliers < all[smallest].multipliers))
         smallest = w;
     }
     if (smallest == all.size())
@@ -132,10 +131,10 @@ private:
     SelectionOperation &operation = out.problem.operations.emplace_back();
     operation.name = layer.name;
     operation.stage = static_cast<unsigned>(out.problem.operations.size() - 1);
-    std::vector<Way> &kept = ways.emplace_back();
+    std::vector<LayerConfiguration> &kept = configurations.emplace_back();
     for (bool sparse : {false, true})
       for (unsigned w : front)
-        if (sparse == (all[w].zeros != nullptr)) {
+        if (sparse == (all[w].sparsity != nullptr)) {
           kept.push_back(all[w]);
           operation.options.push_back(optionOf(all[w]));
         }
@@ -151,23 +150,23 @@ private:
       SelectionOperation &operation = whole.operations.emplace_back();
       operation.name = layer.name;
       operation.stage = static_cast<unsigned>(whole.operations.size() - 1);
-      double least = HUGE_VAL;
-      for (size_t z = 0; z <= layer.zeros.size(); ++z) {
-        const DataflowZeros *zeros = z == 0 ? nullptr : &layer.zeros[z - 1];
-        double cycles = cyclesOf(layer, unfolded(layer), zeros).most();
+      double min = HUGE_VAL;
+      for (size_t z = 0; z <= layer.sparsity.size(); ++z) {
+        const DataflowSparsity *sparsity = z == 0 ? nullptr : &layer.sparsity[z - 1];
+        double cycles = cyclesOf(layer, unfolded(layer), sparsity).max();
         SelectionOption option;
-        option.label = zeros ? zeros->label : "dense";
+        option.label = sparsity ? sparsity->label : "dense";
         option.picoseconds = picoseconds(cycles);
-        option.loss = zeros ? zeros->loss : 0;
-        option.sparse = zeros;
+        option.loss = sparsity ? sparsity->loss : 0;
+        option.sparse = sparsity;
         operation.options.push_back(option);
         if (option.loss <= problem.lossBudget)
-          least = std::min(least, cycles);
+          min = std::min(min, cycles);
       }
-      fewest.push_back(least);
+      minCycles.push_back(min);
     }
-    if (std::string wrong = check(whole); !wrong.empty())
-      return wrong;
+    if (std::string error = check(whole); !error.empty())
+      return error;
     SelectionResult result = select(whole);
     if (!result.feasible)
       return "";
@@ -175,53 +174,52 @@ private:
     for (size_t l = 0; l < problem.layers.size(); ++l) {
       const DataflowLayer &layer = problem.layers[l];
       unsigned z = result.choice[l];
-      DataflowCycles cycles =
-          cyclesOf(layer, unfolded(layer), z == 0 ? nullptr : &layer.zeros[z - 1]);
-      if (cycles.most() > slowest) {
-        slowest = cycles.most();
+      DataflowCycles cycles = cyclesOf(layer, unfolded(layer), z == 0 ? nullptr : &layer.sparsity[z - 1]);
+      if (cycles.max() > slowest) {
+        slowest = cycles.max();
         saturated = cycles;
         out.saturating = l;
       }
     }
-    out.mostImagesPerSecond = slowest > 0 ? problem.hertz / slowest : 0;
+    out.maxImagesPerSecond = slowest > 0 ? problem.hertz / slowest : 0;
     return "";
   }
 
   void read() {
     for (size_t l = 0; l < problem.layers.size(); ++l) {
-      const Way &way = ways[l][out.selection.choice[l]];
+      const LayerConfiguration &configuration = configurations[l][out.selection.choice[l]];
       DataflowStage &stage = out.stages.emplace_back();
-      stage.folding = way.folding;
-      stage.label = way.zeros ? way.zeros->label : "dense";
-      stage.sparse = way.zeros;
-      stage.cycles = way.cycles;
-      stage.multipliers = way.multipliers;
-      stage.fewest = fewest[l];
+      stage.folding = configuration.folding;
+      stage.label = configuration.sparsity ? configuration.sparsity->label : "dense";
+      stage.sparse = configuration.sparsity;
+      stage.cycles = configuration.cycles;
+      stage.multipliers = configuration.multipliers;
+      stage.minCycles = minCycles[l];
       out.multipliers += stage.multipliers;
-      if (stage.cycles.most() > out.interval) {
-        out.interval = stage.cycles.most();
-        out.binding = l;
+      if (stage.cycles.max() > out.interval) {
+        out.interval = stage.cycles.max();
+        out.bottleneck = l;
       }
     }
     out.loss = out.selection.sums.loss;
     if (out.interval > 0)
       out.imagesPerSecond = problem.hertz / out.interval;
     for (DataflowStage &stage : out.stages)
-      stage.busy = out.interval > 0 ? stage.cycles.most() / out.interval : 0;
-    out.why = explanation();
+      stage.busy = out.interval > 0 ? stage.cycles.max() / out.interval : 0;
+    out.explanation = explanation();
   }
 
   std::string infeasible() const {
     int64_t needed = 0;
     for (const SelectionOperation &operation : out.problem.operations) {
-      int64_t fewestMultipliers = operation.options.front().bytes;
+      int64_t minMultipliers = operation.options.front().bytes;
       for (const SelectionOption &option : operation.options)
-        fewestMultipliers = std::min(fewestMultipliers, option.bytes);
-      needed += fewestMultipliers;
+        minMultipliers = std::min(minMultipliers, option.bytes);
+      needed += minMultipliers;
     }
     if (needed > problem.fabric.multipliers)
-      return fmt::format("{} layers need {} multipliers at least, of which there are {}.",
-                         problem.layers.size(), needed, problem.fabric.multipliers);
+      return fmt::format("{} layers need {} multipliers at least, of which there are {}.", problem.layers.size(),
+                         needed, problem.fabric.multipliers);
     return "No choice keeps the multipliers and the accuracy.";
   }
 
@@ -229,15 +227,15 @@ private:
   std::string unfoldedLimit(size_t l) const {
     const DataflowLayer &layer = problem.layers[l];
     switch (saturated.limit()) {
-    case DataflowLimit::Input:
-      return fmt::format("its {} {} come as {} streams of one word a cycle, {} x {} words each",
-                         layer.channels, layer.channels == 1 ? "channel" : "channels",
-                         layer.channels, layer.inputRows, layer.inputColumns);
-    case DataflowLimit::Output:
+    case DataflowBottleneck::Input:
+      return fmt::format("its {} {} come as {} streams of one word a cycle, {} x {} words each", layer.channels,
+                         layer.channels == 1 ? "channel" : "channels", layer.channels, layer.inputRows,
+                         layer.inputColumns);
+    case DataflowBottleneck::Output:
       return fmt::format("its {} filters leave as {} streams of one word a cycle, {} x {} words "
                          "each",
                          layer.filters, layer.filters, layer.rows, layer.columns);
-    case DataflowLimit::Products:
+    case DataflowBottleneck::Products:
       return fmt::format("with all products of a window at once it still takes a cycle for each of "
                          "{} x {} results",
                          layer.rows, layer.columns);
@@ -247,37 +245,35 @@ private:
 
   std::string explanation() const {
     const DataflowLayer &saturating = problem.layers[out.saturating];
-    std::string zeros;
-    if (saturated.limit() != DataflowLimit::Products)
-      zeros = ", which zeros would not shorten";
-    else if (saturating.zeros.empty())
-      zeros = ", as it has no zeros to skip";
-    std::string limit =
-        fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.most(), zeros);
-    const std::string &binding = problem.layers[out.binding].name;
-    if (out.imagesPerSecond >= out.mostImagesPerSecond)
-      return fmt::format(
-          "'{}' saturates the device: {} Neither more multipliers nor zeros of other "
-          "layers shorten the interval.",
-          saturating.name, limit);
+    std::string sparsity;
+    if (saturated.limit() != DataflowBottleneck::Products)
+      sparsity = ", which zeros would not shorten";
+    else if (saturating.sparsity.empty())
+      sparsity = ", as it has no zeros to skip";
+    std::string limit = fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.max(), sparsity);
+    const std::string &bottleneck = problem.layers[out.bottleneck].name;
+    if (out.imagesPerSecond >= out.maxImagesPerSecond)
+      return fmt::format("'{}' saturates the device: {} Neither more multipliers nor zeros of other "
+                         "layers shorten the interval.",
+                         saturating.name, limit);
     std::string dense = denseShare();
     return fmt::format("'{}' takes the interval; {} of {} multipliers are used, and a shorter one "
                        "{} more.{} With multipliers without end '{}' would limit, to {:.1f} images "
                        "a second: {}",
-                       binding, out.multipliers, problem.fabric.multipliers,
-                       out.selection.proven() ? "needs" : "was not found, and may need", dense,
-                       saturating.name, out.mostImagesPerSecond, limit);
+                       bottleneck, out.multipliers, problem.fabric.multipliers,
+                       out.selection.proven() ? "needs" : "was not found, and may need", dense, saturating.name,
+                       out.maxImagesPerSecond, limit);
   }
 
   /// What layers hold that have no zeros, where others have.
   std::string denseShare() const {
     int64_t dense = 0, sparse = 0;
     for (size_t l = 0; l < out.stages.size(); ++l)
-      (problem.layers[l].zeros.empty() ? dense : sparse) += out.stages[l].multipliers;
+      (problem.layers[l].sparsity.empty() ? dense : sparse) += out.stages[l].multipliers;
     if (dense == 0 || sparse == 0)
       return "";
     const DataflowLayer &first = problem.layers.front();
-    bool pixels = first.zeros.empty() && window(first) > 1;
+    bool pixels = first.sparsity.empty() && window(first) > 1;
     return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
                        pixels ? ", as the first one, which reads pixels," : "", dense,
                        100 * static_cast<double>(dense) / static_cast<double>(dense + sparse));
@@ -286,14 +282,12 @@ private:
 
 } // namespace
 
-DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding,
-                        const DataflowZeros *zeros) {
+DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity *sparsity) {
   double each = static_cast<double>(divided(window(layer), folding.fine));
-  if (zeros) {
+  if (sparsity) {
     each = 0;
     for (int64_t z = 0; z <= window(layer); ++z)
-      each += zeros->windows[static_cast<size_t>(z)] *
-              static_cast<double>(divided(window(layer) - z, folding.fine));
+      each += sparsity->windows[static_cast<size_t>(z)] * static_cast<double>(divided(window(layer) - z, folding.fine));
   }
   double groups = static_cast<double>(layer.groups / folding.groups);
   double in = groups * static_cast<double>(layer.channels / layer.groups / folding.in);
@@ -301,16 +295,14 @@ DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &foldi
   double results = static_cast<double>(layer.rows) * static_cast<double>(layer.columns);
   DataflowCycles cycles;
   cycles.products = results * in * filters * each;
-  cycles.input =
-      static_cast<double>(layer.inputRows) * static_cast<double>(layer.inputColumns) * in;
+  cycles.input = static_cast<double>(layer.inputRows) * static_cast<double>(layer.inputColumns) * in;
   cycles.output = results * groups * filters;
   return cycles;
 }
 
-int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding,
-                      const DataflowFabric &fabric) {
-  __int128 count = divided(layer.activationBits, fabric.multiplierRows) *
-                   divided(layer.weightBits, fabric.multiplierColumns);
+int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowFabric &fabric) {
+  __int128 count =
+      divided(layer.activationBits, fabric.multiplierRows) * divided(layer.weightBits, fabric.multiplierColumns);
   for (int64_t factor : {folding.groups, folding.in, folding.out, folding.fine})
     count = std::min<__int128>(count * factor, SelectionProblem::kUnlimited);
   return static_cast<int64_t>(count);
@@ -320,7 +312,7 @@ std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &pr
   return DataflowPlanner(problem).run();
 }
 
-std::vector<double> independentZeros(int64_t window, double share) {
+std::vector<double> binomialZeroHistogram(int64_t window, double share) {
   std::vector<double> out = {1.0};
   for (int64_t i = 0; i < window; ++i) {
     out.push_back(0);

@@ -6,7 +6,7 @@
 namespace accord {
 
 /// As `DataflowCycles` and `DataflowFolding` say; without zeros dense.
-DataflowCycles cyclesOf(const DataflowLayer &, const DataflowFolding &, const DataflowZeros *zeros);
+DataflowCycles cyclesOf(const DataflowLayer &, const DataflowFolding &, const DataflowSparsity *sparsity);
 int64_t multipliersOf(const DataflowLayer &, const DataflowFolding &, const DataflowFabric &);
 
 /// Foldings and zeros of all layers that take the least interval with the multipliers there are,
@@ -15,6 +15,6 @@ int64_t multipliersOf(const DataflowLayer &, const DataflowFolding &, const Data
 std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &problem);
 
 /// Zeros of windows whose products are zero independently with this probability.
-std::vector<double> independentZeros(int64_t window, double share);
+std::vector<double> binomialZeroHistogram(int64_t window, double share);
 
 } // namespace accord

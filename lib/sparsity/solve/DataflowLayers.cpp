@@ -6,7 +6,7 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kMostLayers = 10'000;
+constexpr int64_t kMaxLayers = 10'000;
 
 /// The positions that a tensor has in a dimension.
 int64_t sizeOf(const LoopTensor &tensor, size_t dimension, const std::vector<Loop> &domain) {
@@ -59,17 +59,16 @@ std::optional<DataflowLayer> layerOf(const std::string &name, const std::vector<
 
 } // namespace
 
-std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &wrong) {
+std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &error) {
   std::vector<DataflowLayer> out;
-  auto add = [&](const std::string &name, const std::vector<Loop> &domain,
-                 const std::vector<LoopTensor> &tensors, int64_t count) {
-    std::optional<DataflowLayer> layer =
-        layerOf(name, domain, tensors, std::max<int64_t>(1, graph.microbatch));
+  auto add = [&](const std::string &name, const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors,
+                 int64_t count) {
+    std::optional<DataflowLayer> layer = layerOf(name, domain, tensors, std::max<int64_t>(1, graph.microbatch));
     if (!layer)
-      wrong = fmt::format("operation '{}' is no product of activations and weights", name);
-    else if (static_cast<int64_t>(out.size()) + count > kMostLayers)
-      wrong = fmt::format("more than {} layers", kMostLayers);
-    for (int64_t i = 0; wrong.empty() && i < count; ++i) {
+      error = fmt::format("operation '{}' is no product of activations and weights", name);
+    else if (static_cast<int64_t>(out.size()) + count > kMaxLayers)
+      error = fmt::format("more than {} layers", kMaxLayers);
+    for (int64_t i = 0; error.empty() && i < count; ++i) {
       out.push_back(*layer);
       if (i > 0)
         out.back().name = fmt::format("{} #{}", name, i + 1);
@@ -79,7 +78,7 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &w
     if (op.phase != Phase::Forward)
       continue;
     int64_t count = 1;
-    for (RegionId r = op.region; r != kNone && count <= kMostLayers; r = graph.regions[r].parent)
+    for (RegionId r = op.region; r != kNone && count <= kMaxLayers; r = graph.regions[r].parent)
       count *= std::max<int64_t>(1, graph.regions[r].parent == kNone ? 1 : graph.regions[r].count);
     if (op.parts.empty() && op.contraction)
       add(op.name, op.domain, op.tensors, count);
@@ -87,7 +86,7 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &w
       if (part.contraction)
         add(part.name, part.domain, part.tensors, count);
   }
-  if (!wrong.empty())
+  if (!error.empty())
     out.clear();
   return out;
 }

@@ -1,7 +1,7 @@
 // The layers of a network for a dataflow device, from its work graph.
 #pragma once
-#include "lib/sparsity/problem/Dataflow.h"
 #include "lib/machine/model/WorkGraph.h"
+#include "lib/sparsity/problem/Dataflow.h"
 
 namespace accord {
 
@@ -10,6 +10,6 @@ namespace accord {
 /// is left out. Products of two activations (attention) are right for graphs of one sample alone.
 /// Operations whose loops are no product, or more than 10,000 layers: none, and
 /// `wrong` says why.
-std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &wrong);
+std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &error);
 
 } // namespace accord

@@ -1,5 +1,5 @@
 #include "lib/sparsity/solve/Knapsack.h"
-#include "lib/sparsity/solve/Multipliers.h"
+#include "lib/sparsity/solve/LagrangeMultipliers.h"
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -61,11 +61,11 @@ public:
     if (!reduce())
       return impossible();
     std::vector<unsigned> met;
-    multipliers = findMultipliers(problem, met);
+    multipliers = findLagrangeMultipliers(problem, met);
     multipliers.push_back({}); // least values, whatever the weights
     if (!met.empty())
       offer(met);
-    offer(leastOf(multipliers.back()));
+    offer(minOf(multipliers.back()));
     improve();
     arrange();
     levels.push_back({Partial{}});
@@ -78,7 +78,7 @@ private:
   Knapsack problem;
   uint64_t states;
   std::vector<std::vector<unsigned>> original; ///< options' numbers in the input
-  std::vector<Multipliers> multipliers;
+  std::vector<LagrangeMultipliers> multipliers;
   std::optional<std::vector<unsigned>> best; ///< by item, of reduced options
   int64_t bestValue = Knapsack::kUnlimited;
   std::vector<size_t> order;
@@ -94,36 +94,33 @@ private:
   static KnapsackResult impossible() { return {false, {}, 0, Knapsack::kUnlimited, 0}; }
 
   bool fits(const KnapsackOption &sum) const {
-    return std::equal(sum.weights.begin(), sum.weights.end(), problem.budgets.begin(),
-                      std::less_equal<>());
+    return std::equal(sum.weights.begin(), sum.weights.end(), problem.budgets.begin(), std::less_equal<>());
   }
 
   /// Weights that no choice passes do not count. Options that cannot be used, or that another is
   /// at least as good as, go.
   bool reduce() {
     for (size_t c = 0; c < kBudgets; ++c) {
-      int64_t most = 0, least = 0;
+      int64_t max = 0, min = 0;
       for (const auto &item : problem.items) {
-        auto [low, high] =
-            std::minmax_element(item.begin(), item.end(), [c](const auto &a, const auto &b) {
-              return a.weights[c] < b.weights[c];
-            });
-        least += low->weights[c];
-        most += high->weights[c];
+        auto [low, high] = std::minmax_element(
+            item.begin(), item.end(), [c](const auto &a, const auto &b) { return a.weights[c] < b.weights[c]; });
+        min += low->weights[c];
+        max += high->weights[c];
       }
       int64_t budget = problem.budgets[c];
-      if (least > budget)
+      if (min > budget)
         return false;
-      if (most <= budget)
+      if (max <= budget)
         problem.budgets[c] = Knapsack::kUnlimited;
       for (auto &item : problem.items) {
         int64_t low = Knapsack::kUnlimited;
         for (const KnapsackOption &option : item)
           low = std::min(low, option.weights[c]);
         for (KnapsackOption &option : item)
-          if (most <= budget)
+          if (max <= budget)
             option.weights[c] = 0;
-          else if (option.weights[c] - low > budget - least)
+          else if (option.weights[c] - low > budget - min)
             option.value = -1; // marked: with it all others are too heavy
       }
     }
@@ -149,10 +146,10 @@ private:
     return true;
   }
 
-  std::vector<unsigned> leastOf(const Multipliers &by) const {
+  std::vector<unsigned> minOf(const LagrangeMultipliers &by) const {
     std::vector<unsigned> choice;
     for (const auto &item : problem.items)
-      choice.push_back(by.least(item));
+      choice.push_back(by.min(item));
     return choice;
   }
 
@@ -208,24 +205,23 @@ private:
   /// Items whose best option leads most come first: they are decided by the bound, and what is
   /// left open stays small. Then what is known of all that follows an item.
   void arrange() {
-    const Multipliers &by = multipliers.front();
+    const LagrangeMultipliers &by = multipliers.front();
     std::vector<__int128> leads;
     for (const auto &item : problem.items) {
-      unsigned least = by.least(item);
+      unsigned min = by.min(item);
       __int128 lead = item.size() == 1 ? (__int128(1) << 126) : -1;
       for (unsigned o = 0; o < item.size(); ++o) {
-        __int128 more = by.priced(item[o].value, item[o].weights) -
-                        by.priced(item[least].value, item[least].weights);
-        if (o != least && (lead < 0 || more < lead))
+        __int128 more =
+            by.lagrangian(item[o].value, item[o].weights) - by.lagrangian(item[min].value, item[min].weights);
+        if (o != min && (lead < 0 || more < lead))
           lead = more;
       }
       leads.push_back(lead);
     }
     order.resize(problem.items.size());
     std::iota(order.begin(), order.end(), size_t(0));
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return leads[a] != leads[b] ? leads[a] > leads[b] : a < b;
-    });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return leads[a] != leads[b] ? leads[a] > leads[b] : a < b; });
     lightest.resize(order.size() + 1);
     prices.assign(order.size() + 1, std::vector<__int128>(multipliers.size()));
     likely.assign(order.size() + 1, std::vector<KnapsackOption>(multipliers.size()));
@@ -238,8 +234,8 @@ private:
         lightest[k].weights[c] = lightest[k + 1].weights[c] + low;
       }
       for (size_t m = 0; m < multipliers.size(); ++m) {
-        const KnapsackOption &option = item[multipliers[m].least(item)];
-        prices[k][m] = prices[k + 1][m] + multipliers[m].priced(option.value, option.weights);
+        const KnapsackOption &option = item[multipliers[m].min(item)];
+        prices[k][m] = prices[k + 1][m] + multipliers[m].lagrangian(option.value, option.weights);
         likely[k][m] = likely[k + 1][m] + option;
       }
     }
@@ -249,14 +245,14 @@ private:
   int64_t boundOf(const KnapsackOption &sum, size_t k) const {
     int64_t bound = 0;
     for (size_t m = 0; m < multipliers.size(); ++m) {
-      const Multipliers &by = multipliers[m];
-      __int128 priced = by.priced(sum.value, sum.weights) + prices[k][m];
+      const LagrangeMultipliers &by = multipliers[m];
+      __int128 lagrangian = by.lagrangian(sum.value, sum.weights) + prices[k][m];
       for (size_t c = 0; c < kBudgets; ++c)
         if (problem.budgets[c] != Knapsack::kUnlimited)
-          priced -= by.of[c] * problem.budgets[c];
-      if (priced > 0)
+          lagrangian -= by.of[c] * problem.budgets[c];
+      if (lagrangian > 0)
         bound = static_cast<int64_t>(
-            std::clamp<__int128>((priced + by.scale - 1) / by.scale, bound, Knapsack::kUnlimited));
+            std::clamp<__int128>((lagrangian + by.scale - 1) / by.scale, bound, Knapsack::kUnlimited));
     }
     return bound;
   }
@@ -268,8 +264,7 @@ private:
       for (uint32_t option = 0; option < item.size(); ++option) {
         KnapsackOption sum = levels[k][parent].sum + item[option];
         ++seen;
-        if (fits(KnapsackOption{0, sum.weights} + lightest[k + 1]) &&
-            boundOf(sum, k + 1) <= bestValue) {
+        if (fits(KnapsackOption{0, sum.weights} + lightest[k + 1]) && boundOf(sum, k + 1) <= bestValue) {
           next.push_back({sum, parent, option});
           complete(next.back(), k);
         }
@@ -295,7 +290,7 @@ private:
         continue;
       std::vector<unsigned> choice(order.size());
       for (size_t j = k + 1; j < order.size(); ++j)
-        choice[order[j]] = multipliers[m].least(problem.items[order[j]]);
+        choice[order[j]] = multipliers[m].min(problem.items[order[j]]);
       Partial at = partial;
       for (size_t j = k + 1; j-- > 0; at = levels[j][at.parent])
         choice[order[j]] = at.option;
@@ -305,16 +300,16 @@ private:
 
   /// Keeps those with the lowest bounds where there are too many.
   void limit(std::vector<Partial> &next, size_t k) {
-    size_t most = std::max<uint64_t>(100, states / order.size());
-    if (next.size() <= most)
+    size_t max = std::max<uint64_t>(100, states / order.size());
+    if (next.size() <= max)
       return;
     std::vector<std::pair<int64_t, size_t>> bounds;
     for (size_t i = 0; i < next.size(); ++i)
       bounds.push_back({boundOf(next[i].sum, k), i});
-    std::nth_element(bounds.begin(), bounds.begin() + static_cast<ptrdiff_t>(most), bounds.end());
-    dropped = std::min(dropped, bounds[most].first);
+    std::nth_element(bounds.begin(), bounds.begin() + static_cast<ptrdiff_t>(max), bounds.end());
+    dropped = std::min(dropped, bounds[max].first);
     std::vector<bool> keep(next.size());
-    for (size_t i = 0; i < most; ++i)
+    for (size_t i = 0; i < max; ++i)
       keep[bounds[i].second] = true;
     size_t i = 0;
     std::erase_if(next, [&](const Partial &) { return !keep[i++]; });
@@ -344,9 +339,7 @@ private:
 
 } // namespace
 
-KnapsackResult solve(const Knapsack &problem, uint64_t states) {
-  return Search(problem, states).run();
-}
+KnapsackResult solve(const Knapsack &problem, uint64_t states) { return Search(problem, states).run(); }
 
 std::vector<unsigned> paretoFront(const std::vector<KnapsackOption> &options) {
   std::vector<unsigned> numbers(options.size());

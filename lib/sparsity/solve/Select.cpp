@@ -1,6 +1,6 @@
 #include "lib/sparsity/solve/Select.h"
 #include "lib/sparsity/solve/Knapsack.h"
-#include "lib/sparsity/solve/SelectRules.h"
+#include "lib/sparsity/solve/SelectWithZ3.h"
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -18,8 +18,7 @@ struct Decision {
 
 class Selector {
 public:
-  Selector(const SelectionProblem &problem, const SelectOptions &options)
-      : problem(problem), options(options) {}
+  Selector(const SelectionProblem &problem, const SelectOptions &options) : problem(problem), options(options) {}
 
   SelectionResult run() {
     bool rules = !problem.rules.empty();
@@ -37,10 +36,9 @@ public:
     for (unsigned o = 0; o < problem.operations.size(); ++o)
       if (!grouped[o])
         decide({o});
-    SelectionResult result =
-        problem.objective == SelectionObjective::SlowestStage ? slowest() : sum();
-    if (rules && (result.feasible ? !keeps(problem, result.choice) : !result.proven())) {
-      SelectionResult ruled = selectByRules(problem, result.bound, options);
+    SelectionResult result = problem.objective == SelectionObjective::SlowestStage ? slowest() : sum();
+    if (rules && (result.feasible ? !isFeasible(problem, result.choice) : !result.proven())) {
+      SelectionResult ruled = selectWithZ3(problem, result.bound, options);
       ruled.states = result.states;
       return ruled;
     }
@@ -75,9 +73,8 @@ private:
       SelectionSums sum;
       for (unsigned o : operations) {
         const std::vector<SelectionOption> &of = problem.operations[o].options;
-        auto same = std::find_if(of.begin(), of.end(), [&](const SelectionOption &other) {
-          return other.label == option.label;
-        });
+        auto same = std::find_if(of.begin(), of.end(),
+                                 [&](const SelectionOption &other) { return other.label == option.label; });
         if (same == of.end())
           break;
         choice.push_back(static_cast<unsigned>(same - of.begin()));
@@ -117,21 +114,19 @@ private:
     const auto &named = problem.rules.front().options;
     int64_t count = 0;
     for (size_t i = 0; i < decision.operations.size(); ++i)
-      count += std::count(named.begin(), named.end(),
-                          std::pair(decision.operations[i], decision.choices[option][i]));
+      count += std::count(named.begin(), named.end(), std::pair(decision.operations[i], decision.choices[option][i]));
     return count;
   }
 
   SelectionResult sum() {
     Knapsack knapsack;
     knapsack.budgets = {problem.lossBudget, problem.byteBudget,
-                        problem.rules.empty() ? Knapsack::kUnlimited : problem.rules.front().most};
+                        problem.rules.empty() ? Knapsack::kUnlimited : problem.rules.front().max};
     for (const Decision &decision : decisions) {
       auto &item = knapsack.items.emplace_back();
       for (size_t i = 0; i < decision.sums.size(); ++i) {
         const SelectionSums &sum = decision.sums[i];
-        item.push_back(
-            {valueOf(sum, problem.objective), {sum.loss, sum.bytes, ruled(decision, i)}});
+        item.push_back({valueOf(sum, problem.objective), {sum.loss, sum.bytes, ruled(decision, i)}});
       }
     }
     KnapsackResult result = solve(knapsack, options.states);
@@ -145,34 +140,34 @@ private:
   }
 
   /// A stage as one: what its decisions can be together, none better in everything.
-  struct Together {
+  struct StageCombination {
     int64_t picoseconds = 0;
     KnapsackOption rest; ///< loss as the value, bytes
     std::vector<unsigned> choice;
   };
   struct Stage {
     std::vector<size_t> decisions;
-    std::vector<Together> options; ///< by ascending time
-    int64_t least = 0;             ///< picoseconds of any choice
-    bool whole = true;             ///< none had to be left out
+    std::vector<StageCombination> options; ///< by ascending time
+    int64_t min = 0;                       ///< picoseconds of any choice
+    bool whole = true;                     ///< none had to be left out
   };
 
-  Stage together(const std::vector<size_t> &of) {
+  Stage combineOptions(const std::vector<size_t> &of) {
     Stage stage;
     stage.decisions = of;
     stage.options.emplace_back();
-    size_t most = std::max<uint64_t>(1000, options.states / 10);
+    size_t max = std::max<uint64_t>(1000, options.states / 10);
     for (size_t d : of) {
-      std::vector<Together> next;
+      std::vector<StageCombination> next;
       std::vector<KnapsackOption> figures;
-      int64_t least = SelectionProblem::kUnlimited;
+      int64_t min = SelectionProblem::kUnlimited;
       for (const SelectionSums &sum : decisions[d].sums)
-        least = std::min(least, sum.picoseconds);
-      stage.least += least;
-      for (const Together &before : stage.options)
+        min = std::min(min, sum.picoseconds);
+      stage.min += min;
+      for (const StageCombination &before : stage.options)
         for (unsigned o = 0; o < decisions[d].sums.size(); ++o) {
           const SelectionSums &sum = decisions[d].sums[o];
-          Together after = before;
+          StageCombination after = before;
           after.picoseconds += sum.picoseconds;
           after.rest.value += sum.loss;
           after.rest.weights[0] += sum.bytes;
@@ -187,8 +182,8 @@ private:
       stage.options.clear();
       for (unsigned i : paretoFront(figures))
         stage.options.push_back(std::move(next[i]));
-      if (stage.options.size() > most) {
-        stage.options.resize(most);
+      if (stage.options.size() > max) {
+        stage.options.resize(max);
         stage.whole = false;
       }
     }
@@ -196,13 +191,13 @@ private:
   }
 
   /// The least loss, or the fewest bytes, with stages of at most `time`.
-  std::optional<std::vector<unsigned>> within(const std::vector<Stage> &stages, int64_t time,
-                                              bool bytes, int64_t budget, KnapsackResult &result) {
+  std::optional<std::vector<unsigned>> within(const std::vector<Stage> &stages, int64_t time, bool bytes,
+                                              int64_t budget, KnapsackResult &result) {
     Knapsack knapsack;
     knapsack.budgets[0] = budget;
     for (const Stage &stage : stages) {
       auto &item = knapsack.items.emplace_back();
-      for (const Together &option : stage.options)
+      for (const StageCombination &option : stage.options)
         if (option.picoseconds <= time)
           item.push_back(bytes ? KnapsackOption{option.rest.weights[0], {option.rest.value, 0}}
                                : KnapsackOption{option.rest.value, {option.rest.weights[0], 0}});
@@ -229,12 +224,12 @@ private:
     std::vector<Stage> stages;
     std::vector<int64_t> times;
     bool whole = true;
-    int64_t least = 0;
+    int64_t min = 0;
     for (const auto &[number, of] : byStage) {
-      stages.push_back(together(of));
+      stages.push_back(combineOptions(of));
       whole &= stages.back().whole;
-      least = std::max(least, stages.back().least);
-      for (const Together &option : stages.back().options)
+      min = std::max(min, stages.back().min);
+      for (const StageCombination &option : stages.back().options)
         times.push_back(option.picoseconds);
     }
     std::sort(times.begin(), times.end());
@@ -258,20 +253,19 @@ private:
     SelectionResult out = impossible();
     out.states = states;
     if (!whole)
-      out.bound = least;
+      out.bound = min;
     if (!best)
       return out;
     int64_t time = times[high];
     KnapsackResult result;
-    if (auto lossLeast = within(stages, time, false, problem.byteBudget, result)) {
-      best = std::move(lossLeast);
+    if (auto minLoss = within(stages, time, false, problem.byteBudget, result)) {
+      best = std::move(minLoss);
       int64_t loss = result.value;
-      if (auto fewest = within(stages, time, true, loss, result);
-          fewest && result.value <= problem.byteBudget)
-        best = std::move(fewest);
+      if (auto smallest = within(stages, time, true, loss, result); smallest && result.value <= problem.byteBudget)
+        best = std::move(smallest);
     }
     out = chosen(*best, 0);
-    out.bound = whole ? out.value : least;
+    out.bound = whole ? out.value : min;
     return out;
   }
 };

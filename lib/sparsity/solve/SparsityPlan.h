@@ -9,10 +9,10 @@
 namespace accord {
 
 /// What is claimed of accuracy, and why.
-struct AccuracyClaim {
+struct AccuracyReport {
   std::string metric;
   bool guaranteed = false;          ///< else an estimate
-  Rational least;                   ///< a share, with the confidence
+  Rational min;                     ///< a share, with the confidence
   std::optional<Rational> required; ///< nothing: it is told, not asked for
   std::string confidence;           ///< "0.95", empty without samples
   std::string level;                ///< "A: the whole network was measured", …
@@ -27,16 +27,14 @@ struct SparsityPlan {
   /// One of them: a step of training on one device, or the layers of a dataflow device.
   std::optional<PrunePlan> step;
   std::optional<FabricPlan> pipeline;
-  std::optional<AccuracyClaim> accuracy;
+  std::optional<AccuracyReport> accuracy;
   std::vector<std::string> assumptions;
 
-  const AccuracyEvidence &evidence() const { return step ? step->evidence : pipeline->evidence; }
-  const std::vector<Refusal> &notShown() const {
-    return step ? step->notShown : pipeline->notShown;
+  const AccuracyEvaluation &evaluation() const { return step ? step->evaluation : pipeline->evaluation; }
+  const std::vector<Rejection> &excludedOptions() const {
+    return step ? step->excludedOptions : pipeline->excludedOptions;
   }
-  const SelectionResult &selection() const {
-    return step ? step->result : pipeline->result.selection;
-  }
+  const SelectionResult &selection() const { return step ? step->result : pipeline->result.selection; }
 };
 
 } // namespace accord

@@ -8,29 +8,26 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-bool near(double a, double b) {
-  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
-}
+bool near(double a, double b) { return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b)); }
 
 /// A layer in numbers that its foldings divide.
 class LayerProof {
 public:
   LayerProof(const DataflowLayer &layer, const DataflowFabric &fabric)
-      : layer(layer), window(layer.kernelRows * layer.kernelColumns),
-        channels(layer.channels / layer.groups), filters(layer.filters / layer.groups) {
+      : layer(layer), window(layer.kernelRows * layer.kernelColumns), channels(layer.channels / layer.groups),
+        filters(layer.filters / layer.groups) {
     auto pieces = [](int64_t bits, int64_t width) { return bits / width + (bits % width != 0); };
-    each = pieces(layer.weightBits, fabric.multiplierColumns) *
-           pieces(layer.activationBits, fabric.multiplierRows);
+    each = pieces(layer.weightBits, fabric.multiplierColumns) * pieces(layer.activationBits, fabric.multiplierRows);
   }
 
   /// Steps of a window with so many products at once, zeros left out.
-  double steps(int64_t fine, const DataflowZeros *zeros) const {
-    if (!zeros)
+  double steps(int64_t fine, const DataflowSparsity *sparsity) const {
+    if (!sparsity)
       return std::ceil(static_cast<double>(window) / static_cast<double>(fine));
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
       mean += std::ceil(static_cast<double>(left) / static_cast<double>(fine)) *
-              zeros->windows[static_cast<size_t>(window - left)];
+              sparsity->windows[static_cast<size_t>(window - left)];
     return mean;
   }
 
@@ -43,7 +40,7 @@ public:
   }
 
   /// The fewest multipliers with an interval below `most` cycles; nothing is negative.
-  int64_t fewest(const DataflowZeros *zeros, double most) const {
+  int64_t minMultipliers(const DataflowSparsity *sparsity, double max) const {
     int64_t best = -1;
     for (int64_t g = 1; g <= layer.groups; ++g)
       for (int64_t in = 1; layer.groups % g == 0 && in <= channels; ++in)
@@ -51,22 +48,21 @@ public:
           if (filters % out != 0)
             continue;
           double groupParts = static_cast<double>(layer.groups / g);
-          double in1 = static_cast<double>(channels / in),
-                 out1 = static_cast<double>(filters / out);
-          if (cycles(in1, out1, groupParts, 0) >= most)
+          double in1 = static_cast<double>(channels / in), out1 = static_cast<double>(filters / out);
+          if (cycles(in1, out1, groupParts, 0) >= max)
             continue; // streams
           // More at once are never slower: the fewest by halving, then what is allowed.
           int64_t low = 1, high = window;
-          if (cycles(in1, out1, groupParts, steps(high, zeros)) >= most)
+          if (cycles(in1, out1, groupParts, steps(high, sparsity)) >= max)
             continue;
           while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (cycles(in1, out1, groupParts, steps(middle, zeros)) < most)
+            if (cycles(in1, out1, groupParts, steps(middle, sparsity)) < max)
               high = middle;
             else
               low = middle + 1;
           }
-          while (!zeros && window % low != 0)
+          while (!sparsity && window % low != 0)
             ++low;
           int64_t count = multipliers(g, in, out, low);
           if (best < 0 || count < best)
@@ -85,9 +81,9 @@ public:
   int64_t each = 1; ///< multipliers of a product
 };
 
-class DataflowJudge {
+class DataflowChecker {
 public:
-  DataflowJudge(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort)
+  DataflowChecker(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort)
       : problem(problem), result(result), effort(effort) {}
 
   SelectionProof run() {
@@ -111,24 +107,21 @@ private:
   std::vector<LayerProof> layers;
   SelectionProof out;
 
-  void find(const char *code, std::string text) {
-    out.findings.push_back({code, std::move(text), {}, {}});
-  }
+  void find(const char *code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
   /// The zeros that a stage skips; false: the layer has none of this name.
-  bool zerosOf(size_t l, const DataflowZeros *&zeros) const {
+  bool sparsityOf(size_t l, const DataflowSparsity *&sparsity) const {
     const DataflowStage &stage = result.stages[l];
-    zeros = nullptr;
-    for (const DataflowZeros &one : problem.layers[l].zeros)
+    sparsity = nullptr;
+    for (const DataflowSparsity &one : problem.layers[l].sparsity)
       if (one.label == stage.label)
-        zeros = &one;
-    return stage.sparse == (zeros != nullptr) && (zeros || stage.label == "dense");
+        sparsity = &one;
+    return stage.sparse == (sparsity != nullptr) && (sparsity || stage.label == "dense");
   }
 
   void stages() {
     if (result.stages.size() != layers.size())
-      return find("A0904", fmt::format("{} layers, of which {} are laid out", layers.size(),
-                                       result.stages.size()));
+      return find("A0904", fmt::format("{} layers, of which {} are laid out", layers.size(), result.stages.size()));
     double slowest = 0;
     int64_t multipliers = 0, loss = 0;
     for (size_t l = 0; l < layers.size(); ++l) {
@@ -136,42 +129,40 @@ private:
       const DataflowFolding &of = stage.folding;
       const LayerProof &layer = layers[l];
       const std::string &name = problem.layers[l].name;
-      const DataflowZeros *zeros = nullptr;
-      if (!zerosOf(l, zeros))
+      const DataflowSparsity *sparsity = nullptr;
+      if (!sparsityOf(l, sparsity))
         return find("A0904", fmt::format("layer '{}' has no zeros '{}'", name, stage.label));
       if (std::min({of.groups, of.in, of.out, of.fine}) < 1 || of.fine > layer.window ||
-          layer.layer.groups % of.groups != 0 || layer.channels % of.in != 0 ||
-          layer.filters % of.out != 0 || (!zeros && layer.window % of.fine != 0))
-        return find("A0904", fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name,
-                                         of.groups, of.in, of.out, of.fine));
+          layer.layer.groups % of.groups != 0 || layer.channels % of.in != 0 || layer.filters % of.out != 0 ||
+          (!sparsity && layer.window % of.fine != 0))
+        return find("A0904", fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups, of.in,
+                                         of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles = layer.cycles(
-          static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
-          static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, zeros));
-      if (count != stage.multipliers || !near(cycles, stage.cycles.most()))
+      double cycles =
+          layer.cycles(static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
+                       static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, sparsity));
+      if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
         find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; claimed are "
                                   "{} and {}",
-                                  name, count, cycles, stage.multipliers, stage.cycles.most()));
+                                  name, count, cycles, stage.multipliers, stage.cycles.max()));
       multipliers += count;
-      loss += zeros ? zeros->loss : 0;
+      loss += sparsity ? sparsity->loss : 0;
       slowest = std::max(slowest, cycles);
     }
     if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
-      find("A0904", fmt::format("{} multipliers of {}, losses of {}", multipliers,
-                                problem.fabric.multipliers, loss));
+      find("A0904", fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
       find("A0905", fmt::format("{} multipliers, losses of {} and {} cycles; claimed are {}, {} "
                                 "and {}",
-                                multipliers, loss, slowest, result.multipliers, result.loss,
-                                result.interval));
+                                multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
-      find("A0905", fmt::format("{} cycles at {} Hz are not {} images a second", slowest,
-                                problem.hertz, result.imagesPerSecond));
+      find("A0905", fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
+                                result.imagesPerSecond));
     out.checked.push_back(fmt::format("{} layers, their cycles and multipliers", layers.size()));
   }
 
   void interval() {
-    double most = result.feasible ? result.interval * (1 - kTolerance) : HUGE_VAL;
+    double max = result.feasible ? result.interval * (1 - kTolerance) : HUGE_VAL;
     if (!result.proven) {
       out.trusted.push_back("the interval is not claimed to be the shortest");
       return;
@@ -179,14 +170,14 @@ private:
     SelectionProblem below;
     below.byteBudget = problem.fabric.multipliers;
     below.lossBudget = problem.lossBudget;
-    std::string claim = fmt::format("no layout has an interval below {} cycles", most);
+    std::string claim = fmt::format("no layout has an interval below {} cycles", max);
     for (size_t l = 0; l < layers.size(); ++l) {
       SelectionOperation &operation = below.operations.emplace_back();
       operation.name = problem.layers[l].name;
       operation.stage = 0;
-      add(operation, "dense", layers[l].fewest(nullptr, most), 0);
-      for (const DataflowZeros &zeros : problem.layers[l].zeros)
-        add(operation, zeros.label, layers[l].fewest(&zeros, most), zeros.loss);
+      add(operation, "dense", layers[l].minMultipliers(nullptr, max), 0);
+      for (const DataflowSparsity &sparsity : problem.layers[l].sparsity)
+        add(operation, sparsity.label, layers[l].minMultipliers(&sparsity, max), sparsity.loss);
       if (operation.options.empty()) {
         out.checked.push_back(fmt::format("{}: '{}' has none", claim, operation.name));
         return;
@@ -203,8 +194,7 @@ private:
       out.checked.push_back(claim);
   }
 
-  static void add(SelectionOperation &operation, const std::string &label, int64_t multipliers,
-                  int64_t loss) {
+  static void add(SelectionOperation &operation, const std::string &label, int64_t multipliers, int64_t loss) {
     if (multipliers < 0)
       return;
     SelectionOption option;
@@ -217,9 +207,8 @@ private:
 
 } // namespace
 
-SelectionProof verify(const DataflowProblem &problem, const DataflowResult &result,
-                      uint64_t effort) {
-  return DataflowJudge(problem, result, effort).run();
+SelectionProof verify(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort) {
+  return DataflowChecker(problem, result, effort).run();
 }
 
 } // namespace accord

@@ -1,6 +1,6 @@
 #include "lib/sparsity/verify/Selection.h"
+#include "lib/sparsity/verify/SelectionInfeasibilityProof.h"
 #include "lib/sparsity/verify/SelectionLimits.h"
-#include "lib/sparsity/verify/SelectionRefutation.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
 
-class SelectionJudge {
+class SelectionChecker {
 public:
-  SelectionJudge(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort)
+  SelectionChecker(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort)
       : problem(problem), result(result), effort(effort) {}
 
   SelectionProof run() {
@@ -30,21 +30,19 @@ private:
   uint64_t effort;
   SelectionProof out;
 
-  void find(const char *code, std::string text) {
-    out.findings.push_back({code, std::move(text), {}, {}});
-  }
+  void find(const char *code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
   void choice() {
     if (result.choice.size() != problem.operations.size())
-      return find("A0904", fmt::format("{} options chosen for {} operations", result.choice.size(),
-                                       problem.operations.size()));
+      return find("A0904",
+                  fmt::format("{} options chosen for {} operations", result.choice.size(), problem.operations.size()));
     SelectionSums sums;
     std::map<unsigned, int64_t> stages;
     for (size_t o = 0; o < result.choice.size(); ++o) {
       const SelectionOperation &operation = problem.operations[o];
       if (result.choice[o] >= operation.options.size())
-        return find("A0904", fmt::format("operation '{}' takes option {} of {}", operation.name,
-                                         result.choice[o], operation.options.size()));
+        return find("A0904", fmt::format("operation '{}' takes option {} of {}", operation.name, result.choice[o],
+                                         operation.options.size()));
       const SelectionOption &option = operation.options[result.choice[o]];
       sums.picoseconds += option.picoseconds;
       sums.picojoules += option.picojoules;
@@ -55,11 +53,11 @@ private:
     for (const auto &stage : stages)
       sums.slowest = std::max(sums.slowest, stage.second);
     if (!(sums == result.sums))
-      find("A0905", fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
-                                "stage {} ps; claimed are {}, {}, {}, {} and {}",
-                                sums.picoseconds, sums.picojoules, sums.bytes, sums.loss,
-                                sums.slowest, result.sums.picoseconds, result.sums.picojoules,
-                                result.sums.bytes, result.sums.loss, result.sums.slowest));
+      find("A0905",
+           fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
+                       "stage {} ps; claimed are {}, {}, {}, {} and {}",
+                       sums.picoseconds, sums.picojoules, sums.bytes, sums.loss, sums.slowest, result.sums.picoseconds,
+                       result.sums.picojoules, result.sums.bytes, result.sums.loss, result.sums.slowest));
     int64_t value = problem.objective == SelectionObjective::Time     ? sums.picoseconds
                     : problem.objective == SelectionObjective::Energy ? sums.picojoules
                     : problem.objective == SelectionObjective::Memory ? sums.bytes
@@ -78,8 +76,7 @@ private:
         sums[r] += number;
     for (size_t r = 0; r < sums.size(); ++r)
       if (sums[r] > all.rows[r].limit)
-        find("A0904",
-             fmt::format("{}: {} of at most {}", all.rows[r].what, sums[r], all.rows[r].limit));
+        find("A0904", fmt::format("{}: {} of at most {}", all.rows[r].what, sums[r], all.rows[r].limit));
     for (const std::vector<unsigned> &group : problem.groups)
       for (unsigned o : group) {
         const SelectionOperation &operation = problem.operations[o];
@@ -87,38 +84,35 @@ private:
         const std::string &label = operation.options[result.choice[o]].label;
         const std::string &other = first.options[result.choice[group.front()]].label;
         if (label != other)
-          find("A0904", fmt::format("operations '{}' and '{}' of a group take '{}' and '{}'",
-                                    first.name, operation.name, other, label));
+          find("A0904", fmt::format("operations '{}' and '{}' of a group take '{}' and '{}'", first.name,
+                                    operation.name, other, label));
       }
   }
 
   void bound() {
     if (result.feasible && result.bound > result.value)
-      return find("A0906",
-                  fmt::format("the bound {} is above the value {}", result.bound, result.value));
+      return find("A0906", fmt::format("the bound {} is above the value {}", result.bound, result.value));
     if (result.bound <= 0) {
       out.checked.push_back("bound: nothing is below 0");
       return;
     }
     bool none = result.bound == kUnlimited;
-    SelectionRefutation refutation =
-        refute(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
-    std::string claim =
-        none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
-    if (refutation.answer == SelectionRefutation::Answer::Some)
+    SelectionInfeasibilityProof proof =
+        proveInfeasible(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
+    std::string claim = none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
+    if (proof.outcome == SelectionInfeasibilityProof::Outcome::Some)
       find("A0906", claim + " is claimed, but one does");
-    else if (refutation.answer == SelectionRefutation::Answer::Unknown)
+    else if (proof.outcome == SelectionInfeasibilityProof::Outcome::Unknown)
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else
-      out.checked.push_back(fmt::format("{} ({} branches)", claim, refutation.branches));
+      out.checked.push_back(fmt::format("{} ({} branches)", claim, proof.branches));
   }
 };
 
 } // namespace
 
-SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result,
-                      uint64_t effort) {
-  return SelectionJudge(problem, result, effort).run();
+SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort) {
+  return SelectionChecker(problem, result, effort).run();
 }
 
 } // namespace accord

@@ -1,7 +1,7 @@
 // Proves again which options operations take.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/sparsity/problem/Selection.h"
+#include "lib/support/Check.h"
 
 namespace accord {
 
@@ -15,7 +15,6 @@ struct SelectionProof {
 /// the bound: with the limits of all that is better, each branch of the choices of one operation
 /// after another breaks a sum of limits with multipliers (Farkas). What takes more than `effort`
 /// branches is trusted, and said so. Costs and losses of options are proved elsewhere.
-SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result,
-                      uint64_t effort = 20'000'000);
+SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort = 20'000'000);
 
 } // namespace accord

@@ -8,18 +8,18 @@ constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
 
 } // namespace
 
-SelectionLimits::SelectionLimits(const SelectionProblem &problem, int64_t most) : problem(problem) {
+SelectionLimits::SelectionLimits(const SelectionProblem &problem, int64_t max) : problem(problem) {
   if (problem.lossBudget != kUnlimited)
     loss = row("losses", problem.lossBudget);
   if (problem.byteBudget != kUnlimited)
     bytes = row("bytes", problem.byteBudget);
   for (size_t r = 0; r < problem.rules.size(); ++r) {
-    size_t number = row(fmt::format("rule {}", r), problem.rules[r].most);
+    size_t number = row(fmt::format("rule {}", r), problem.rules[r].max);
     for (const auto &option : problem.rules[r].options)
       ruled[option].push_back(number);
   }
-  if (most != kUnlimited)
-    values(most);
+  if (max != kUnlimited)
+    values(max);
   branches();
 }
 
@@ -33,8 +33,7 @@ std::map<size_t, int64_t> SelectionLimits::adds(unsigned o, unsigned i) const {
   if (auto found = ruled.find({o, i}); found != ruled.end())
     for (size_t r : found->second)
       out[r] += 1;
-  auto stage = stages.find(
-      problem.objective == SelectionObjective::SlowestStage ? problem.operations[o].stage : 0);
+  auto stage = stages.find(problem.objective == SelectionObjective::SlowestStage ? problem.operations[o].stage : 0);
   if (stage != stages.end())
     out[stage->second] += problem.objective == SelectionObjective::Energy   ? option.picojoules
                           : problem.objective == SelectionObjective::Memory ? option.bytes
@@ -47,11 +46,11 @@ size_t SelectionLimits::row(std::string what, int64_t limit) {
   return rows.size() - 1;
 }
 
-void SelectionLimits::values(int64_t most) {
+void SelectionLimits::values(int64_t max) {
   for (const SelectionOperation &operation : problem.operations) {
     unsigned stage = problem.objective == SelectionObjective::SlowestStage ? operation.stage : 0;
     if (!stages.count(stage))
-      stages[stage] = row(fmt::format("value of stage {}", stage), most);
+      stages[stage] = row(fmt::format("value of stage {}", stage), max);
   }
 }
 

@@ -24,7 +24,7 @@ struct Branches {
 /// (`kUnlimited`: any).
 class SelectionLimits {
 public:
-  SelectionLimits(const SelectionProblem &problem, int64_t most);
+  SelectionLimits(const SelectionProblem &problem, int64_t max);
 
   std::vector<LimitRow> rows;
   std::vector<Branches> units;
@@ -40,7 +40,7 @@ private:
   std::map<unsigned, size_t> stages; ///< the row of a stage; of stage 0 where all is one sum
 
   size_t row(std::string what, int64_t limit);
-  void values(int64_t most);
+  void values(int64_t max);
   void branches();
 };
 

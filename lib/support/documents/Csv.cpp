@@ -4,7 +4,7 @@
 namespace accord::calibrate {
 namespace {
 
-constexpr size_t kMostIssues = 20;
+constexpr size_t kMaxIssues = 20;
 
 class Reader {
 public:
@@ -13,7 +13,7 @@ public:
   void run() {
     if (text.starts_with("\xEF\xBB\xBF")) // a byte order mark, as spreadsheets write it
       at = lineStart = 3;
-    while (at < text.size() && issues.size() < kMostIssues)
+    while (at < text.size() && issues.size() < kMaxIssues)
       record();
   }
 
@@ -26,7 +26,7 @@ private:
   unsigned column() const { return static_cast<unsigned>(at - lineStart + 1); }
 
   void complain(unsigned line, unsigned column, std::string message) {
-    if (issues.size() < kMostIssues)
+    if (issues.size() < kMaxIssues)
       issues.push_back({"A0460", std::move(message), {path, line, column}, {}});
   }
 
@@ -115,14 +115,10 @@ private:
 
 } // namespace
 
-std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text,
-                                                              const std::string &path) {
+std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text, const std::string &path) {
   if (text.size() > kLargestText)
     return std::vector{
-        Issue{"A0460",
-              fmt::format("{} bytes, a table has {} at most", text.size(), kLargestText),
-              {path, 1, 1},
-              {}}};
+        Issue{"A0460", fmt::format("{} bytes, a table has {} at most", text.size(), kLargestText), {path, 1, 1}, {}}};
   Reader reader(text, path);
   reader.run();
   if (!reader.issues.empty())

@@ -9,7 +9,7 @@
 namespace accord::calibrate {
 
 struct Cell {
-  std::string text; ///< without quotes, doubled quotes as one, trimmed of blanks if unquoted
+  std::string text;              ///< without quotes, doubled quotes as one, trimmed of blanks if unquoted
   unsigned line = 0, column = 0; ///< where it starts, from 1; a column is a byte
 };
 using Record = std::vector<Cell>;
@@ -17,8 +17,7 @@ using Record = std::vector<Cell>;
 /// Every record of a text; empty lines are left out. Issues of code A0460: a quote that never ends,
 /// text behind a closing quote, a quote inside of an unquoted cell, a byte that is no text (NUL or
 /// another control character), a text of more than `kLargestText` bytes. At most 20.
-std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text,
-                                                              const std::string &path);
+std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text, const std::string &path);
 constexpr size_t kLargestText = size_t(64) << 20;
 
 } // namespace accord::calibrate

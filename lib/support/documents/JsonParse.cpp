@@ -5,9 +5,7 @@
 using namespace llvm;
 namespace accord {
 
-bool isTwoTo63(const json::Value &value) {
-  return value.getAsNumber() == 0x1p63 && !value.getAsUINT64();
-}
+bool isTwoTo63(const json::Value &value) { return value.getAsNumber() == 0x1p63 && !value.getAsUINT64(); }
 
 /// False if a number is too large for a double. Makes 2^63 an integer, see isTwoTo63.
 static bool settleNumbers(json::Value &value) {
@@ -37,16 +35,14 @@ Expected<json::Value> parseJson(StringRef text, StringRef path) {
       quoted = true;
     } else if (c == '[' || c == '{') {
       if (++depth > kDeepest)
-        return createStringError("%s: JSON nested deeper than %u levels", path.str().c_str(),
-                                 kDeepest);
+        return createStringError("%s: JSON nested deeper than %u levels", path.str().c_str(), kDeepest);
     } else if ((c == ']' || c == '}') && depth) {
       --depth;
     }
   }
   Expected<json::Value> value = json::parse(text);
   if (!value)
-    return createStringError("%s: malformed JSON: %s", path.str().c_str(),
-                             toString(value.takeError()).c_str());
+    return createStringError("%s: malformed JSON: %s", path.str().c_str(), toString(value.takeError()).c_str());
   if (!settleNumbers(*value))
     return createStringError("%s: malformed JSON: a number is too large", path.str().c_str());
   return value;

@@ -76,8 +76,7 @@ SmallVector<const Member *, 16> ordered(const json::Object &object) {
   for (const auto &member : object)
     ranked.push_back({rank(member.first), &member});
   llvm::sort(ranked, [](const auto &a, const auto &b) {
-    return a.first != b.first ? a.first < b.first
-                              : StringRef(a.second->first) < StringRef(b.second->first);
+    return a.first != b.first ? a.first < b.first : StringRef(a.second->first) < StringRef(b.second->first);
   });
   return llvm::map_to_vector<16>(ranked, [](const auto &member) { return member.second; });
 }
@@ -134,8 +133,7 @@ void appendScalar(std::string &out, const json::Value &value) {
 }
 
 /// One line; false as soon as it is longer than `limit`.
-bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma,
-                StringRef colon) {
+bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma, StringRef colon) {
   bool first = true;
   auto separate = [&] {
     if (!first)

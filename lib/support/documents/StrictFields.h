@@ -19,14 +19,13 @@ public:
 
   /// A field that has to be there (or not), read by `read(value, path)`, which says whether it
   /// could.
-  template <typename Read>
-  StrictFields &read(llvm::StringLiteral key, Read read, bool needed = true) {
+  template <typename Read> StrictFields &read(llvm::StringLiteral key, Read read, bool required = true) {
     if (!ok_)
       return *this;
     keys_.push_back(key);
     const llvm::json::Value *value = object_->get(key);
     if (!value) {
-      if (needed)
+      if (required)
         fail(key, "missing value");
       return *this;
     }
@@ -35,50 +34,46 @@ public:
     return *this;
   }
 
-  StrictFields &text(llvm::StringLiteral key, std::string &out, bool needed = true) {
+  StrictFields &text(llvm::StringLiteral key, std::string &out, bool required = true) {
     return read(
         key,
         [&](const llvm::json::Value &value, Path at) {
           auto text = value.getAsString();
           return text ? (out = text->str(), true) : (at.report("expected string"), false);
         },
-        needed);
+        required);
   }
-  StrictFields &flag(llvm::StringLiteral key, bool &out, bool needed = true) {
+  StrictFields &flag(llvm::StringLiteral key, bool &out, bool required = true) {
     return read(
         key,
         [&](const llvm::json::Value &value, Path at) {
           auto flag = value.getAsBoolean();
           return flag ? (out = *flag, true) : (at.report("expected boolean"), false);
         },
-        needed);
+        required);
   }
   /// Finite and not negative.
-  StrictFields &number(llvm::StringLiteral key, double &out, bool needed = true) {
-    return read(
-        key, [&](const llvm::json::Value &value, Path at) { return readNumber(value, at, out); },
-        needed);
+  StrictFields &number(llvm::StringLiteral key, double &out, bool required = true) {
+    return read(key, [&](const llvm::json::Value &value, Path at) { return readNumber(value, at, out); }, required);
   }
   template <typename T>
-  StrictFields &integer(llvm::StringLiteral key, T &out, int64_t least = 0,
-                        int64_t most = int64_t(1) << 61, bool needed = true) {
+  StrictFields &integer(llvm::StringLiteral key, T &out, int64_t min = 0, int64_t max = int64_t(1) << 61,
+                        bool required = true) {
     return read(
         key,
         [&](const llvm::json::Value &value, Path at) {
           int64_t wide = 0;
-          if (!readInteger(value, at, wide, least, most))
+          if (!readInteger(value, at, wide, min, max))
             return false;
           out = static_cast<T>(wide);
           return true;
         },
-        needed);
+        required);
   }
   /// A list, each element by `one(value, path, element)`.
   template <typename T, typename One>
-  StrictFields &list(llvm::StringLiteral key, std::vector<T> &out, One one, bool needed = true) {
-    return read(
-        key, [&](const llvm::json::Value &value, Path at) { return readList(value, at, out, one); },
-        needed);
+  StrictFields &list(llvm::StringLiteral key, std::vector<T> &out, One one, bool required = true) {
+    return read(key, [&](const llvm::json::Value &value, Path at) { return readList(value, at, out, one); }, required);
   }
   /// What another condition found; reported at a field of this object.
   StrictFields &check(llvm::StringLiteral key, bool holds, llvm::StringLiteral message) {
@@ -110,10 +105,9 @@ public:
     out = *number;
     return true;
   }
-  static bool readInteger(const llvm::json::Value &value, Path at, int64_t &out, int64_t least,
-                          int64_t most) {
+  static bool readInteger(const llvm::json::Value &value, Path at, int64_t &out, int64_t min, int64_t max) {
     auto number = value.getAsInteger();
-    if (!number || *number < least || *number > most) {
+    if (!number || *number < min || *number > max) {
       if (number)
         at.report("integer out of range");
       else

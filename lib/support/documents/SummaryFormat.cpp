@@ -16,8 +16,7 @@ std::string digits(double v) {
 std::string formatSi(double value, llvm::StringRef unit) {
   if (!std::isfinite(value))
     return "-";
-  static constexpr const char *kPrefixes[] = {"p", "n", "u", "m", "",  "k",
-                                              "M", "G", "T", "P", "E", "Z"};
+  static constexpr const char *kPrefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Z"};
   double a = std::fabs(value);
   int p = 4;
   bool small = unit == "s" || unit == "J" || unit == "W";
@@ -27,8 +26,7 @@ std::string formatSi(double value, llvm::StringRef unit) {
     a *= 1000, --p;
   std::string text = (value < 0 ? "-" : "") + digits(a);
   if (!unit.empty() || p != 4)
-    text += " " + std::string(kPrefixes[p]) +
-            (p != 4 && unit.size() > 6 && unit != "FLOP/s" ? " " : "") + unit.str();
+    text += " " + std::string(kPrefixes[p]) + (p != 4 && unit.size() > 6 && unit != "FLOP/s" ? " " : "") + unit.str();
   return text;
 }
 

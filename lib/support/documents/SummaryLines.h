@@ -4,9 +4,9 @@
 
 namespace accord {
 
-class Lines {
+class SummaryLines {
 public:
-  explicit Lines(const TextStyle &style) : style(style) {}
+  explicit SummaryLines(const TextStyle &style) : style(style) {}
   void add(const std::string &label, const std::string &value) {
     std::string pad(label.size() < 14 ? 14 - label.size() : 1, ' ');
     text += "  " + inked(style, Ink::Dim, label) + pad + value + "\n";

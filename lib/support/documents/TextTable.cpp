@@ -12,8 +12,7 @@ namespace accord {
 TextStyle TextStyle::of(const raw_ostream &out) {
   TextStyle style;
   const char *term = std::getenv("TERM");
-  style.colour =
-      out.is_displayed() && !std::getenv("NO_COLOR") && !(term && StringRef(term) == "dumb");
+  style.colour = out.is_displayed() && !std::getenv("NO_COLOR") && !(term && StringRef(term) == "dumb");
   for (const char *name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (const char *locale = std::getenv(name); locale && *locale) {
       style.unicode = StringRef(locale).contains_insensitive("utf");
@@ -27,9 +26,7 @@ TextStyle TextStyle::of(const raw_ostream &out) {
 
 std::string inked(const TextStyle &style, Ink ink, const std::string &text) {
   static constexpr const char *kCodes[] = {"1", "2", "31", "32", "33"};
-  return style.colour
-             ? "\x1b[" + std::string(kCodes[static_cast<unsigned>(ink)]) + "m" + text + "\x1b[0m"
-             : text;
+  return style.colour ? "\x1b[" + std::string(kCodes[static_cast<unsigned>(ink)]) + "m" + text + "\x1b[0m" : text;
 }
 
 std::string shareBar(const TextStyle &style, double share, unsigned width) {
@@ -68,8 +65,7 @@ std::string shortened(const std::string &text, size_t width, const TextStyle &st
   if (columnsOf(text) <= width)
     return text;
   std::string dots = style.unicode ? "…" : "..";
-  size_t keep = width > columnsOf(dots) ? width - columnsOf(dots) : 0, head = keep / 3,
-         tail = keep - head;
+  size_t keep = width > columnsOf(dots) ? width - columnsOf(dots) : 0, head = keep / 3, tail = keep - head;
   auto boundary = [&](size_t characters) { // byte offset after so many characters
     size_t at = 0;
     for (; at < text.size() && characters; --characters)
@@ -113,8 +109,7 @@ std::string TextTable::text(const TextStyle &style) const {
   for (size_t w : width)
     total += w;
   if (total > style.width)
-    width[0] = std::max<size_t>(
-        12, width[0] > total - style.width ? width[0] - (total - style.width) : 12);
+    width[0] = std::max<size_t>(12, width[0] > total - style.width ? width[0] - (total - style.width) : 12);
   std::string out;
   auto print = [&](const std::vector<std::string> &cells, bool dim) {
     std::string line;

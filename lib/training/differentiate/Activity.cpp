@@ -20,8 +20,7 @@ void Activity::visit(Block &block) {
       visit(repeat);
       continue;
     }
-    if (!isa<dnn::ReadOp>(op) &&
-        llvm::none_of(op.getOperands(), [&](Value v) { return varied(v); }))
+    if (!isa<dnn::ReadOp>(op) && llvm::none_of(op.getOperands(), [&](Value v) { return varied(v); }))
       continue;
     for (Value result : op.getResults())
       if (isFloat(result))
@@ -40,8 +39,8 @@ void Activity::visit(dnn::RepeatOp repeat) {
       if (varied(init) && isFloat(argument))
         variedValues.insert(argument);
     visit(repeat.getBlock());
-    for (auto [argument, yielded, result] : llvm::zip(
-             repeat.getCarriedArguments(), repeat.getYield().getCarried(), repeat.getCarried())) {
+    for (auto [argument, yielded, result] :
+         llvm::zip(repeat.getCarriedArguments(), repeat.getYield().getCarried(), repeat.getCarried())) {
       if (!varied(yielded) && !varied(argument))
         continue;
       variedValues.insert(result);

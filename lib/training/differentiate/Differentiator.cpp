@@ -23,9 +23,7 @@ static std::string baseName(Value value) {
     return read.getParameter().str();
   return op ? dnn::nameOf(op).str() : std::string();
 }
-static Phase phaseFor(Value value) {
-  return parametersOnly(value) ? Phase::WeightGradient : Phase::DataGradient;
-}
+static Phase phaseFor(Value value) { return parametersOnly(value) ? Phase::WeightGradient : Phase::DataGradient; }
 
 LogicalResult Differentiator::run() {
   Frame top(nullptr, &block, &block);
@@ -45,7 +43,7 @@ LogicalResult Differentiator::differentiate(Frame &frame) {
     if (auto loss = dyn_cast<dnn::LossOp>(op)) {
       auto one = dnn::ConstantOp::create(frame.builder, op->getLoc(), loss.getValue().getType(),
                                          frame.builder.getF64FloatAttr(1));
-      names.give(one, "loss.seed", Phase::DataGradient);
+      names.setName(one, "loss.seed", Phase::DataGradient);
       accumulate(frame, loss.getValue(), one);
     } else if (auto read = dyn_cast<dnn::ReadOp>(op)) {
       finish(frame, read, --reads[read.getParameterAttr().getAttr()] == 0);
@@ -79,8 +77,7 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
   SmallVector<Value> operandGradients(op->getNumOperands());
   auto forward = [&](Value value) { return forwardValue(frame, value); };
-  GradientContext context{frame.builder, op->getLoc(),     resultGradients,
-                          needed,        operandGradients, forward};
+  GradientContext context{frame.builder, op->getLoc(), resultGradients, needed, operandGradients, forward};
   if (failed(differentiable.buildGradient(context)))
     return failure();
   label(frame, op, before, operandGradients);
@@ -90,17 +87,14 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
   return success();
 }
 
-void Differentiator::label(Frame &frame, Operation *op, Operation *before,
-                           ArrayRef<Value> operandGradients) {
+void Differentiator::label(Frame &frame, Operation *op, Operation *before, ArrayRef<Value> operandGradients) {
   SmallVector<Operation *> added;
-  for (auto it = before ? std::next(before->getIterator()) : frame.backward->begin();
-       it != frame.backward->end(); ++it)
+  for (auto it = before ? std::next(before->getIterator()) : frame.backward->begin(); it != frame.backward->end(); ++it)
     if (!it->hasAttr(dnn::DnnDialect::kPhaseAttr))
       added.push_back(&*it);
   // Whatever an activation's gradient is made of is data gradient; the rest is weight gradient.
   llvm::SetVector<Operation *> data;
-  llvm::DenseMap<Operation *, StringRef>
-      ends; // the operation that gives a parameter's gradient -> "weight", "bias", …
+  llvm::DenseMap<Operation *, StringRef> ends; // the operation that gives a parameter's gradient -> "weight", "bias", …
   for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients)) {
     Operation *producer = gradient ? gradient.getDefiningOp() : nullptr;
     if (!producer || !activity.varied(operand))
@@ -114,17 +108,15 @@ void Differentiator::label(Frame &frame, Operation *op, Operation *before,
   }
   for (unsigned i = 0; i < data.size(); ++i)
     for (Value operand : data[i]->getOperands())
-      if (Operation *producer = operand.getDefiningOp();
-          producer && llvm::is_contained(added, producer))
+      if (Operation *producer = operand.getDefiningOp(); producer && llvm::is_contained(added, producer))
         data.insert(producer);
   std::string base = dnn::nameOf(op).str();
   for (Operation *each : added) {
     if (data.contains(each))
-      names.give(each, base + ".data_gradient", Phase::DataGradient);
+      names.setName(each, base + ".data_gradient", Phase::DataGradient);
     else
-      names.give(each,
-                 base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",
-                 Phase::WeightGradient);
+      names.setName(each, base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",
+                    Phase::WeightGradient);
   }
 }
 
@@ -138,7 +130,7 @@ void Differentiator::finish(Frame &frame, dnn::ReadOp read, bool last) {
   if (!last || !total)
     return;
   auto sink = dnn::GradientOp::create(frame.builder, read.getLoc(), read.getParameterAttr(), total);
-  names.give(sink, (name.getValue() + ".gradient").str(), Phase::WeightGradient);
+  names.setName(sink, (name.getValue() + ".gradient").str(), Phase::WeightGradient);
 }
 
 Value Differentiator::forwardValue(Frame &frame, Value value) {
@@ -150,25 +142,23 @@ Value Differentiator::forwardValue(Frame &frame, Value value) {
   bool marked = op && op->hasAttr(dnn::DnnDialect::kRecomputeAttr);
   if (frame.forward == frame.backward && !marked)
     return value;
-  if (marked ||
-      isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(
-          op)) {
-    executeAgain(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
+  if (marked || isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(op)) {
+    recomputeForward(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
     return frame.available[value];
   }
   frame.stashed.push_back(value);
   return frame.available[value] = frame.backward->addArgument(value.getType(), value.getLoc());
 }
 
-void Differentiator::executeAgain(Frame &frame, Operation *op, Phase phase) {
+void Differentiator::recomputeForward(Frame &frame, Operation *op, Phase phase) {
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, forwardValue(frame, operand));
-  Operation *again = frame.builder.clone(*op, mapping);
-  again->removeAttr(dnn::DnnDialect::kRecomputeAttr);
-  again->setAttr(dnn::DnnDialect::kAgainAttr, op->getAttr(dnn::DnnDialect::kNameAttr));
-  names.give(again, (dnn::nameOf(op) + ".again").str(), phase);
-  for (auto [result, copy] : llvm::zip(op->getResults(), again->getResults()))
+  Operation *recomputed = frame.builder.clone(*op, mapping);
+  recomputed->removeAttr(dnn::DnnDialect::kRecomputeAttr);
+  recomputed->setAttr(dnn::DnnDialect::kAgainAttr, op->getAttr(dnn::DnnDialect::kNameAttr));
+  names.setName(recomputed, (dnn::nameOf(op) + ".again").str(), phase);
+  for (auto [result, copy] : llvm::zip(op->getResults(), recomputed->getResults()))
     frame.available[result] = copy;
 }
 
@@ -186,27 +176,24 @@ Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
     auto whole = RankedTensorType::get(shape, slice.getElementType());
     auto axis = frame.builder.getI64IntegerAttr(0);
     auto view = [&](auto op) {
-      names.give(op, baseName(of) + ".gradient_view", phaseFor(of));
+      names.setName(op, baseName(of) + ".gradient_view", phaseFor(of));
       return op->getResult(0);
     };
     Value wholeA = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, a, axis));
     Value wholeB = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, b, axis));
-    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash,
-                                       sum(frame, wholeA, wholeB, of), axis));
+    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash, sum(frame, wholeA, wholeB, of), axis));
   }
   if (dnn::RowsAttr rows = dnn::rowsOf(a.getType())) {
     auto table = cast<RankedTensorType>(a.getType());
-    int64_t lookups =
-        checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
+    int64_t lookups = checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
     auto both = dnn::RowsAttr::get(rows.getContext(), lookups, rows.getIndex());
-    auto join = dnn::JoinRowsOp::create(
-        frame.builder, b.getLoc(),
-        RankedTensorType::get(table.getShape(), table.getElementType(), both), a, b);
-    names.give(join, baseName(of) + ".gradient_rows", phaseFor(of));
+    auto join = dnn::JoinRowsOp::create(frame.builder, b.getLoc(),
+                                        RankedTensorType::get(table.getShape(), table.getElementType(), both), a, b);
+    names.setName(join, baseName(of) + ".gradient_rows", phaseFor(of));
     return join;
   }
   auto add = dnn::AddOp::create(frame.builder, b.getLoc(), a.getType(), a, b);
-  names.give(add, baseName(of) + ".gradient_sum", phaseFor(of));
+  names.setName(add, baseName(of) + ".gradient_sum", phaseFor(of));
   return add;
 }
 
@@ -218,9 +205,8 @@ void Differentiator::accumulate(Frame &frame, Value value, Value gradient) {
 Value Differentiator::orZero(Frame &frame, Value gradient, Value of) {
   if (gradient)
     return gradient;
-  auto zero = dnn::ConstantOp::create(frame.builder, of.getLoc(), of.getType(),
-                                      frame.builder.getF64FloatAttr(0));
-  names.give(zero, baseName(of) + ".zero_gradient", phaseFor(of));
+  auto zero = dnn::ConstantOp::create(frame.builder, of.getLoc(), of.getType(), frame.builder.getF64FloatAttr(0));
+  names.setName(zero, baseName(of) + ".zero_gradient", phaseFor(of));
   return zero;
 }
 

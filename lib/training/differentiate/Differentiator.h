@@ -26,20 +26,16 @@ private:
   /// One forward block and the block its gradients are built in.
   struct Frame {
     Frame(Frame *parent, mlir::Block *forward, mlir::Block *backward)
-        : parent(parent), forward(forward), backward(backward),
-          builder(forward->getParentOp()->getContext()) {
+        : parent(parent), forward(forward), backward(backward), builder(forward->getParentOp()->getContext()) {
       builder.setInsertionPointToEnd(backward);
     }
     Frame *parent; ///< null at the top, where `forward` and `backward` are one block
     mlir::Block *forward, *backward;
-    mlir::OpBuilder builder; ///< at the end of `backward`
-    llvm::MapVector<mlir::Value, mlir::Value>
-        gradients; ///< forward value (also captured ones) -> its gradient so far
-    llvm::DenseMap<mlir::Value, mlir::Value> available; ///< forward value -> the same in `backward`
-    llvm::SmallVector<mlir::Value>
-        stashed; ///< values of `forward` that `backward` reads, by unstash argument
-    llvm::DenseMap<mlir::StringAttr, mlir::Value>
-        parameters; ///< gradient so far of each parameter read in `forward`
+    mlir::OpBuilder builder;                             ///< at the end of `backward`
+    llvm::MapVector<mlir::Value, mlir::Value> gradients; ///< forward value (also captured ones) -> its gradient so far
+    llvm::DenseMap<mlir::Value, mlir::Value> available;  ///< forward value -> the same in `backward`
+    llvm::SmallVector<mlir::Value> stashed; ///< values of `forward` that `backward` reads, by unstash argument
+    llvm::DenseMap<mlir::StringAttr, mlir::Value> parameters; ///< gradient so far of each parameter read in `forward`
   };
 
   llvm::LogicalResult differentiate(Frame &frame);
@@ -49,13 +45,12 @@ private:
   /// The value of the forward pass in the frame's backward block.
   mlir::Value forwardValue(Frame &frame, mlir::Value value);
   /// A copy of a forward operation in the backward block.
-  void executeAgain(Frame &frame, mlir::Operation *op, dnn::Phase phase);
+  void recomputeForward(Frame &frame, mlir::Operation *op, dnn::Phase phase);
   void accumulate(Frame &frame, mlir::Value value, mlir::Value gradient);
   mlir::Value sum(Frame &frame, mlir::Value a, mlir::Value b, mlir::Value of);
   mlir::Value orZero(Frame &frame, mlir::Value gradient, mlir::Value of);
   /// Names and phases for what an operation's gradient added to the frame after `before`.
-  void label(Frame &frame, mlir::Operation *op, mlir::Operation *before,
-             llvm::ArrayRef<mlir::Value> operandGradients);
+  void label(Frame &frame, mlir::Operation *op, mlir::Operation *before, llvm::ArrayRef<mlir::Value> operandGradients);
   /// The forward repeat with the frame's stashes among its results.
   dnn::RepeatOp addStashes(Frame &outer, dnn::RepeatOp repeat, llvm::ArrayRef<mlir::Value> stashed);
 

@@ -7,8 +7,7 @@ namespace accord {
 
 using dnn::Phase;
 
-dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat,
-                                         ArrayRef<Value> stashed) {
+dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat, ArrayRef<Value> stashed) {
   if (stashed.empty())
     return repeat;
   repeat.getYield().getStashedMutable().append(stashed);
@@ -16,9 +15,8 @@ dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat,
   for (Value value : stashed)
     types.push_back(dnn::StashType::get(repeat.getContext(), repeat.getCount(), value.getType()));
   OpBuilder builder(repeat);
-  auto wider =
-      dnn::RepeatOp::create(builder, repeat.getLoc(), repeat.getCount(), repeat.getLabel(),
-                            repeat.getInits(), repeat.getUnstashed(), types, repeat.getReverse());
+  auto wider = dnn::RepeatOp::create(builder, repeat.getLoc(), repeat.getCount(), repeat.getLabel(), repeat.getInits(),
+                                     repeat.getUnstashed(), types, repeat.getReverse());
   wider->setDiscardableAttrs(repeat->getDiscardableAttrDictionary());
   wider.getBody().takeBody(repeat.getBody());
   for (auto [from, to] : llvm::zip(repeat.getResults(), wider.getResults())) {
@@ -37,8 +35,7 @@ dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat,
 /// Where the slices of a value of the body are found from outside: the stash that the repeat takes
 /// it from, or one it fills with it already; null if there is none.
 static Value stackOf(dnn::RepeatOp repeat, Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == &repeat.getBlock())
+  if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &repeat.getBlock())
     if (unsigned i = argument.getArgNumber(); i >= repeat.getInits().size())
       return repeat.getUnstashed()[i - repeat.getInits().size()];
   for (auto [kept, stash] : llvm::zip(repeat.getYield().getStashed(), repeat.getStashed()))
@@ -52,8 +49,8 @@ static Value stackOf(dnn::RepeatOp repeat, Value value) {
 static LogicalResult requireTensor(Value value, dnn::RepeatOp repeat, StringRef what) {
   if (isa<RankedTensorType>(value.getType()))
     return success();
-  return repeat.emitError() << "repeat '" << repeat.getLabel() << "' " << what << " a "
-                            << value.getType() << ", which has no gradient there";
+  return repeat.emitError() << "repeat '" << repeat.getLabel() << "' " << what << " a " << value.getType()
+                            << ", which has no gradient there";
 }
 
 LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) {
@@ -112,11 +109,10 @@ LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) 
     if (Value gradient = frame.gradients.lookup(argument); gradient && activity.varied(stash)) {
       taken.push_back(stash);
       slices.push_back(gradient);
-      types.push_back(
-          dnn::StashType::get(repeat.getContext(), repeat.getCount(), gradient.getType()));
+      types.push_back(dnn::StashType::get(repeat.getContext(), repeat.getCount(), gradient.getType()));
     }
   auto yield = dnn::YieldOp::create(frame.builder, repeat.getLoc(), yields, slices);
-  names.give(yield, dnn::nameOf(repeat).str() + ".backward.yield", Phase::DataGradient);
+  names.setName(yield, dnn::nameOf(repeat).str() + ".backward.yield", Phase::DataGradient);
 
   SmallVector<Value> inner = frame.stashed, missing;
   for (Value value : inner)
@@ -126,10 +122,10 @@ LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) 
   for (Value value : inner)
     unstashed.push_back(forwardValue(outer, stackOf(wider, value)));
   std::string name = dnn::nameOf(wider).str();
-  auto reverse = dnn::RepeatOp::create(outer.builder, wider.getLoc(), wider.getCount(),
-                                       (wider.getLabel() + ".backward").str(), inits, unstashed,
-                                       types, !wider.getReverse());
-  names.give(reverse, name + ".backward", Phase::DataGradient);
+  auto reverse =
+      dnn::RepeatOp::create(outer.builder, wider.getLoc(), wider.getCount(), (wider.getLabel() + ".backward").str(),
+                            inits, unstashed, types, !wider.getReverse());
+  names.setName(reverse, name + ".backward", Phase::DataGradient);
   reverse.getBody().getBlocks().clear();
   reverse.getBody().push_back(backward.release());
 

@@ -10,15 +10,15 @@ constexpr uint32_t kNowhere = ~0u;
 
 struct Group {
   std::vector<uint32_t> members; ///< ascending
-  Family anchor = Family::Border;
+  Family anchor = Family::Barrier;
   uint32_t place = 0; ///< in the order in which groups run: one of a member
 };
 
 class Fuser {
 public:
   Fuser(const std::vector<FusionNode> &nodes, const FusionOptions &options)
-      : nodes_(nodes), options_(options), groups_(nodes.size()), group_(nodes.size()),
-        needs_(nodes.size()), users_(nodes.size()) {
+      : nodes_(nodes), options_(options), groups_(nodes.size()), group_(nodes.size()), needs_(nodes.size()),
+        users_(nodes.size()) {
     for (uint32_t n = 0; n < nodes.size(); ++n) {
       groups_[n] = {{n}, nodes[n].family, n};
       group_[n] = n;
@@ -43,8 +43,7 @@ private:
         candidates.push_back(group_[p]);
     // A contraction's group first, then the one that runs last.
     std::sort(candidates.begin(), candidates.end(), [&](uint32_t a, uint32_t b) {
-      bool ca = groups_[a].anchor == Family::Contraction,
-           cb = groups_[b].anchor == Family::Contraction;
+      bool ca = groups_[a].anchor == Family::Contraction, cb = groups_[b].anchor == Family::Contraction;
       return ca != cb ? ca : groups_[a].place > groups_[b].place;
     });
     for (uint32_t g : candidates) {
@@ -61,9 +60,8 @@ private:
   /// Two groups may be one group, whatever lies between them.
   bool fits(uint32_t a, uint32_t b) const {
     const Group &x = groups_[a], &y = groups_[b];
-    if (a == b || x.anchor == Family::Border || y.anchor == Family::Border ||
-        nodes_[x.members[0]].zone != nodes_[y.members[0]].zone ||
-        x.members.size() + y.members.size() > options_.most)
+    if (a == b || x.anchor == Family::Barrier || y.anchor == Family::Barrier ||
+        nodes_[x.members[0]].zone != nodes_[y.members[0]].zone || x.members.size() + y.members.size() > options_.max)
       return false;
     bool plainA = x.anchor == Family::Elementwise, plainB = y.anchor == Family::Elementwise;
     if (!plainA && !plainB)
@@ -82,8 +80,7 @@ private:
     for (uint32_t member : group.members)
       for (uint32_t p : nodes_[member].operands)
         if (group_[p] == other &&
-            std::find(nodes_[member].along.begin(), nodes_[member].along.end(), p) ==
-                nodes_[member].along.end())
+            std::find(nodes_[member].along.begin(), nodes_[member].along.end(), p) == nodes_[member].along.end())
           return false;
     return true;
   }
@@ -92,8 +89,7 @@ private:
   /// place of the later, if nobody else needs the earlier before; at that of the earlier, if all
   /// that the later needs is there by then. kNowhere if neither.
   uint32_t placeFor(uint32_t earlier, uint32_t later) const {
-    auto others = [&](const Group &group, const std::vector<std::vector<uint32_t>> &edges,
-                      auto fine) {
+    auto others = [&](const Group &group, const std::vector<std::vector<uint32_t>> &edges, auto fine) {
       for (uint32_t member : group.members)
         for (uint32_t n : edges[member])
           if (uint32_t g = group_[n]; g != earlier && g != later && !fine(groups_[g].place))
@@ -116,8 +112,7 @@ private:
     for (uint32_t member : b.members)
       group_[member] = into;
     std::vector<uint32_t> both(a.members.size() + b.members.size());
-    std::merge(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
-               both.begin());
+    std::merge(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(), both.begin());
     a.members = std::move(both);
     b.members.clear();
   }
@@ -136,15 +131,14 @@ private:
 
   const std::vector<FusionNode> &nodes_;
   const FusionOptions &options_;
-  std::vector<Group> groups_;   ///< by number of the first that was in it; merged ones are empty
-  std::vector<uint32_t> group_; ///< by node
+  std::vector<Group> groups_;                        ///< by number of the first that was in it; merged ones are empty
+  std::vector<uint32_t> group_;                      ///< by node
   std::vector<std::vector<uint32_t>> needs_, users_; ///< by node
 };
 
 } // namespace
 
-std::vector<std::vector<uint32_t>> fuse(const std::vector<FusionNode> &nodes,
-                                        const FusionOptions &options) {
+std::vector<std::vector<uint32_t>> fuse(const std::vector<FusionNode> &nodes, const FusionOptions &options) {
   return Fuser(nodes, options).run();
 }
 

@@ -8,8 +8,8 @@ namespace accord {
 
 struct FusionNode {
   /// How an operation may join others. A border joins nothing.
-  enum class Family : uint8_t { Border, Elementwise, Normalization, Contraction };
-  Family family = Family::Border;
+  enum class Family : uint8_t { Barrier, Elementwise, Normalization, Contraction };
+  Family family = Family::Barrier;
   uint32_t zone = 0;              ///< only nodes of one zone run as one: a phase of the step
   std::vector<uint32_t> operands; ///< nodes that have to run before, each below this one's number
   /// Those of them whose result this node reads element by element over its own domain.
@@ -20,7 +20,7 @@ struct FusionOptions {
   bool contractions = true;   ///< element-wise work behind a contraction
   bool normalizations = true; ///< element-wise work before and behind a normalization
   bool elementwise = true;    ///< chains of nothing but element-wise work
-  unsigned most = 16;         ///< operations of one group
+  unsigned max = 16;          ///< operations of one group
 };
 
 /// Groups of nodes, each ascending, in an order in which every group runs after those it needs:
@@ -32,7 +32,6 @@ struct FusionOptions {
 /// one in between, or all that the later one needs is there by then. That is enough against cycles
 /// and takes time in proportion to the edges of both; a join that needs a third group to move is
 /// left out. Deterministic.
-std::vector<std::vector<uint32_t>> fuse(const std::vector<FusionNode> &nodes,
-                                        const FusionOptions &options);
+std::vector<std::vector<uint32_t>> fuse(const std::vector<FusionNode> &nodes, const FusionOptions &options);
 
 } // namespace accord

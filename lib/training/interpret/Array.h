@@ -40,9 +40,7 @@ struct Array {
   double &operator()(llvm::ArrayRef<int64_t> index) { return data[offset(index)]; }
   double operator()(llvm::ArrayRef<int64_t> index) const { return data[offset(index)]; }
   /// A whole number stored as a double.
-  int64_t integer(llvm::ArrayRef<int64_t> index) const {
-    return static_cast<int64_t>((*this)(index));
-  }
+  int64_t integer(llvm::ArrayRef<int64_t> index) const { return static_cast<int64_t>((*this)(index)); }
 };
 
 /// Calls `visit(index)` for every index of a shape, the last dimension fastest.

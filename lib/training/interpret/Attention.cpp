@@ -6,9 +6,7 @@ namespace accord::interpret {
 namespace {
 
 /// Keys that a query sees.
-int64_t keysOf(bool causal, int64_t query, int64_t keys) {
-  return causal ? std::min(query + 1, keys) : keys;
-}
+int64_t keysOf(bool causal, int64_t query, int64_t keys) { return causal ? std::min(query + 1, keys) : keys; }
 
 /// Calls `visit(query, key, row)` for each row of scores: the indices of its first elements but for
 /// the last dimension, in q or y, and (without the key) in k or v.
@@ -50,8 +48,7 @@ void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
       sum += std::exp(s - largest);
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t e = 0; e < q.shape.back(); ++e)
-        out[0](rowAt(row, e)) +=
-            std::exp(scores[static_cast<size_t>(j)] - largest) / sum * v(keyAt(row, j, e));
+        out[0](rowAt(row, e)) += std::exp(scores[static_cast<size_t>(j)] - largest) / sum * v(keyAt(row, j, e));
     out[1](row) = largest + std::log(sum);
   });
 }

@@ -40,8 +40,8 @@ void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
 /// and of the kernel: visit(n, p, q, r, s, row, column) where row and column lie inside the wide
 /// side.
 template <typename Visit>
-void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding,
-           Pair dilation, Visit visit) {
+void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding, Pair dilation,
+           Visit visit) {
   forEach({narrow.shape[0], narrow.shape[2], narrow.shape[3], weight.shape[2], weight.shape[3]},
           [&](llvm::ArrayRef<int64_t> i) {
             int64_t row = i[1] * stride[0] + i[3] * dilation[0] - padding[0];
@@ -60,13 +60,11 @@ template <typename OpTy> void convolution(OpTy op, int64_t groups, Inputs in, Ou
   const Array &x = *in[0], &weight = *in[1];
   Array &y = out[0];
   int64_t outputs = y.shape[1] / groups, channels = x.shape[1] / groups;
-  slide(y, x, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()),
-        dnn::asPair(op.getDilation()),
+  slide(y, x, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()), dnn::asPair(op.getDilation()),
         [&](int64_t n, int64_t p, int64_t q, int64_t r, int64_t s, int64_t row, int64_t column) {
           for (int64_t o = 0; o < y.shape[1]; ++o)
             for (int64_t c = 0; c < channels; ++c)
-              y({n, o, p, q}) +=
-                  x({n, o / outputs * channels + c, row, column}) * weight({o, c, r, s});
+              y({n, o, p, q}) += x({n, o / outputs * channels + c, row, column}) * weight({o, c, r, s});
         });
   addBias(in, y);
 }
@@ -75,13 +73,11 @@ void transposedConvolution(dnn::ConvTranspose2dOp op, Inputs in, Outputs out) {
   const Array &x = *in[0], &weight = *in[1];
   Array &y = out[0];
   int64_t groups = op.getGroups(), channels = x.shape[1] / groups, outputs = y.shape[1] / groups;
-  slide(x, y, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()),
-        dnn::asPair(op.getDilation()),
+  slide(x, y, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()), dnn::asPair(op.getDilation()),
         [&](int64_t n, int64_t p, int64_t q, int64_t r, int64_t s, int64_t row, int64_t column) {
           for (int64_t c = 0; c < x.shape[1]; ++c)
             for (int64_t o = 0; o < outputs; ++o)
-              y({n, c / channels * outputs + o, row, column}) +=
-                  x({n, c, p, q}) * weight({c, o, r, s});
+              y({n, c / channels * outputs + o, row, column}) += x({n, c, p, q}) * weight({c, o, r, s});
         });
   addBias(in, y);
 }
@@ -121,9 +117,8 @@ void addContractions(Kernels &kernels) {
   kernels.add<dnn::MatmulOp>(matmul);
   kernels.add<dnn::Conv2dOp>(
       [](dnn::Conv2dOp op, Inputs in, Outputs out) { convolution(op, op.getGroups(), in, out); });
-  kernels.add<dnn::DepthwiseConv2dOp>([](dnn::DepthwiseConv2dOp op, Inputs in, Outputs out) {
-    convolution(op, in[0]->shape[1], in, out);
-  });
+  kernels.add<dnn::DepthwiseConv2dOp>(
+      [](dnn::DepthwiseConv2dOp op, Inputs in, Outputs out) { convolution(op, in[0]->shape[1], in, out); });
   kernels.add<dnn::ConvTranspose2dOp>(transposedConvolution);
   kernels.add<dnn::InteractionOp>(interaction);
   kernels.add<dnn::InteractionGradOp>(interactionGradient);

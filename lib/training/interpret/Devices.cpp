@@ -41,12 +41,10 @@ std::vector<size_t> Devices::group(size_t device, llvm::StringRef axis) const {
 
 llvm::SmallVector<dnn::PartAttr> partsOf(Operation *op) {
   auto parts = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr);
-  return parts ? llvm::to_vector(parts.getAsRange<dnn::PartAttr>())
-               : llvm::SmallVector<dnn::PartAttr>();
+  return parts ? llvm::to_vector(parts.getAsRange<dnn::PartAttr>()) : llvm::SmallVector<dnn::PartAttr>();
 }
 
-llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local,
-                                    const Device &device) {
+llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local, const Device &device) {
   llvm::SmallVector<Extent> extents;
   for (int64_t extent : local)
     extents.push_back({0, extent});
@@ -60,7 +58,7 @@ llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local
   return extents;
 }
 
-Shape wholeShape(dnn::ParameterOp parameter) {
+Shape globalShape(dnn::ParameterOp parameter) {
   Shape shape(parameter.getTensorType().getShape());
   for (dnn::PartAttr part : partsOf(parameter))
     shape[static_cast<size_t>(part.getDimension())] *= part.getDevices();
@@ -117,8 +115,7 @@ void join(Array part, int64_t d, bool stacked, int64_t which, Array &whole) {
 
 } // namespace
 
-Array collective(Operation *op, llvm::ArrayRef<const Array *> operands, int64_t rank,
-                 llvm::ArrayRef<int64_t> shape) {
+Array collective(Operation *op, llvm::ArrayRef<const Array *> operands, int64_t rank, llvm::ArrayRef<int64_t> shape) {
   auto devices = static_cast<int64_t>(operands.size());
   Array result(shape);
   TypeSwitch<Operation *>(op)
@@ -130,20 +127,17 @@ Array collective(Operation *op, llvm::ArrayRef<const Array *> operands, int64_t 
       })
       .Case([&](dnn::AllGatherOp one) {
         for (int64_t from = 0; from < devices; ++from)
-          join(*operands[static_cast<size_t>(from)], one.getDimension(), one.getStacked(), from,
-               result);
+          join(*operands[static_cast<size_t>(from)], one.getDimension(), one.getStacked(), from, result);
       })
       .Case([&](dnn::ReduceScatterOp one) {
         result = partOf(sumOf(operands), one.getDimension(), one.getStacked(), devices, rank);
       })
       .Case([&](dnn::TakePartOp one) {
-        result =
-            partOf(*operands[static_cast<size_t>(rank)], one.getDimension(), false, devices, rank);
+        result = partOf(*operands[static_cast<size_t>(rank)], one.getDimension(), false, devices, rank);
       })
       .Case([&](dnn::AllToAllOp one) {
         for (int64_t from = 0; from < devices; ++from)
-          join(partOf(*operands[static_cast<size_t>(from)], one.getSplit(), one.getSplitStacked(),
-                      devices, rank),
+          join(partOf(*operands[static_cast<size_t>(from)], one.getSplit(), one.getSplitStacked(), devices, rank),
                one.getJoin(), one.getJoinStacked(), from, result);
       });
   return result;

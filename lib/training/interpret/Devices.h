@@ -36,10 +36,9 @@ struct Extent {
   int64_t offset = 0, whole = 0;
 };
 /// Of each dimension of an array of shape `local`, whose parts `op` states.
-llvm::SmallVector<Extent> extentsOf(mlir::Operation *op, llvm::ArrayRef<int64_t> local,
-                                    const Device &device);
+llvm::SmallVector<Extent> extentsOf(mlir::Operation *op, llvm::ArrayRef<int64_t> local, const Device &device);
 /// The shape of the whole parameter, of which the graph's parameter may be a part.
-Shape wholeShape(dnn::ParameterOp parameter);
+Shape globalShape(dnn::ParameterOp parameter);
 
 /// The elements of `whole` from `extents[d].offset`, `shape[d]` of them along each dimension d.
 Array cut(const Array &whole, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Extent> extents);

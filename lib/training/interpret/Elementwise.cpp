@@ -29,8 +29,7 @@ template <typename OpTy> void pairwise(Kernels &kernels, double (*f)(double, dou
 template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, double)) {
   kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
     forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> index) {
-      out[0](index) = f((*in[0])(broadcastIndex(index, in[0]->shape)),
-                        (*in[1])(broadcastIndex(index, in[1]->shape)));
+      out[0](index) = f((*in[0])(broadcastIndex(index, in[0]->shape)), (*in[1])(broadcastIndex(index, in[1]->shape)));
     });
   });
 }
@@ -95,15 +94,14 @@ double slopeOf(int64_t head, int64_t heads) {
   while (2 * power <= heads)
     power *= 2;
   return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / static_cast<double>(power))
-                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) /
-                                  static_cast<double>(power));
+                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) / static_cast<double>(power));
 }
 void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
   Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     llvm::ArrayRef<int64_t> last = index.take_back(3);
-    out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) *
-                                          static_cast<double>(last[2] - last[1]);
+    out[0](index) =
+        (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * static_cast<double>(last[2] - last[1]);
   });
 }
 
@@ -123,15 +121,12 @@ void addElementwise(Kernels &kernels) {
   unary<dnn::NegOp>(kernels, [](double x) { return -x; });
   pairwise<dnn::ReluGradOp>(kernels, [](double dy, double y) { return y > 0 ? dy : 0; });
   pairwise<dnn::Relu6GradOp>(kernels, [](double dy, double y) { return y > 0 && y < 6 ? dy : 0; });
-  pairwise<dnn::HardSigmoidGradOp>(kernels,
-                                   [](double dy, double y) { return y > 0 && y < 1 ? dy / 6 : 0; });
+  pairwise<dnn::HardSigmoidGradOp>(kernels, [](double dy, double y) { return y > 0 && y < 1 ? dy / 6 : 0; });
   pairwise<dnn::HardSwishGradOp>(kernels, [](double dy, double x) {
     return x <= -3 ? 0 : x >= 3 ? dy : dy * (2 * x + 3) / 6;
   });
-  pairwise<dnn::GeluGradOp>(kernels,
-                            [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
-  pairwise<dnn::SiluGradOp>(
-      kernels, [](double dy, double x) { return dy * sigmoid(x) * (1 + x * (1 - sigmoid(x))); });
+  pairwise<dnn::GeluGradOp>(kernels, [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
+  pairwise<dnn::SiluGradOp>(kernels, [](double dy, double x) { return dy * sigmoid(x) * (1 + x * (1 - sigmoid(x))); });
   pairwise<dnn::SigmoidGradOp>(kernels, [](double dy, double y) { return dy * y * (1 - y); });
   pairwise<dnn::TanhGradOp>(kernels, [](double dy, double y) { return dy * (1 - y * y); });
   pairwise<dnn::SqrtGradOp>(kernels, [](double dy, double y) { return dy / (2 * y); });

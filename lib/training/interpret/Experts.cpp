@@ -46,16 +46,15 @@ Choice choose(const Array &x, size_t row, const Array &gate, int64_t topK, bool 
   for (int64_t e = 0; e < experts; ++e)
     for (int64_t d = 0; d < width; ++d)
       p[e] += x.data[row + static_cast<size_t>(d)] * gate({e, d});
-  double most = *std::max_element(p.begin(), p.end()), sum = 0;
+  double max = *std::max_element(p.begin(), p.end()), sum = 0;
   for (double &one : p)
-    sum += one = std::exp(one - most);
+    sum += one = std::exp(one - max);
   for (double &one : p)
     one /= sum;
   std::vector<int64_t> &order = choice.order;
   order.resize(p.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](int64_t a, int64_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
   if (normalize) { // what is not chosen takes no part: a softmax over the chosen
     double chosen = 0;
     for (int64_t k = 0; k < experts; ++k)

@@ -7,8 +7,7 @@ namespace accord::interpret {
 /// of order 1.
 static constexpr double kStep = 2e-5;
 
-llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph,
-                                                 const StepInputs &inputs, int64_t most) {
+llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph, const StepInputs &inputs, int64_t max) {
   llvm::Expected<StepResult> result = interpret(graph, inputs);
   if (!result)
     return result.takeError();
@@ -24,7 +23,7 @@ llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph,
       const Array &gradient = result->gradients[name][copy];
       std::vector<double> &values = copies[copy].data;
       // Elements spread evenly over the whole.
-      int64_t count = std::min<int64_t>(most, gradient.size());
+      int64_t count = std::min<int64_t>(max, gradient.size());
       for (int64_t i = 0; i < count; ++i) {
         size_t at = static_cast<size_t>(i * gradient.size() / count);
         double here = values[at], losses[2];
@@ -42,9 +41,9 @@ llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph,
         ++check.checked;
         if (!(error <= check.largestError)) {
           check.largestError = std::isnan(error) ? INFINITY : error;
-          check.where = name + (copies.size() > 1 ? "[" + std::to_string(copy) + "]" : "") +
-                        ", element " + std::to_string(at) + ": gradient " + std::to_string(found) +
-                        ", finite difference " + std::to_string(expected);
+          check.where = name + (copies.size() > 1 ? "[" + std::to_string(copy) + "]" : "") + ", element " +
+                        std::to_string(at) + ": gradient " + std::to_string(found) + ", finite difference " +
+                        std::to_string(expected);
         }
       }
     }

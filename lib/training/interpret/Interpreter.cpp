@@ -45,28 +45,25 @@ private:
   llvm::Error takeInputs() {
     Block &block = graph.getMicrobatch().getBlock();
     if (block.getNumArguments() != inputs.inputs.size())
-      return llvm::createStringError("the step takes %u inputs, %zu are given",
-                                     block.getNumArguments(), inputs.inputs.size());
+      return llvm::createStringError("the step takes %u inputs, %zu are given", block.getNumArguments(),
+                                     inputs.inputs.size());
     int64_t shares = 1;
     for (StringRef axis : batchAxes)
       shares *= static_cast<int64_t>(devices.group(0, axis).size());
     if (inputs.batch % shares)
       return llvm::createStringError("%lld devices cannot share a batch of %lld equally",
-                                     static_cast<long long>(shares),
-                                     static_cast<long long>(inputs.batch));
+                                     static_cast<long long>(shares), static_cast<long long>(inputs.batch));
     batch = inputs.batch / shares;
     for (auto [argument, input] : llvm::zip(block.getArguments(), inputs.inputs)) {
       if (input.shape != shapeOf(argument.getType(), inputs.batch))
-        return llvm::createStringError("input %u has another shape than the step takes",
-                                       argument.getArgNumber());
+        return llvm::createStringError("input %u has another shape than the step takes", argument.getArgNumber());
       bool shared = dnn::batchRank(cast<RankedTensorType>(argument.getType()));
       for (size_t d = 0; d < devices.count(); ++d) {
         llvm::SmallVector<Extent> extents(input.shape.size());
         for (StringRef axis : batchAxes)
           if (shared)
-            extents[0].offset =
-                extents[0].offset * static_cast<int64_t>(devices.group(d, axis).size()) +
-                devices[d].ranks.lookup(axis) * batch;
+            extents[0].offset = extents[0].offset * static_cast<int64_t>(devices.group(d, axis).size()) +
+                                devices[d].ranks.lookup(axis) * batch;
         Array part = cut(input, shapeOf(argument.getType(), batch), extents);
         values[d][argument] = {std::make_shared<Array>(std::move(part)), nullptr};
       }
@@ -88,10 +85,9 @@ private:
       auto one = [&](auto op) { return structure(op); };
       if (llvm::Error error =
               TypeSwitch<Operation *, llvm::Error>(&op)
-                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp, dnn::FusedOp, dnn::UnstackOp,
-                        dnn::StackOp>(one)
-                  .Case<dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
-                        dnn::TakePartOp>([&](auto op) { return exchange(op); })
+                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp, dnn::FusedOp, dnn::UnstackOp, dnn::StackOp>(one)
+                  .Case<dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp, dnn::TakePartOp>(
+                      [&](auto op) { return communicate(op); })
                   .Default([&](Operation *op) { return compute(op); }))
         return error;
     }
@@ -100,13 +96,11 @@ private:
 
   llvm::Error compute(Operation *op) {
     if (isa<dnn::ProfiledOp, dnn::ProfiledGradOp>(op))
-      return llvm::createStringError(
-          "'%s' (%s) cannot be interpreted: only its time is known, not what it computes",
-          dnn::nameOf(op).str().c_str(), op->getName().getStringRef().str().c_str());
+      return llvm::createStringError("'%s' (%s) cannot be interpreted: only its time is known, not what it computes",
+                                     dnn::nameOf(op).str().c_str(), op->getName().getStringRef().str().c_str());
     const Kernels::Kernel *kernel = Kernels::all().find(op->getName().getStringRef());
     if (!kernel)
-      return llvm::createStringError("'%s' cannot be interpreted",
-                                     op->getName().getStringRef().str().c_str());
+      return llvm::createStringError("'%s' cannot be interpreted", op->getName().getStringRef().str().c_str());
     for (size_t d = 0; d < devices.count(); ++d) {
       SmallVector<const Array *> in;
       for (Value operand : op->getOperands())
@@ -121,20 +115,18 @@ private:
     return llvm::Error::success();
   }
 
-  template <typename OpTy> llvm::Error exchange(OpTy op) {
+  template <typename OpTy> llvm::Error communicate(OpTy op) {
     for (size_t d = 0; d < devices.count(); ++d) {
       std::vector<size_t> group = devices.group(d, op.getAxis());
       if (static_cast<int64_t>(group.size()) != op.getDevices())
-        return llvm::createStringError("'%s' is for %lld devices, its axis has %zu",
-                                       dnn::nameOf(op).str().c_str(),
+        return llvm::createStringError("'%s' is for %lld devices, its axis has %zu", dnn::nameOf(op).str().c_str(),
                                        static_cast<long long>(op.getDevices()), group.size());
       SmallVector<const Array *> operands;
       for (size_t member : group)
         operands.push_back(values[member].lookup(op.getX()).array.get());
-      values[d][op.getY()] = {
-          std::make_shared<Array>(collective(op, operands, devices[d].ranks.lookup(op.getAxis()),
-                                             shapeOf(op.getY().getType(), batch))),
-          nullptr};
+      values[d][op.getY()] = {std::make_shared<Array>(collective(op, operands, devices[d].ranks.lookup(op.getAxis()),
+                                                                 shapeOf(op.getY().getType(), batch))),
+                              nullptr};
     }
     return llvm::Error::success();
   }
@@ -150,8 +142,7 @@ private:
   llvm::Error structure(dnn::ReadOp op) {
     auto found = inputs.parameters.find(op.getParameter().str());
     if (found == inputs.parameters.end() || copy(found->second.size()) >= found->second.size())
-      return llvm::createStringError("parameter '%s' has no value",
-                                     op.getParameter().str().c_str());
+      return llvm::createStringError("parameter '%s' has no value", op.getParameter().str().c_str());
     const Array &array = found->second[copy(found->second.size())];
     Operation *parameter = SymbolTable::lookupSymbolIn(graph, op.getParameterAttr());
     for (size_t d = 0; d < devices.count(); ++d) {
@@ -174,8 +165,7 @@ private:
   }
 
   /// Calls `each(number of a slice, index in the slice, index in the whole)`.
-  template <typename Each>
-  static void forSlices(llvm::ArrayRef<int64_t> whole, int64_t dimension, const Each &each) {
+  template <typename Each> static void forSlices(llvm::ArrayRef<int64_t> whole, int64_t dimension, const Each &each) {
     forEach(whole, [&](llvm::ArrayRef<int64_t> index) {
       Index inside(index);
       inside.erase(inside.begin() + dimension);
@@ -187,8 +177,7 @@ private:
     Type slice = op.getSlices().getType().getElement();
     for (auto &device : values) {
       const Array &x = *device.lookup(op.getX()).array;
-      std::vector<Array> parts(static_cast<size_t>(op.getSlices().getType().getCount()),
-                               Array(shapeOf(slice, batch)));
+      std::vector<Array> parts(static_cast<size_t>(op.getSlices().getType().getCount()), Array(shapeOf(slice, batch)));
       forSlices(x.shape, op.getDimension(),
                 [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
                   parts[i](inside) = x(index);
@@ -227,8 +216,8 @@ private:
   }
 
   llvm::Error structure(dnn::RepeatOp op) {
-    std::vector<std::vector<std::vector<Datum>>> stashes(
-        devices.count(), std::vector<std::vector<Datum>>(op.getStashed().size()));
+    std::vector<std::vector<std::vector<Datum>>> stashes(devices.count(),
+                                                         std::vector<std::vector<Datum>>(op.getStashed().size()));
     std::vector<SmallVector<Datum>> carried(devices.count());
     for (size_t d = 0; d < devices.count(); ++d)
       for (Value init : op.getInits())
@@ -287,7 +276,7 @@ private:
       result.loss += loss / static_cast<double>(losses.size());
     for (auto parameter : graph.getParameters()) {
       std::string name = parameter.getSymName().str();
-      Shape shape = wholeShape(parameter);
+      Shape shape = globalShape(parameter);
       Copies &copies = result.gradients[name];
       copies.assign(static_cast<size_t>(parameter.getCopies()), Array(shape));
       Array seen(shape);
@@ -355,8 +344,7 @@ Shape shapeOf(Type type, int64_t batch) {
   return shape;
 }
 
-llvm::Expected<StepResult> interpret(dnn::TrainingGraphOp graph, const StepInputs &inputs,
-                                     bool backward) {
+llvm::Expected<StepResult> interpret(dnn::TrainingGraphOp graph, const StepInputs &inputs, bool backward) {
   return Step(graph, inputs, backward).run();
 }
 

@@ -27,8 +27,7 @@ struct StepResult {
 /// (`batch` is that of all devices), the loss is the mean of the devices' losses. Errors: an
 /// operation without a kernel, an input of the wrong shape, a parameter without a value, a batch
 /// that the devices cannot share, devices that disagree about a gradient that they all hold.
-llvm::Expected<StepResult> interpret(dnn::TrainingGraphOp graph, const StepInputs &inputs,
-                                     bool backward = true);
+llvm::Expected<StepResult> interpret(dnn::TrainingGraphOp graph, const StepInputs &inputs, bool backward = true);
 
 /// The shape of a tensor type with `batch` samples.
 Shape shapeOf(mlir::Type type, int64_t batch);
@@ -46,7 +45,7 @@ struct DerivativeCheck {
 /// Holds the gradients against central finite differences of the loss: for up to `most` elements of
 /// each copy of each parameter, |difference - gradient| / max(|gradient|, 1e-3 * largest gradient
 /// of the parameter, 1e-6).
-llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph,
-                                                 const StepInputs &inputs, int64_t most = 32);
+llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph, const StepInputs &inputs,
+                                                 int64_t max = 32);
 
 } // namespace accord::interpret

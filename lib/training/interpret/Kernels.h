@@ -21,8 +21,7 @@ public:
   using Kernel = std::function<void(mlir::Operation *, Inputs, Outputs, const Device &)>;
 
   template <typename OpTy, typename Compute> void add(Compute compute) {
-    table[OpTy::getOperationName()] = [compute](mlir::Operation *op, Inputs in, Outputs out,
-                                                const Device &device) {
+    table[OpTy::getOperationName()] = [compute](mlir::Operation *op, Inputs in, Outputs out, const Device &device) {
       if constexpr (std::is_invocable_v<Compute, OpTy, Inputs, Outputs, const Device &>)
         compute(llvm::cast<OpTy>(op), in, out, device);
       else

@@ -31,8 +31,7 @@ void lookUp(const Array &ids, const Array &table, int64_t first, bool bag, doubl
         y(joined(at, {d})) += share * table({row, d});
   });
 }
-void addRows(const Array &dy, const Array &ids, int64_t first, bool bag, double share,
-             Array &table) {
+void addRows(const Array &dy, const Array &ids, int64_t first, bool bag, double share, Array &table) {
   forEachId(ids, bag, [&](IndexRef, int64_t id, IndexRef at) {
     if (int64_t row = id - first; row >= 0 && row < table.shape[0])
       for (int64_t d = 0; d < table.shape[1]; ++d)
@@ -67,8 +66,7 @@ struct Gather {
 int64_t perSample(int64_t axis, mlir::Value of) { return dimensionOf(axis, of) - batchRankOf(of); }
 
 template <typename Visit>
-void forEachSegment(const Array &x, const Array &ids, mlir::Value xValue, mlir::Value idsValue,
-                    Visit visit) {
+void forEachSegment(const Array &x, const Array &ids, mlir::Value xValue, mlir::Value idsValue, Visit visit) {
   bool xBatch = batchRankOf(xValue) != 0, idsBatch = batchRankOf(idsValue) != 0;
   forEach(x.shape, [&](IndexRef i) {
     IndexRef batch = i.take_front(xBatch), sample = i.drop_front(xBatch);
@@ -79,13 +77,13 @@ void forEachSegment(const Array &x, const Array &ids, mlir::Value xValue, mlir::
 
 void segmentSoftmax(dnn::SegmentSoftmaxOp op, Inputs in, Outputs out) {
   const Array &x = *in[0];
-  std::map<Index, double> most, sum;
+  std::map<Index, double> max, sum;
   auto each = [&](auto visit) { forEachSegment(x, *in[1], op.getX(), op.getIds(), visit); };
   each([&](IndexRef i, const Index &s) {
-    auto [it, fresh] = most.try_emplace(s, x(i));
+    auto [it, fresh] = max.try_emplace(s, x(i));
     it->second = std::max(it->second, x(i));
   });
-  each([&](IndexRef i, const Index &s) { sum[s] += out[0](i) = std::exp(x(i) - most[s]); });
+  each([&](IndexRef i, const Index &s) { sum[s] += out[0](i) = std::exp(x(i) - max[s]); });
   each([&](IndexRef i, const Index &s) { out[0](i) /= sum[s]; });
 }
 void segmentSoftmaxGradient(dnn::SegmentSoftmaxGradOp op, Inputs in, Outputs out) {
@@ -112,25 +110,21 @@ int64_t bucketOf(int64_t distance, int64_t rows, int64_t farthest, bool bidirect
 template <typename OpTy, typename Visit>
 void forEachBias(OpTy op, const Array &biases, const Array &table, Visit visit) {
   forEach(biases.shape, [&](IndexRef i) {
-    visit(i,
-          Index{bucketOf(i[2] - i[1], table.shape[0], op.getMaxDistance(), op.getBidirectional()),
-                i[0]});
+    visit(i, Index{bucketOf(i[2] - i[1], table.shape[0], op.getMaxDistance(), op.getBidirectional()), i[0]});
   });
 }
 
 /// visit(index in values, index in dense, index in y) of every non-zero and column of dense.
 template <typename Visit>
-void forEachNonZero(int64_t batch, const Array &rowOffsets, const Array &columns,
-                    std::array<bool, 4> batched, int64_t width, Visit visit) {
+void forEachNonZero(int64_t batch, const Array &rowOffsets, const Array &columns, std::array<bool, 4> batched,
+                    int64_t width, Visit visit) {
   for (int64_t n = 0; n < batch; ++n) {
     auto at = [&](bool has, Index rest) { return has ? joined({n}, rest) : rest; };
     int64_t rows = rowOffsets.shape.back() - 1;
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t e = rowOffsets.integer(at(batched[0], {r}));
-           e < rowOffsets.integer(at(batched[0], {r + 1})); ++e)
+      for (int64_t e = rowOffsets.integer(at(batched[0], {r})); e < rowOffsets.integer(at(batched[0], {r + 1})); ++e)
         for (int64_t d = 0; d < width; ++d)
-          visit(at(batched[1], {e}), at(batched[2], {columns.integer(at(batched[1], {e})), d}),
-                at(batched[3], {r, d}));
+          visit(at(batched[1], {e}), at(batched[2], {columns.integer(at(batched[1], {e})), d}), at(batched[3], {r, d}));
   }
 }
 int64_t batchOf(const Array &array, bool batched) { return batched ? array.shape[0] : 1; }
@@ -153,55 +147,48 @@ void topk(dnn::TopkOp, Inputs in, Outputs out) {
 }
 
 template <typename OpTy> std::array<bool, 4> batchesOf(OpTy op, mlir::Value dense, mlir::Value y) {
-  return {batchRankOf(op.getRowOffsets()) != 0, batchRankOf(op.getColumns()) != 0,
-          batchRankOf(dense) != 0, batchRankOf(y) != 0};
+  return {batchRankOf(op.getRowOffsets()) != 0, batchRankOf(op.getColumns()) != 0, batchRankOf(dense) != 0,
+          batchRankOf(y) != 0};
 }
 
 void addSparseProducts(Kernels &kernels) {
   kernels.add<dnn::SpmmOp>([](dnn::SpmmOp op, Inputs in, Outputs out) {
     auto batched = batchesOf(op, op.getDense(), op.getY());
-    forEachNonZero(batchOf(out[0], batched[3]), *in[0], *in[1], batched, in[3]->shape.back(),
-                   [&](const Index &e, const Index &dense, const Index &y) {
-                     out[0](y) += (*in[2])(e) * (*in[3])(dense);
-                   });
+    forEachNonZero(
+        batchOf(out[0], batched[3]), *in[0], *in[1], batched, in[3]->shape.back(),
+        [&](const Index &e, const Index &dense, const Index &y) { out[0](y) += (*in[2])(e) * (*in[3])(dense); });
   });
   kernels.add<dnn::SpmmValuesGradOp>([](dnn::SpmmValuesGradOp op, Inputs in, Outputs out) {
     auto batched = batchesOf(op, op.getDense(), op.getDy());
-    forEachNonZero(batchOf(*in[0], batched[3]), *in[1], *in[2], batched, in[3]->shape.back(),
-                   [&](const Index &e, const Index &dense, const Index &y) {
-                     out[0](e) += (*in[0])(y) * (*in[3])(dense);
-                   });
+    forEachNonZero(
+        batchOf(*in[0], batched[3]), *in[1], *in[2], batched, in[3]->shape.back(),
+        [&](const Index &e, const Index &dense, const Index &y) { out[0](e) += (*in[0])(y) * (*in[3])(dense); });
   });
   kernels.add<dnn::SpmmDenseGradOp>([](dnn::SpmmDenseGradOp op, Inputs in, Outputs out) {
     auto batched = batchesOf(op, op.getDdense(), op.getDy());
-    forEachNonZero(batchOf(*in[0], batched[3]), *in[1], *in[2], batched, out[0].shape.back(),
-                   [&](const Index &e, const Index &dense, const Index &y) {
-                     out[0](dense) += (*in[3])(e) * (*in[0])(y);
-                   });
+    forEachNonZero(
+        batchOf(*in[0], batched[3]), *in[1], *in[2], batched, out[0].shape.back(),
+        [&](const Index &e, const Index &dense, const Index &y) { out[0](dense) += (*in[3])(e) * (*in[0])(y); });
   });
 }
 
 } // namespace
 
 void addLookups(Kernels &kernels) {
-  kernels.add<dnn::EmbeddingOp>(
-      [](dnn::EmbeddingOp op, Inputs in, Outputs out, const Device &device) {
-        lookUp(*in[0], *in[1], firstRow(op, *in[1], device), false, 1, out[0]);
-      });
-  kernels.add<dnn::EmbeddingGradOp>(
-      [](dnn::EmbeddingGradOp op, Inputs in, Outputs out, const Device &device) {
-        addRows(*in[0], *in[1], firstRow(op, out[0], device), false, 1, out[0]);
-      });
-  kernels.add<dnn::EmbeddingBagOp>(
-      [](dnn::EmbeddingBagOp op, Inputs in, Outputs out, const Device &device) {
-        double share = shareOf(op.getMode(), *in[0]);
-        lookUp(*in[0], *in[1], firstRow(op, *in[1], device), true, share, out[0]);
-      });
-  kernels.add<dnn::EmbeddingBagGradOp>(
-      [](dnn::EmbeddingBagGradOp op, Inputs in, Outputs out, const Device &device) {
-        double share = shareOf(op.getMode(), *in[1]);
-        addRows(*in[0], *in[1], firstRow(op, out[0], device), true, share, out[0]);
-      });
+  kernels.add<dnn::EmbeddingOp>([](dnn::EmbeddingOp op, Inputs in, Outputs out, const Device &device) {
+    lookUp(*in[0], *in[1], firstRow(op, *in[1], device), false, 1, out[0]);
+  });
+  kernels.add<dnn::EmbeddingGradOp>([](dnn::EmbeddingGradOp op, Inputs in, Outputs out, const Device &device) {
+    addRows(*in[0], *in[1], firstRow(op, out[0], device), false, 1, out[0]);
+  });
+  kernels.add<dnn::EmbeddingBagOp>([](dnn::EmbeddingBagOp op, Inputs in, Outputs out, const Device &device) {
+    double share = shareOf(op.getMode(), *in[0]);
+    lookUp(*in[0], *in[1], firstRow(op, *in[1], device), true, share, out[0]);
+  });
+  kernels.add<dnn::EmbeddingBagGradOp>([](dnn::EmbeddingBagGradOp op, Inputs in, Outputs out, const Device &device) {
+    double share = shareOf(op.getMode(), *in[1]);
+    addRows(*in[0], *in[1], firstRow(op, out[0], device), true, share, out[0]);
+  });
   kernels.add<dnn::JoinRowsOp>([](dnn::JoinRowsOp, Inputs in, Outputs out) {
     for (size_t i = 0; i < out[0].data.size(); ++i)
       out[0].data[i] = in[0]->data[i] + in[1]->data[i];
@@ -244,18 +231,15 @@ void addLookups(Kernels &kernels) {
   kernels.add<dnn::SegmentSoftmaxOp>(segmentSoftmax);
   kernels.add<dnn::SegmentSoftmaxGradOp>(segmentSoftmaxGradient);
   kernels.add<dnn::RelativeBiasOp>([](dnn::RelativeBiasOp op, Inputs in, Outputs out) {
-    forEachBias(op, out[0], *in[0],
-                [&](IndexRef i, const Index &row) { out[0](i) = (*in[0])(row); });
+    forEachBias(op, out[0], *in[0], [&](IndexRef i, const Index &row) { out[0](i) = (*in[0])(row); });
   });
   kernels.add<dnn::RelativeBiasGradOp>([](dnn::RelativeBiasGradOp op, Inputs in, Outputs out) {
-    forEachBias(op, *in[0], out[0],
-                [&](IndexRef i, const Index &row) { out[0](row) += (*in[0])(i); });
+    forEachBias(op, *in[0], out[0], [&](IndexRef i, const Index &row) { out[0](row) += (*in[0])(i); });
   });
   addSparseProducts(kernels);
   kernels.add<dnn::TopkOp>(topk);
   kernels.add<dnn::TopkGradOp>([](dnn::TopkGradOp, Inputs in, Outputs out) {
-    forEach(in[0]->shape,
-            [&](IndexRef i) { out[0](joined(i.drop_back(), {in[1]->integer(i)})) += (*in[0])(i); });
+    forEach(in[0]->shape, [&](IndexRef i) { out[0](joined(i.drop_back(), {in[1]->integer(i)})) += (*in[0])(i); });
   });
 }
 

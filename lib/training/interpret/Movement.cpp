@@ -30,8 +30,7 @@ void concat(dnn::ConcatOp op, Inputs in, Outputs out) {
 }
 
 /// Copies the part of `whole` that begins at `start` along `axis` to or from `part`.
-template <typename Copy>
-void forPart(const Array &part, int64_t axis, int64_t start, const Copy &copy) {
+template <typename Copy> void forPart(const Array &part, int64_t axis, int64_t start, const Copy &copy) {
   forEach(part.shape, [&](llvm::ArrayRef<int64_t> i) {
     Index whole(i);
     whole[axis] += start;
@@ -42,25 +41,20 @@ void forPart(const Array &part, int64_t axis, int64_t start, const Copy &copy) {
 void split(dnn::SplitOp op, Inputs in, Outputs out) {
   int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), start = 0;
   for (Array &y : out) {
-    forPart(y, axis, start, [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
-      y(part) = (*in[0])(whole);
-    });
+    forPart(y, axis, start,
+            [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { y(part) = (*in[0])(whole); });
     start += y.shape[axis];
   }
 }
 
 void slice(dnn::SliceOp op, Inputs in, Outputs out) {
   forPart(out[0], dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), op.getStart(),
-          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
-            out[0](part) = (*in[0])(whole);
-          });
+          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { out[0](part) = (*in[0])(whole); });
 }
 
 void padSlice(dnn::PadSliceOp op, Inputs in, Outputs out) {
   forPart(*in[0], dimensionOf(op.getAxis(), op.getY()), op.getStart(),
-          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
-            out[0](whole) = (*in[0])(part);
-          });
+          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { out[0](whole) = (*in[0])(part); });
 }
 
 template <typename OpTy> void reduce(OpTy op, bool mean, Inputs in, Outputs out) {
@@ -98,17 +92,14 @@ void repeatAlong(dnn::BroadcastOp op, Inputs in, Outputs out) {
 } // namespace
 
 void addMovement(Kernels &kernels) {
-  kernels.add<dnn::ReshapeOp>(
-      [](dnn::ReshapeOp, Inputs in, Outputs out) { out[0].data = in[0]->data; });
+  kernels.add<dnn::ReshapeOp>([](dnn::ReshapeOp, Inputs in, Outputs out) { out[0].data = in[0]->data; });
   kernels.add<dnn::TransposeOp>(transpose);
   kernels.add<dnn::ConcatOp>(concat);
   kernels.add<dnn::SplitOp>(split);
   kernels.add<dnn::SliceOp>(slice);
   kernels.add<dnn::PadSliceOp>(padSlice);
-  kernels.add<dnn::ReduceSumOp>(
-      [](dnn::ReduceSumOp op, Inputs in, Outputs out) { reduce(op, false, in, out); });
-  kernels.add<dnn::ReduceMeanOp>(
-      [](dnn::ReduceMeanOp op, Inputs in, Outputs out) { reduce(op, true, in, out); });
+  kernels.add<dnn::ReduceSumOp>([](dnn::ReduceSumOp op, Inputs in, Outputs out) { reduce(op, false, in, out); });
+  kernels.add<dnn::ReduceMeanOp>([](dnn::ReduceMeanOp op, Inputs in, Outputs out) { reduce(op, true, in, out); });
   kernels.add<dnn::ReduceDimensionsOp>(reduceDimensions);
   kernels.add<dnn::BroadcastOp>(repeatAlong);
 }

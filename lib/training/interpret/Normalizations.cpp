@@ -59,8 +59,8 @@ Statistics statisticsOf(const Array &x, const Grouping &g, double epsilon, bool 
   return all;
 }
 
-void normalize(const Grouping &g, double epsilon, bool centred, const Array &x, const Array &scale,
-               const Array *offset, Array &y) {
+void normalize(const Grouping &g, double epsilon, bool centred, const Array &x, const Array &scale, const Array *offset,
+               Array &y) {
   Statistics all = statisticsOf(x, g, epsilon, centred);
   forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
     const Statistic &s = all[g.statistic(i)];
@@ -85,8 +85,7 @@ void normalizeGradient(const Grouping &g, double epsilon, bool centred, Inputs i
   forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
     const Statistic &s = all[g.statistic(i)];
     double normal = (x(i) - s.mean) / s.deviation;
-    out[0](i) = (dy(i) * scale({g.channel(i)}) - (centred ? s.dSum / s.count : 0) -
-                 normal * s.dProduct / s.count) /
+    out[0](i) = (dy(i) * scale({g.channel(i)}) - (centred ? s.dSum / s.count : 0) - normal * s.dProduct / s.count) /
                 s.deviation;
   });
 }
@@ -112,19 +111,17 @@ std::vector<int64_t> without(llvm::ArrayRef<int64_t> index, int64_t dimension) {
 void softmax(dnn::SoftmaxOp op, Inputs in, Outputs out) {
   const Array &x = *in[0];
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
-  auto masked = [&](llvm::ArrayRef<int64_t> i) {
-    return op.getCausal() && i[i.size() - 1] > i[i.size() - 2];
-  };
-  std::map<std::vector<int64_t>, double> most, sum;
+  auto masked = [&](llvm::ArrayRef<int64_t> i) { return op.getCausal() && i[i.size() - 1] > i[i.size() - 2]; };
+  std::map<std::vector<int64_t>, double> max, sum;
   forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
     if (!masked(i)) {
-      auto [it, fresh] = most.try_emplace(without(i, axis), x(i));
+      auto [it, fresh] = max.try_emplace(without(i, axis), x(i));
       it->second = std::max(it->second, x(i));
     }
   });
   forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
     if (!masked(i))
-      sum[without(i, axis)] += out[0](i) = std::exp(x(i) - most[without(i, axis)]);
+      sum[without(i, axis)] += out[0](i) = std::exp(x(i) - max[without(i, axis)]);
   });
   forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
     if (!masked(i))
@@ -137,25 +134,23 @@ void softmaxGradient(dnn::SoftmaxGradOp op, Inputs in, Outputs out) {
   int64_t axis = dimensionOf(op.getAxis(), op.getY());
   std::map<std::vector<int64_t>, double> sum;
   forEach(y.shape, [&](llvm::ArrayRef<int64_t> i) { sum[without(i, axis)] += dy(i) * y(i); });
-  forEach(y.shape,
-          [&](llvm::ArrayRef<int64_t> i) { out[0](i) = (dy(i) - sum[without(i, axis)]) * y(i); });
+  forEach(y.shape, [&](llvm::ArrayRef<int64_t> i) { out[0](i) = (dy(i) - sum[without(i, axis)]) * y(i); });
 }
 
 /// Probability of each class, and log(sum exp), at one position of the logits.
-std::pair<std::vector<double>, double> classesOf(const Array &logits,
-                                                 llvm::ArrayRef<int64_t> position) {
+std::pair<std::vector<double>, double> classesOf(const Array &logits, llvm::ArrayRef<int64_t> position) {
   Index index(position);
   index.push_back(0);
   int64_t classes = logits.shape.back();
-  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  double max = -std::numeric_limits<double>::infinity(), sum = 0;
   std::vector<double> p(static_cast<size_t>(classes));
   for (index.back() = 0; index.back() < classes; ++index.back())
-    most = std::max(most, logits(index));
+    max = std::max(max, logits(index));
   for (index.back() = 0; index.back() < classes; ++index.back())
-    sum += p[index.back()] = std::exp(logits(index) - most);
+    sum += p[index.back()] = std::exp(logits(index) - max);
   for (double &x : p)
     x /= sum;
-  return {p, most + std::log(sum)};
+  return {p, max + std::log(sum)};
 }
 
 void crossEntropy(dnn::CrossEntropyOp, Inputs in, Outputs out) {
@@ -163,8 +158,7 @@ void crossEntropy(dnn::CrossEntropyOp, Inputs in, Outputs out) {
   forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
     Index at(i);
     at.push_back(labels.integer(i));
-    out[0].data[0] +=
-        (classesOf(logits, i).second - logits(at)) / static_cast<double>(labels.size());
+    out[0].data[0] += (classesOf(logits, i).second - logits(at)) / static_cast<double>(labels.size());
   });
 }
 
@@ -188,15 +182,15 @@ void crossEntropyStats(dnn::CrossEntropyStatsOp op, Inputs in, Outputs out, cons
     Index at(i), to(i);
     at.push_back(0);
     to.push_back(0);
-    double most = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
+    double max = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
     for (at.back() = 0; at.back() < logits.shape.back(); ++at.back()) {
-      most = std::max(most, logits(at));
+      max = std::max(max, logits(at));
       if (first + at.back() == labels.integer(i))
         chosen = logits(at);
     }
     for (at.back() = 0; at.back() < logits.shape.back(); ++at.back())
-      sum += std::exp(logits(at) - most);
-    for (double x : {most, sum, chosen}) {
+      sum += std::exp(logits(at) - max);
+    for (double x : {max, sum, chosen}) {
       out[0](to) = x;
       ++to.back();
     }
@@ -206,7 +200,7 @@ void crossEntropyStats(dnn::CrossEntropyStatsOp op, Inputs in, Outputs out, cons
 std::pair<double, double> joinStats(const Array &stats, llvm::ArrayRef<int64_t> position) {
   Index at(position);
   at.push_back(0);
-  double most = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
+  double max = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
   auto each = [&](auto visit) {
     for (at.back() = 0; at.back() < stats.shape.back(); at.back() += 3) {
       Index next(at), last(at);
@@ -215,12 +209,12 @@ std::pair<double, double> joinStats(const Array &stats, llvm::ArrayRef<int64_t> 
       visit(stats(at), stats(next), stats(last));
     }
   };
-  each([&](double largest, double, double) { most = std::max(most, largest); });
+  each([&](double largest, double, double) { max = std::max(max, largest); });
   each([&](double largest, double part, double logit) {
-    sum += part * std::exp(largest - most);
+    sum += part * std::exp(largest - max);
     chosen += logit;
   });
-  return {most + std::log(sum), chosen};
+  return {max + std::log(sum), chosen};
 }
 void crossEntropyJoin(dnn::CrossEntropyJoinOp, Inputs in, Outputs out) {
   llvm::ArrayRef<int64_t> positions = llvm::ArrayRef(in[0]->shape).drop_back();
@@ -229,8 +223,7 @@ void crossEntropyJoin(dnn::CrossEntropyJoinOp, Inputs in, Outputs out) {
     out[0].data[0] += (all - chosen) / static_cast<double>(volumeOf(positions));
   });
 }
-void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs out,
-                              const Device &device) {
+void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs out, const Device &device) {
   const Array &logits = *in[1], &labels = *in[2];
   int64_t first = extentsOf(op, logits.shape, device).back().offset;
   double dl = in[0]->data[0] / static_cast<double>(labels.size());
@@ -251,8 +244,7 @@ void addNormalizations(Kernels &kernels) {
   norm<dnn::BatchNormOp, dnn::BatchNormGradOp>(kernels, true, batch);
   norm<dnn::GroupNormOp, dnn::GroupNormGradOp>(kernels, true, [](auto op) {
     int64_t channel = batchRankOf(op.getX());
-    return overGroups(channel, op.getX().getType().getDimSize(channel),
-                      op.getGroupsAttr().getValue().getSExtValue());
+    return overGroups(channel, op.getX().getType().getDimSize(channel), op.getGroupsAttr().getValue().getSExtValue());
   });
   kernels.add<dnn::SoftmaxOp>(softmax);
   kernels.add<dnn::SoftmaxGradOp>(softmaxGradient);
@@ -277,35 +269,31 @@ void addNormalizations(Kernels &kernels) {
   });
   kernels.add<dnn::MseGradOp>([](dnn::MseGradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) /
-                       static_cast<double>(out[0].size());
+      out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) / static_cast<double>(out[0].size());
   });
   kernels.add<dnn::SmoothL1Op>([](dnn::SmoothL1Op, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double distance = std::fabs(in[0]->data[i] - in[1]->data[i]);
-      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) /
-                        static_cast<double>(in[0]->size());
+      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) / static_cast<double>(in[0]->size());
     }
   });
   kernels.add<dnn::SmoothL1GradOp>([](dnn::SmoothL1GradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) /
-                       static_cast<double>(out[0].size());
+      out[0].data[i] =
+          in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) / static_cast<double>(out[0].size());
   });
   kernels.add<dnn::BinaryCrossEntropyOp>([](dnn::BinaryCrossEntropyOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double x = in[0]->data[i];
-      out[0].data[0] +=
-          (std::max(x, 0.0) - x * in[1]->data[i] + std::log1p(std::exp(-std::fabs(x)))) /
-          static_cast<double>(in[0]->size());
+      out[0].data[0] += (std::max(x, 0.0) - x * in[1]->data[i] + std::log1p(std::exp(-std::fabs(x)))) /
+                        static_cast<double>(in[0]->size());
     }
   });
-  kernels.add<dnn::BinaryCrossEntropyGradOp>(
-      [](dnn::BinaryCrossEntropyGradOp, Inputs in, Outputs out) {
-        for (int64_t i = 0; i < out[0].size(); ++i)
-          out[0].data[i] = in[0]->data[0] * (1 / (1 + std::exp(-in[1]->data[i])) - in[2]->data[i]) /
-                           static_cast<double>(out[0].size());
-      });
+  kernels.add<dnn::BinaryCrossEntropyGradOp>([](dnn::BinaryCrossEntropyGradOp, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] =
+          in[0]->data[0] * (1 / (1 + std::exp(-in[1]->data[i])) - in[2]->data[i]) / static_cast<double>(out[0].size());
+  });
 }
 
 } // namespace accord::interpret

@@ -22,15 +22,15 @@ int64_t wholeExtent(Operation *op, llvm::ArrayRef<int64_t> local, size_t dimensi
 }
 
 struct Bounds {
-  int64_t most = 1 << 20; ///< ids lie below
-  bool offsets = false;   ///< ascending, from 0 to `most`
+  int64_t max = 1 << 20; ///< ids lie below
+  bool offsets = false;  ///< ascending, from 0 to `most`
 };
 
 /// What all uses of a tensor of ids allow; ids pass through reshapes and repeats unchanged.
 void narrow(Value ids, Bounds &bounds) {
   for (OpOperand &use : ids.getUses()) {
     Operation *user = use.getOwner();
-    auto below = [&](int64_t extent) { bounds.most = std::min(bounds.most, extent); };
+    auto below = [&](int64_t extent) { bounds.max = std::min(bounds.max, extent); };
     TypeSwitch<Operation *>(user)
         .Case<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(
             [&](auto op) { below(wholeExtent(op, op.getTable().getType().getShape(), 0)); })
@@ -40,8 +40,7 @@ void narrow(Value ids, Bounds &bounds) {
             below(wholeExtent(op, shape, shape.size() - 1));
         })
         .Case([&](dnn::AllGatherOp op) { narrow(op.getY(), bounds); })
-        .Case<dnn::GatherOp, dnn::ScatterOp>(
-            [&](auto op) { below(axisExtent(op.getX(), op.getAxis())); })
+        .Case<dnn::GatherOp, dnn::ScatterOp>([&](auto op) { below(axisExtent(op.getX(), op.getAxis())); })
         .Case([&](dnn::MoeCombineOp op) {
           if (use.getOperandNumber() == 1)
             below(accord::volume(*op.getDims(), 1).value_or(1));
@@ -60,8 +59,7 @@ void narrow(Value ids, Bounds &bounds) {
             below(axisExtent(op.getDense(), 0));
           }
         })
-        .Case<dnn::ReshapeOp, dnn::TransposeOp, dnn::SliceOp>(
-            [&](auto op) { narrow(op.getY(), bounds); })
+        .Case<dnn::ReshapeOp, dnn::TransposeOp, dnn::SliceOp>([&](auto op) { narrow(op.getY(), bounds); })
         .Case([&](dnn::SplitOp op) {
           for (Value piece : op.getYs())
             narrow(piece, bounds);
@@ -74,9 +72,7 @@ public:
   explicit Random(uint64_t seed) : engine(seed) {}
   /// In (-1, 1); the standard's distributions differ between libraries.
   double real() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1; }
-  int64_t below(int64_t most) {
-    return static_cast<int64_t>(engine() % static_cast<uint64_t>(most));
-  }
+  int64_t below(int64_t max) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(max)); }
 
 private:
   std::mt19937_64 engine;
@@ -87,13 +83,13 @@ Array idsOf(Value argument, int64_t batch, Random &random) {
   narrow(argument, bounds);
   Array array(shapeOf(argument.getType(), batch));
   for (double &x : array.data)
-    x = static_cast<double>(random.below(bounds.most + bounds.offsets));
+    x = static_cast<double>(random.below(bounds.max + bounds.offsets));
   if (bounds.offsets) {
     auto row = array.shape.back();
     for (int64_t begin = 0; begin < array.size(); begin += row) {
       auto first = array.data.begin() + begin, last = first + row;
       *first = 0;
-      *(last - 1) = static_cast<double>(bounds.most);
+      *(last - 1) = static_cast<double>(bounds.max);
       std::sort(first, last);
     }
   }
@@ -109,7 +105,7 @@ llvm::Expected<StepInputs> randomInputs(dnn::TrainingGraphOp graph, int64_t batc
   for (auto parameter : graph.getParameters()) {
     Copies &copies = inputs.parameters[parameter.getSymName().str()];
     auto given = parameter->getAttrOfType<DenseFPElementsAttr>("dnn.value");
-    Shape shape = wholeShape(parameter);
+    Shape shape = globalShape(parameter);
     if (given && given.getType().getShape() != llvm::ArrayRef(shape))
       return llvm::createStringError("the value of parameter '%s' has another shape",
                                      parameter.getSymName().str().c_str());

@@ -22,9 +22,7 @@ struct Layer {
   Index at(int64_t sample, int64_t time, int64_t column) const {
     return batched ? Index{sample, time, column} : Index{time, column};
   }
-  Index state(int64_t sample, int64_t time, int64_t j) const {
-    return at(sample, time, direction * hidden + j);
-  }
+  Index state(int64_t sample, int64_t time, int64_t j) const { return at(sample, time, direction * hidden + j); }
   Index keptAt(int64_t sample, int64_t time, int64_t which, int64_t j) const {
     return at(sample, time, (direction * kept + which) * hidden + j);
   }
@@ -58,72 +56,69 @@ Row inputAt(const Layer &l, int64_t sample, int64_t time) {
 struct Cell {
   int64_t gates, kept;
   /// Fills kept[which][j] and returns the new state.
-  std::function<double(const Row &, const Row &, int64_t hidden, int64_t j, double state,
-                       double carried, double *keptValues)>
+  std::function<double(const Row &, const Row &, int64_t hidden, int64_t j, double state, double carried,
+                       double *keptValues)>
       forward;
   /// From the gradient of the new state: those of the gates' sums on the side of the input and of
   /// the state, and what passes on to the state and the carried value before.
-  std::function<void(const double *kept, double state, double carried, double dState,
-                     double dCarried, double *dInput, double *dHidden, double &dStateBefore,
-                     double &dCarriedBefore)>
+  std::function<void(const double *kept, double state, double carried, double dState, double dCarried, double *dInput,
+                     double *dHidden, double &dStateBefore, double &dCarriedBefore)>
       backward;
   bool carries; ///< the last kept value is carried on (the LSTM's cell)
 };
 
 /// i, f, g, o, c.
 const Cell &lstmCell() {
-  static const Cell cell = {
-      4, 5,
-      [](const Row &x, const Row &h, int64_t hidden, int64_t j, double, double c, double *kept) {
-        auto sum = [&](int64_t gate) { return x[gate * hidden + j] + h[gate * hidden + j]; };
-        kept[0] = sigmoid(sum(0)), kept[1] = sigmoid(sum(1));
-        kept[2] = std::tanh(sum(2)), kept[3] = sigmoid(sum(3));
-        kept[4] = kept[1] * c + kept[0] * kept[2];
-        return kept[3] * std::tanh(kept[4]);
-      },
-      [](const double *k, double, double c, double dh, double dc, double *dx, double *dHidden,
-         double &dhBefore, double &dcBefore) {
-        double t = std::tanh(k[4]);
-        dc += dh * k[3] * (1 - t * t);
-        dx[0] = dc * k[2] * k[0] * (1 - k[0]);
-        dx[1] = dc * c * k[1] * (1 - k[1]);
-        dx[2] = dc * k[0] * (1 - k[2] * k[2]);
-        dx[3] = dh * t * k[3] * (1 - k[3]);
-        std::copy(dx, dx + 4, dHidden);
-        dhBefore = 0;
-        dcBefore = dc * k[1];
-      },
-      true};
+  static const Cell cell = {4, 5,
+                            [](const Row &x, const Row &h, int64_t hidden, int64_t j, double, double c, double *kept) {
+                              auto sum = [&](int64_t gate) { return x[gate * hidden + j] + h[gate * hidden + j]; };
+                              kept[0] = sigmoid(sum(0)), kept[1] = sigmoid(sum(1));
+                              kept[2] = std::tanh(sum(2)), kept[3] = sigmoid(sum(3));
+                              kept[4] = kept[1] * c + kept[0] * kept[2];
+                              return kept[3] * std::tanh(kept[4]);
+                            },
+                            [](const double *k, double, double c, double dh, double dc, double *dx, double *dHidden,
+                               double &dhBefore, double &dcBefore) {
+                              double t = std::tanh(k[4]);
+                              dc += dh * k[3] * (1 - t * t);
+                              dx[0] = dc * k[2] * k[0] * (1 - k[0]);
+                              dx[1] = dc * c * k[1] * (1 - k[1]);
+                              dx[2] = dc * k[0] * (1 - k[2] * k[2]);
+                              dx[3] = dh * t * k[3] * (1 - k[3]);
+                              std::copy(dx, dx + 4, dHidden);
+                              dhBefore = 0;
+                              dcBefore = dc * k[1];
+                            },
+                            true};
   return cell;
 }
 
 /// r, z, n, and the state's part of the candidate.
 const Cell &gruCell() {
-  static const Cell cell = {3, 4,
-                            [](const Row &x, const Row &h, int64_t hidden, int64_t j, double state,
-                               double, double *kept) {
-                              kept[0] = sigmoid(x[j] + h[j]);
-                              kept[1] = sigmoid(x[hidden + j] + h[hidden + j]);
-                              kept[3] = h[2 * hidden + j];
-                              kept[2] = std::tanh(x[2 * hidden + j] + kept[0] * kept[3]);
-                              return (1 - kept[1]) * kept[2] + kept[1] * state;
-                            },
-                            [](const double *k, double state, double, double dh, double, double *dx,
-                               double *dHidden, double &dhBefore, double &dcBefore) {
-                              dx[2] = dh * (1 - k[1]) * (1 - k[2] * k[2]);
-                              dx[1] = dh * (state - k[2]) * k[1] * (1 - k[1]);
-                              dx[0] = dx[2] * k[3] * k[0] * (1 - k[0]);
-                              dHidden[0] = dx[0], dHidden[1] = dx[1], dHidden[2] = dx[2] * k[0];
-                              dhBefore = dh * k[1];
-                              dcBefore = 0;
-                            },
-                            false};
+  static const Cell cell = {
+      3, 4,
+      [](const Row &x, const Row &h, int64_t hidden, int64_t j, double state, double, double *kept) {
+        kept[0] = sigmoid(x[j] + h[j]);
+        kept[1] = sigmoid(x[hidden + j] + h[hidden + j]);
+        kept[3] = h[2 * hidden + j];
+        kept[2] = std::tanh(x[2 * hidden + j] + kept[0] * kept[3]);
+        return (1 - kept[1]) * kept[2] + kept[1] * state;
+      },
+      [](const double *k, double state, double, double dh, double, double *dx, double *dHidden, double &dhBefore,
+         double &dcBefore) {
+        dx[2] = dh * (1 - k[1]) * (1 - k[2] * k[2]);
+        dx[1] = dh * (state - k[2]) * k[1] * (1 - k[1]);
+        dx[0] = dx[2] * k[3] * k[0] * (1 - k[0]);
+        dHidden[0] = dx[0], dHidden[1] = dx[1], dHidden[2] = dx[2] * k[0];
+        dhBefore = dh * k[1];
+        dcBefore = 0;
+      },
+      false};
   return cell;
 }
 
 template <typename OpTy>
-Layer layerOf(OpTy op, const Cell &cell, const Array &x, const Array &wIh, const Array &wHh,
-              int64_t direction) {
+Layer layerOf(OpTy op, const Cell &cell, const Array &x, const Array &wIh, const Array &wHh, int64_t direction) {
   return {x,
           wIh,
           wHh,
@@ -178,8 +173,8 @@ template <typename GradOp> void backward(GradOp op, const Cell &cell, Inputs in,
           double state = k ? y(l.state(n, l.time(k - 1), j)) : 0;
           double carried = k && cell.carries ? kept(l.keptAt(n, l.time(k - 1), l.kept - 1, j)) : 0;
           double dStateBefore = 0, dCarriedBefore = 0;
-          cell.backward(values.data(), state, carried, dState[j] + dy(l.state(n, time, j)),
-                        dCarried[j], dInputs.data(), dStates.data(), dStateBefore, dCarriedBefore);
+          cell.backward(values.data(), state, carried, dState[j] + dy(l.state(n, time, j)), dCarried[j], dInputs.data(),
+                        dStates.data(), dStateBefore, dCarriedBefore);
           for (int64_t gate = 0; gate < l.gates; ++gate) {
             dx[gate * l.hidden + j] = dInputs[gate];
             dHidden[gate * l.hidden + j] = dStates[gate];

@@ -19,8 +19,7 @@ template <typename GradOp> Window windowOfGradient(GradOp op) {
 }
 
 /// The points of x in the window of y's point, padding left out.
-template <typename Visit>
-void inWindow(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y, Visit visit) {
+template <typename Visit> void inWindow(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y, Visit visit) {
   for (int64_t r = 0; r < w.kernel[0]; ++r)
     for (int64_t s = 0; s < w.kernel[1]; ++s) {
       int64_t row = y[2] * w.stride[0] + r - w.padding[0];
@@ -44,9 +43,8 @@ double sizeOf(const Window &w) { return static_cast<double>(w.kernel[0] * w.kern
 
 void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
   Pair scale = dnn::asPair(*op.getScale());
-  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
-    out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]});
-  });
+  forEach(out[0].shape,
+          [&](llvm::ArrayRef<int64_t> y) { out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}); });
 }
 
 } // namespace
@@ -79,15 +77,13 @@ void addWindows(Kernels &kernels) {
   });
   kernels.add<dnn::GlobalAvgPoolOp>([](dnn::GlobalAvgPoolOp, Inputs in, Outputs out) {
     auto count = static_cast<double>(in[0]->shape[2] * in[0]->shape[3]);
-    forEach(in[0]->shape,
-            [&](llvm::ArrayRef<int64_t> i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
+    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
   });
   kernels.add<dnn::UpsampleOp>(upsample);
   kernels.add<dnn::UpsampleGradOp>([](dnn::UpsampleGradOp op, Inputs in, Outputs out) {
     Pair scale = dnn::asPair(op.getScale());
-    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> y) {
-      out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y);
-    });
+    forEach(in[0]->shape,
+            [&](llvm::ArrayRef<int64_t> y) { out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y); });
   });
 }
 

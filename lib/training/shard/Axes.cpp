@@ -8,8 +8,8 @@ namespace accord::shard {
 LogicalResult addAxis(dnn::TrainingGraphOp graph, StringRef axis, int64_t devices) {
   auto axes = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr);
   if (axes && axes.contains(axis))
-    return graph.emitError() << "'" << graph.getSymName() << "' already has an axis '" << axis
-                             << "' of " << cast<IntegerAttr>(axes.get(axis)).getInt() << " devices";
+    return graph.emitError() << "'" << graph.getSymName() << "' already has an axis '" << axis << "' of "
+                             << cast<IntegerAttr>(axes.get(axis)).getInt() << " devices";
   if (axis.empty())
     return graph.emitError() << "an axis of devices has a name";
   if (devices < 2)
@@ -22,7 +22,7 @@ LogicalResult addAxis(dnn::TrainingGraphOp graph, StringRef axis, int64_t device
   return success();
 }
 
-ArrayAttr withPart(Operation *op, StringRef axis, int64_t dimension, int64_t devices) {
+ArrayAttr appendPart(Operation *op, StringRef axis, int64_t dimension, int64_t devices) {
   SmallVector<Attribute> parts;
   if (auto given = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr))
     llvm::append_range(parts, given);
@@ -31,12 +31,11 @@ ArrayAttr withPart(Operation *op, StringRef axis, int64_t dimension, int64_t dev
   return ArrayAttr::get(context, parts);
 }
 
-void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension,
-              StringRef axis, int64_t devices) {
-  auto local =
-      TypeAttr::get(localType(parameter.getTensorType(), Sharding::split(dimension), devices));
+void shardParameter(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension, StringRef axis,
+                    int64_t devices) {
+  auto local = TypeAttr::get(localType(parameter.getTensorType(), Sharding::split(dimension), devices));
   parameter.setTypeAttr(local);
-  parameter->setAttr(dnn::DnnDialect::kPartsAttr, withPart(parameter, axis, dimension, devices));
+  parameter->setAttr(dnn::DnnDialect::kPartsAttr, appendPart(parameter, axis, dimension, devices));
   for (Operation &step : graph.getOptimizerStep().getBlock())
     TypeSwitch<Operation *>(&step).Case<dnn::UpdateOp, dnn::GradientAllReduceOp>([&](auto one) {
       if (one.getParameterAttr().getAttr() == parameter.getSymNameAttr())
@@ -47,8 +46,7 @@ void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t di
 SmallVector<Value> addends(dnn::GradientOp sink) {
   SmallVector<Value> values{sink.getValue()};
   for (size_t i = 0; i < values.size(); ++i)
-    if (Operation *sum = values[i].getDefiningOp();
-        isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+    if (Operation *sum = values[i].getDefiningOp(); isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
       llvm::append_range(values, sum->getOperands());
   return values;
 }

@@ -9,13 +9,12 @@ namespace accord::shard {
 llvm::LogicalResult addAxis(dnn::TrainingGraphOp graph, llvm::StringRef axis, int64_t devices);
 
 /// The parts that an operation states, and one more.
-mlir::ArrayAttr withPart(mlir::Operation *op, llvm::StringRef axis, int64_t dimension,
-                         int64_t devices);
+mlir::ArrayAttr appendPart(mlir::Operation *op, llvm::StringRef axis, int64_t dimension, int64_t devices);
 
 /// The parameter becomes one of `devices` equal parts along `dimension`, and so does what the
 /// optimizer step does to it.
-void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension,
-              llvm::StringRef axis, int64_t devices);
+void shardParameter(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension, llvm::StringRef axis,
+                    int64_t devices);
 
 /// The values that are, alone or added up, what a gradient is given.
 llvm::SmallVector<mlir::Value> addends(dnn::GradientOp sink);

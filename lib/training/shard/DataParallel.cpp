@@ -9,9 +9,7 @@ namespace accord::shard {
 namespace {
 
 bool isLookup(Operation *op) { return isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(op); }
-bool isLookupGradient(Operation *op) {
-  return isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op);
-}
+bool isLookupGradient(Operation *op) { return isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op); }
 RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
   return RankedTensorType::get(shape, type.getElementType());
 }
@@ -67,8 +65,8 @@ LogicalResult DataParallel::run() {
         dnn::RowsAttr rows = dnn::rowsOf(value.getType());
         RankedTensorType whole = table.getTensorType();
         if (rows) // of the ids of all devices
-          whole = RankedTensorType::get(whole.getShape(), whole.getElementType(),
-                                        dnn::timesRows(rows, options.devices));
+          whole =
+              RankedTensorType::get(whole.getShape(), whole.getElementType(), dnn::timesRows(rows, options.devices));
         value.setType(whole);
         if (isLookupGradient(value.getDefiningOp()))
           gradients.push_back(value.getDefiningOp());
@@ -84,17 +82,15 @@ LogicalResult DataParallel::run() {
     ExpertParallel experts(graph, options.axis, options.devices, names);
     experts.run();
     divided.insert(experts.divided().begin(), experts.divided().end());
-    llvm::append_range(undivided, experts.whole());
+    llvm::append_range(unshardedParameters, experts.whole());
   }
 
   // Which elements are dropped depends on where in the whole batch a sample is.
   graph.walk([&](dnn::DropoutOp dropout) {
     if (dnn::batchRank(dropout.getX().getType()))
-      dropout->setAttr(dnn::DnnDialect::kPartsAttr,
-                       withPart(dropout, options.axis, 0, options.devices));
+      dropout->setAttr(dnn::DnnDialect::kPartsAttr, appendPart(dropout, options.axis, 0, options.devices));
   });
-  for (auto update :
-       llvm::make_early_inc_range(graph.getOptimizerStep().getBlock().getOps<dnn::UpdateOp>())) {
+  for (auto update : llvm::make_early_inc_range(graph.getOptimizerStep().getBlock().getOps<dnn::UpdateOp>())) {
     builder.setInsertionPoint(update);
     bool local = divided.contains(update.getParameterAttr().getAttr());
     dnn::RowsAttr rows = update.getRowsAttr();
@@ -103,33 +99,31 @@ LogicalResult DataParallel::run() {
     if (rows && local) // which were gathered in each micro-batch
       rows = update.getRowsAttr();
     auto reduce = dnn::GradientAllReduceOp::create(
-        builder, update.getLoc(), update.getParameterAttr(), update.getTypeAttr(),
-        update.getCopiesAttr(), builder.getStringAttr(options.axis),
-        builder.getI64IntegerAttr(options.devices), update.getPrecisionAttr(),
+        builder, update.getLoc(), update.getParameterAttr(), update.getTypeAttr(), update.getCopiesAttr(),
+        builder.getStringAttr(options.axis), builder.getI64IntegerAttr(options.devices), update.getPrecisionAttr(),
         local ? builder.getUnitAttr() : UnitAttr(), rows);
-    names.give(reduce, (update.getParameter() + ".gradient.all_reduce").str(),
-               local ? dnn::Phase::Update : dnn::Phase::Communication);
+    names.setName(reduce, (update.getParameter() + ".gradient.all_reduce").str(),
+                  local ? dnn::Phase::Update : dnn::Phase::Communication);
   }
   return success();
 }
 
 void DataParallel::divide(dnn::ParameterOp table) {
   int64_t dimension = options.tables == TableSplit::Rows ? 0 : 1;
-  if (table.getTensorType().getRank() != 2 ||
-      !divisible(table.getTensorType(), dimension, options.devices)) {
-    undivided.push_back(table);
+  if (table.getTensorType().getRank() != 2 || !divisible(table.getTensorType(), dimension, options.devices)) {
+    unshardedParameters.push_back(table);
     return;
   }
   divided.insert(table.getSymNameAttr());
-  takePart(graph, table, dimension, options.axis, options.devices);
+  shardParameter(graph, table, dimension, options.axis, options.devices);
   graph.walk([&](dnn::ReadOp read) {
     if (read.getParameterAttr().getAttr() == table.getSymNameAttr())
       read.getResult().setType(table.getTensorType());
   });
 }
 
-Value DataParallel::exchange(Operation *collective, const Twine &name) {
-  names.give(collective, name.str(), dnn::Phase::Communication);
+Value DataParallel::nameCollective(Operation *collective, const Twine &name) {
+  names.setName(collective, name.str(), dnn::Phase::Communication);
   return collective->getResult(0);
 }
 
@@ -138,11 +132,10 @@ Value DataParallel::gather(Value value, const Twine &name, OpBuilder &to) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin() + 1, options.devices);
-  return exchange(dnn::AllGatherOp::create(to, value.getLoc(), withShape(type, shape), value,
-                                           to.getStringAttr(options.axis),
-                                           to.getI64IntegerAttr(options.devices),
-                                           to.getI64IntegerAttr(1), to.getUnitAttr()),
-                  name + ".all_gather");
+  return nameCollective(dnn::AllGatherOp::create(to, value.getLoc(), withShape(type, shape), value,
+                                                 to.getStringAttr(options.axis), to.getI64IntegerAttr(options.devices),
+                                                 to.getI64IntegerAttr(1), to.getUnitAttr()),
+                        name + ".all_gather");
 }
 
 Value DataParallel::gatherIds(Value ids, const Twine &name, OpBuilder &to) {
@@ -170,15 +163,14 @@ void DataParallel::lookUp(Operation *op) {
   to.setInsertionPointAfter(op);
   Operation *made;
   if (rows) {
-    op->setAttr(dnn::DnnDialect::kPartsAttr, withPart(op, options.axis, 0, options.devices));
-    made = dnn::ReduceScatterOp::create(to, op->getLoc(), type, y, axis, devices,
-                                        to.getI64IntegerAttr(1), to.getUnitAttr());
-    exchange(made, name + ".reduce_scatter");
+    op->setAttr(dnn::DnnDialect::kPartsAttr, appendPart(op, options.axis, 0, options.devices));
+    made = dnn::ReduceScatterOp::create(to, op->getLoc(), type, y, axis, devices, to.getI64IntegerAttr(1),
+                                        to.getUnitAttr());
+    nameCollective(made, name + ".reduce_scatter");
   } else {
-    made = dnn::AllToAllOp::create(
-        to, op->getLoc(), type, y, axis, devices, to.getI64IntegerAttr(1),
-        to.getI64IntegerAttr(type.getRank() - 1), to.getUnitAttr(), UnitAttr());
-    exchange(made, name + ".all_to_all");
+    made = dnn::AllToAllOp::create(to, op->getLoc(), type, y, axis, devices, to.getI64IntegerAttr(1),
+                                   to.getI64IntegerAttr(type.getRank() - 1), to.getUnitAttr(), UnitAttr());
+    nameCollective(made, name + ".all_to_all");
   }
   y.replaceAllUsesExcept(made->getResult(0), made);
 }
@@ -191,18 +183,17 @@ void DataParallel::lookUpGradient(Operation *op) {
   bool rows = options.tables == TableSplit::Rows;
   if (rows) {
     op->setOperand(0, gather(dy, name, to));
-    op->setAttr(dnn::DnnDialect::kPartsAttr, withPart(op, options.axis, 0, options.devices));
+    op->setAttr(dnn::DnnDialect::kPartsAttr, appendPart(op, options.axis, 0, options.devices));
   } else {
     SmallVector<int64_t> shape(type.getShape());
     shape.back() /= options.devices;
     shape.insert(shape.begin() + 1, options.devices);
     op->setOperand(
-        0, exchange(dnn::AllToAllOp::create(to, op->getLoc(), withShape(type, shape), dy,
-                                            to.getStringAttr(options.axis),
-                                            to.getI64IntegerAttr(options.devices),
-                                            to.getI64IntegerAttr(type.getRank() - 1),
-                                            to.getI64IntegerAttr(1), UnitAttr(), to.getUnitAttr()),
-                    name + ".all_to_all"));
+        0, nameCollective(dnn::AllToAllOp::create(to, op->getLoc(), withShape(type, shape), dy,
+                                                  to.getStringAttr(options.axis), to.getI64IntegerAttr(options.devices),
+                                                  to.getI64IntegerAttr(type.getRank() - 1), to.getI64IntegerAttr(1),
+                                                  UnitAttr(), to.getUnitAttr()),
+                          name + ".all_to_all"));
   }
   op->setOperand(1, gatherIds(op->getOperand(1), name + ".ids", to));
 }

@@ -38,13 +38,13 @@ public:
   /// Errors are emitted at operations: an axis that the graph already has, fewer than 2 devices.
   llvm::LogicalResult run();
   /// Tables and weights of experts that the devices cannot divide, and so stay whole.
-  llvm::ArrayRef<dnn::ParameterOp> whole() const { return undivided; }
+  llvm::ArrayRef<dnn::ParameterOp> whole() const { return unshardedParameters; }
 
 private:
   void divide(dnn::ParameterOp table);
   void lookUp(mlir::Operation *op);
   void lookUpGradient(mlir::Operation *op);
-  mlir::Value exchange(mlir::Operation *collective, const llvm::Twine &name);
+  mlir::Value nameCollective(mlir::Operation *collective, const llvm::Twine &name);
   mlir::Value gather(mlir::Value value, const llvm::Twine &name, mlir::OpBuilder &to);
   /// The same, once for all lookups of a block and their gradients.
   mlir::Value gatherIds(mlir::Value ids, const llvm::Twine &name, mlir::OpBuilder &to);
@@ -53,7 +53,7 @@ private:
   DataParallelOptions options;
   Names names;
   llvm::DenseSet<mlir::StringAttr> divided;
-  llvm::SmallVector<dnn::ParameterOp> undivided;
+  llvm::SmallVector<dnn::ParameterOp> unshardedParameters;
   llvm::DenseMap<mlir::Value, mlir::Value> gathered; ///< ids of all replicas
 };
 

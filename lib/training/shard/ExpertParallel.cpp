@@ -39,9 +39,8 @@ void retype(Value value, Type type) {
       if (repeat)
         retype(next, cast<dnn::StashType>(type).getElement());
       else
-        retype(next, dnn::StashType::get(
-                         type.getContext(),
-                         cast<dnn::RepeatOp>(use.getOwner()->getParentOp()).getCount(), type));
+        retype(next, dnn::StashType::get(type.getContext(),
+                                         cast<dnn::RepeatOp>(use.getOwner()->getParentOp()).getCount(), type));
     }
 }
 
@@ -65,9 +64,7 @@ SmallVector<StringAttr> weightsOf(Operation *op) {
 }
 bool isWeight(OpOperand &use) {
   unsigned i = use.getOperandNumber();
-  return isa<dnn::MoeExpertsOp>(use.getOwner())
-             ? i > 0
-             : isa<dnn::MoeExpertsGradOp>(use.getOwner()) && i > 1 && i != 4;
+  return isa<dnn::MoeExpertsOp>(use.getOwner()) ? i > 0 : isa<dnn::MoeExpertsGradOp>(use.getOwner()) && i > 1 && i != 4;
 }
 
 } // namespace
@@ -103,7 +100,7 @@ void ExpertParallel::find() {
     auto forward = dyn_cast<dnn::MoeExpertsOp>(op);
     return dnn::batchRank(slots) && slots.getRank() > 3 && !names.empty() &&
            llvm::all_of(names, [&](StringAttr name) { return weights.lookup(name); }) &&
-           (!forward || endsIn(forward.getKept(), [](OpOperand &use) {
+           (!forward || endsIn(forward.getSaved(), [](OpOperand &use) {
              return isa<dnn::MoeExpertsGradOp>(use.getOwner()) && use.getOperandNumber() == 4;
            }));
   };
@@ -123,17 +120,16 @@ void ExpertParallel::find() {
     else if (it->second)
       parts.insert(parameter.getSymNameAttr());
     else
-      undivided.push_back(parameter);
+      unshardedParameters.push_back(parameter);
 }
 
 void ExpertParallel::run() {
   find();
   for (auto parameter : graph.getParameters())
     if (parts.contains(parameter.getSymNameAttr()))
-      takePart(graph, parameter, 0, axis, devices);
+      shardParameter(graph, parameter, 0, axis, devices);
   auto typeOf = [&](FlatSymbolRefAttr name) {
-    return cast<dnn::ParameterOp>(SymbolTable::lookupSymbolIn(graph, name.getAttr()))
-        .getTensorType();
+    return cast<dnn::ParameterOp>(SymbolTable::lookupSymbolIn(graph, name.getAttr())).getTensorType();
   };
   graph.walk([&](dnn::ReadOp read) {
     if (parts.contains(read.getParameterAttr().getAttr()))
@@ -155,7 +151,7 @@ void ExpertParallel::run() {
 }
 
 /// [batch, .., experts, slots, d] -> [batch, .., devices, experts / devices, slots, d].
-RankedTensorType ExpertParallel::exchanged(RankedTensorType type) const {
+RankedTensorType ExpertParallel::allToAllType(RankedTensorType type) const {
   SmallVector<int64_t> shape(type.getShape());
   size_t experts = shape.size() - 3;
   shape[experts] /= devices;
@@ -167,10 +163,9 @@ RankedTensorType ExpertParallel::exchanged(RankedTensorType type) const {
 Value ExpertParallel::toExperts(Value slots, const Twine &name, OpBuilder &to) {
   auto type = cast<RankedTensorType>(slots.getType());
   auto experts = to.getI64IntegerAttr(type.getRank() - 3);
-  auto made = dnn::AllToAllOp::create(to, slots.getLoc(), exchanged(type), slots,
-                                      to.getStringAttr(axis), to.getI64IntegerAttr(devices),
-                                      experts, experts, UnitAttr(), to.getUnitAttr());
-  names.give(made, (name + ".all_to_all").str(), dnn::Phase::Communication);
+  auto made = dnn::AllToAllOp::create(to, slots.getLoc(), allToAllType(type), slots, to.getStringAttr(axis),
+                                      to.getI64IntegerAttr(devices), experts, experts, UnitAttr(), to.getUnitAttr());
+  names.setName(made, (name + ".all_to_all").str(), dnn::Phase::Communication);
   return made.getY();
 }
 
@@ -179,11 +174,10 @@ Value ExpertParallel::toExperts(Value slots, const Twine &name, OpBuilder &to) {
 void ExpertParallel::fromExperts(Value rows, const Twine &name, OpBuilder &to) {
   auto type = cast<RankedTensorType>(rows.getType());
   auto experts = to.getI64IntegerAttr(type.getRank() - 3);
-  rows.setType(exchanged(type));
+  rows.setType(allToAllType(type));
   auto made = dnn::AllToAllOp::create(to, rows.getLoc(), type, rows, to.getStringAttr(axis),
-                                      to.getI64IntegerAttr(devices), experts, experts,
-                                      to.getUnitAttr(), UnitAttr());
-  names.give(made, (name + ".all_to_all").str(), dnn::Phase::Communication);
+                                      to.getI64IntegerAttr(devices), experts, experts, to.getUnitAttr(), UnitAttr());
+  names.setName(made, (name + ".all_to_all").str(), dnn::Phase::Communication);
   rows.replaceAllUsesExcept(made.getY(), made);
 }
 
@@ -204,13 +198,12 @@ void ExpertParallel::forward(dnn::MoeExpertsOp op) {
     Value stash = slicesOf(use);
     if (!stash && ofGradient(use)) {
       use.set(sent);
-    } else if (stash && isa<dnn::YieldOp>(user) && user == use.getOwner() &&
-               endsIn(stash, ofGradient)) {
+    } else if (stash && isa<dnn::YieldOp>(user) && user == use.getOwner() && endsIn(stash, ofGradient)) {
       use.set(sent);
       retype(sent, sent.getType());
     }
   }
-  retype(op.getKept(), exchanged(op.getKept().getType()));
+  retype(op.getSaved(), allToAllType(op.getSaved().getType()));
   to.setInsertionPointAfter(op);
   fromExperts(op.getY(), name, to);
 }

@@ -18,13 +18,13 @@ public:
   /// devices into account.
   const llvm::DenseSet<mlir::StringAttr> &divided() const { return parts; }
   /// Weights of experts that the devices cannot divide, and so stay whole.
-  llvm::ArrayRef<dnn::ParameterOp> whole() const { return undivided; }
+  llvm::ArrayRef<dnn::ParameterOp> whole() const { return unshardedParameters; }
 
 private:
   void find();
   void forward(dnn::MoeExpertsOp op);
   void backward(dnn::MoeExpertsGradOp op);
-  mlir::RankedTensorType exchanged(mlir::RankedTensorType type) const;
+  mlir::RankedTensorType allToAllType(mlir::RankedTensorType type) const;
   mlir::Value toExperts(mlir::Value slots, const llvm::Twine &name, mlir::OpBuilder &to);
   void fromExperts(mlir::Value rows, const llvm::Twine &name, mlir::OpBuilder &to);
 
@@ -34,7 +34,7 @@ private:
   Names &names;
   llvm::DenseSet<mlir::StringAttr> parts;
   llvm::DenseSet<mlir::Operation *> operations; ///< of the experts that are divided
-  llvm::SmallVector<dnn::ParameterOp> undivided;
+  llvm::SmallVector<dnn::ParameterOp> unshardedParameters;
 };
 
 } // namespace accord::shard

@@ -9,8 +9,7 @@ namespace accord::shard {
 
 static bool isBackward(Operation *op) { return dnn::phaseOf(op) != dnn::Phase::Forward; }
 
-Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &options)
-    : graph(graph), options(options) {
+Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &options) : graph(graph), options(options) {
   for (auto parameter : graph.getParameters())
     parameters[parameter.getSymNameAttr()].op = parameter;
   graph.walk([&](Operation *op) { names.reserve(dnn::nameOf(op)); });
@@ -29,18 +28,16 @@ Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &opt
     SmallVector<Value> sums{gradient.getValue()};
     for (unsigned i = 0; i < sums.size(); ++i) {
       gradients[sums[i]] = gradient.getParameterAttr().getAttr();
-      if (Operation *sum = sums[i].getDefiningOp();
-          isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+      if (Operation *sum = sums[i].getDefiningOp(); isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
         for (Value operand : sum->getOperands())
-          if ((operand.getType() == sums[i].getType() || isa<dnn::JoinRowsOp>(sum)) &&
-              operand.hasOneUse())
+          if ((operand.getType() == sums[i].getType() || isa<dnn::JoinRowsOp>(sum)) && operand.hasOneUse())
             sums.push_back(operand);
     }
   });
 }
 
 Partitioner::~Partitioner() {
-  for (Operation *draft : llvm::reverse(drafts))
+  for (Operation *draft : llvm::reverse(replacedOperations))
     draft->destroy();
 }
 
@@ -62,7 +59,7 @@ LogicalResult Partitioner::run() {
     define(input, input, Sharding());
   conversions.emplace_back();
   block(micro, to);
-  for (Operation *draft : drafts)
+  for (Operation *draft : replacedOperations)
     draft->dropAllReferences();
   micro.dropAllReferences();
   while (!micro.empty())
@@ -108,7 +105,7 @@ static double bytesOfType(Type type) {
 
 /// How a value is best held where nothing asks for more: between iterations, and where partial sums
 /// end.
-Sharding Partitioner::resting(Value value, Sharding now) const {
+Sharding Partitioner::preferredSharding(Value value, Sharding now) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return now;
@@ -120,7 +117,7 @@ Sharding Partitioner::resting(Value value, Sharding now) const {
 }
 
 double Partitioner::cost(Value value, Sharding to, bool backward) {
-  const Held &from = held[value];
+  const ShardedValue &from = shardedValues[value];
   if (from.parameter && to.kind == Sharding::Partial)
     return INFINITY;
   if (from.parameter) {
@@ -142,7 +139,7 @@ double Partitioner::cost(Value value, Sharding to, bool backward) {
   case Sharding::Partial:
     if (to.kind == Sharding::Replicated)
       return 2 * bytes;
-    return to.kind == Sharding::Split && to == resting(value, {}) ? bytes : INFINITY;
+    return to.kind == Sharding::Split && to == preferredSharding(value, {}) ? bytes : INFINITY;
   case Sharding::Split:
     if (to.kind == Sharding::Replicated)
       return bytes;
@@ -156,8 +153,7 @@ double Partitioner::cost(Operation *op, const Rule &rule) {
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), rule.operands))
     sum += cost(operand, sharding, isBackward(op));
   // A sum that nobody had to finish before.
-  bool partial =
-      llvm::any_of(rule.operands, [](Sharding s) { return s.kind == Sharding::Partial; });
+  bool partial = llvm::any_of(rule.operands, [](Sharding s) { return s.kind == Sharding::Partial; });
   for (auto [result, sharding] : llvm::zip(op->getResults(), rule.results))
     if (sharding.kind == Sharding::Partial && !partial)
       sum += (options.sequence ? 1 : 2) * bytesOfType(result.getType());
@@ -171,8 +167,7 @@ bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
   Value table = op->getOperand(1);
   if (rule.operands[1].kind != Sharding::Split || rule.operands[1].dimension == 0)
     return true;
-  return !divisible(table.getType(), 0, options.devices) &&
-         lookedUp.contains(held[table].parameter);
+  return !divisible(table.getType(), 0, options.devices) && lookedUp.contains(shardedValues[table].parameter);
 }
 
 /// What counts before the cost, the least first. Weights are split where they can be: row parallel
@@ -184,7 +179,7 @@ int Partitioner::rank(Operation *op, const Rule &rule) {
   bool weighs = lookup || (work && work.isContraction());
   bool splits = false, undecided = false, asItComes = false, exchanges = false;
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), rule.operands)) {
-    const Held &from = held[operand];
+    const ShardedValue &from = shardedValues[operand];
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     bool split = sharding.kind == Sharding::Split;
     if (!from.parameter) {
@@ -215,12 +210,12 @@ int Partitioner::rank(Operation *op, const Rule &rule) {
 
 const Rule &Partitioner::choose(Operation *op, ArrayRef<Rule> rules) {
   const Rule *best = nullptr;
-  std::pair<int, double> least;
+  std::pair<int, double> min;
   for (const Rule &rule : rules) {
     std::pair<int, double> here{rank(op, rule), cost(op, rule)};
-    if (!best || here < least) {
+    if (!best || here < min) {
       best = &rule;
-      least = here;
+      min = here;
     }
   }
   return *best;
@@ -233,11 +228,10 @@ void Partitioner::read(dnn::ReadOp op, OpBuilder &to) {
   auto made = cast<dnn::ReadOp>(to.clone(*op.getOperation()));
   Parameter &parameter = parameters[name];
   if (parameter.sharding)
-    made.getResult().setType(
-        cast<RankedTensorType>(localType(op.getType(), *parameter.sharding, options.devices)));
+    made.getResult().setType(cast<RankedTensorType>(localType(op.getType(), *parameter.sharding, options.devices)));
   else
     parameter.reads.push_back(made);
-  held[op.getResult()] = {made.getResult(), Sharding(), name};
+  shardedValues[op.getResult()] = {made.getResult(), Sharding(), name};
 }
 
 void Partitioner::decide(StringAttr name, Sharding sharding) {
@@ -248,8 +242,7 @@ void Partitioner::decide(StringAttr name, Sharding sharding) {
     sharding = Sharding();
   parameter.sharding = sharding;
   for (dnn::ReadOp read : parameter.reads)
-    read.getResult().setType(
-        cast<RankedTensorType>(localType(read.getType(), sharding, options.devices)));
+    read.getResult().setType(cast<RankedTensorType>(localType(read.getType(), sharding, options.devices)));
 }
 
 void Partitioner::gradient(dnn::GradientOp op, OpBuilder &to) {
@@ -260,9 +253,7 @@ void Partitioner::gradient(dnn::GradientOp op, OpBuilder &to) {
   to.clone(*op.getOperation(), mapping);
 }
 
-void Partitioner::define(Value old, Value value, Sharding sharding) {
-  held[old] = {value, sharding, {}};
-}
+void Partitioner::define(Value old, Value value, Sharding sharding) { shardedValues[old] = {value, sharding, {}}; }
 
 // ---- repeats
 
@@ -274,15 +265,11 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   OpBuilder to(graph.getContext());
   to.setInsertionPointToEnd(made.get());
   for (auto [argument, sharding] : llvm::zip(op.getCarriedArguments(), carried))
-    define(argument,
-           made->addArgument(localType(argument.getType(), sharding, options.devices),
-                             argument.getLoc()),
+    define(argument, made->addArgument(localType(argument.getType(), sharding, options.devices), argument.getLoc()),
            sharding);
   for (auto [argument, stash] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
-    Sharding sharding = held[stash].sharding;
-    define(argument,
-           made->addArgument(localType(argument.getType(), sharding, options.devices),
-                             argument.getLoc()),
+    Sharding sharding = shardedValues[stash].sharding;
+    define(argument, made->addArgument(localType(argument.getType(), sharding, options.devices), argument.getLoc()),
            sharding);
   }
   conversions.emplace_back();
@@ -291,13 +278,12 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   bool backward = isBackward(op), again = false;
   SmallVector<Value> yielded, slices;
   for (auto [value, sharding] : llvm::zip(yield.getCarried(), carried)) {
-    Sharding found = held[value].sharding;
+    Sharding found = shardedValues[value].sharding;
     if (sharding.kind == Sharding::Zero && found.kind != Sharding::Zero) {
       sharding = found;
       again = true;
-    } else if (sharding.kind == Sharding::Partial && found.kind != Sharding::Partial &&
-               found.kind != Sharding::Zero) {
-      sharding = resting(value, found); // nothing becomes a partial sum again
+    } else if (sharding.kind == Sharding::Partial && found.kind != Sharding::Partial && found.kind != Sharding::Zero) {
+      sharding = preferredSharding(value, found); // nothing becomes a partial sum again
       again = true;
     } else if (!again) {
       yielded.push_back(as(value, sharding, to, backward));
@@ -305,15 +291,14 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   }
   stashed.clear();
   for (Value value : yield.getStashed()) {
-    Sharding sharding = held[value].sharding;
+    Sharding sharding = shardedValues[value].sharding;
     // The gradient of a mixture of experts is linear in the experts' rows: their sum is not needed.
     // What an inner repeat has stashed stays as it is: its slices are converted where they are
     // read.
     bool summand = sharding.kind == Sharding::Partial && value.getDefiningOp<dnn::MoeExpertsOp>();
     bool stack = isa<dnn::StashType>(value.getType());
-    if (!summand && !stack &&
-        (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
-      sharding = resting(value, {});
+    if (!summand && !stack && (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
+      sharding = preferredSharding(value, {});
     Sharding whole;
     if (options.keepGathered && sharding.kind == Sharding::Split &&
         known({value, {whole.kind, whole.dimension, false}}))
@@ -330,11 +315,9 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
                                                static_cast<int32_t>(slices.size())};
     return made;
   }
-  made->walk([&](dnn::ReadOp read) {
-    llvm::erase(parameters[read.getParameterAttr().getAttr()].reads, read);
-  });
+  made->walk([&](dnn::ReadOp read) { llvm::erase(parameters[read.getParameterAttr().getAttr()].reads, read); });
   made->dropAllReferences();
-  givenUp.push_back(std::move(made));
+  discardedBlocks.push_back(std::move(made));
   return nullptr;
 }
 
@@ -342,8 +325,8 @@ void Partitioner::repeat(dnn::RepeatOp op, OpBuilder &to) {
   bool backward = isBackward(op);
   SmallVector<Sharding> carried, stashed;
   for (Value init : op.getInits()) {
-    Sharding now = held[init].sharding;
-    carried.push_back(now.kind == Sharding::Zero ? now : resting(init, now));
+    Sharding now = shardedValues[init].sharding;
+    carried.push_back(now.kind == Sharding::Zero ? now : preferredSharding(init, now));
   }
   std::unique_ptr<Block> made;
   while (!made)
@@ -352,12 +335,12 @@ void Partitioner::repeat(dnn::RepeatOp op, OpBuilder &to) {
   for (auto [init, sharding] : llvm::zip(op.getInits(), carried))
     inits.push_back(as(init, sharding, to, backward));
   for (Value stash : op.getUnstashed())
-    unstashed.push_back(held[stash].value);
+    unstashed.push_back(shardedValues[stash].value);
   SmallVector<Type> types;
   for (auto [stash, sharding] : llvm::zip(op.getStashed(), stashed))
     types.push_back(localType(stash.getType(), sharding, options.devices));
-  auto copy = dnn::RepeatOp::create(to, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed,
-                                    types, op.getReverse());
+  auto copy =
+      dnn::RepeatOp::create(to, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed, types, op.getReverse());
   copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   copy.getBody().getBlocks().clear();
   copy.getBody().push_back(made.release());
@@ -375,10 +358,10 @@ void Partitioner::finish() {
     dnn::ParameterOp op = parameter.op;
     if (sharding.kind != Sharding::Split) {
       if (op.getTensorType().getRank() >= 2)
-        unsplit.push_back(op);
+        unshardedParameters.push_back(op);
       continue;
     }
-    takePart(graph, op, sharding.dimension, options.axis, options.devices);
+    shardParameter(graph, op, sharding.dimension, options.axis, options.devices);
   }
 }
 

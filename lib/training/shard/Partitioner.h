@@ -1,7 +1,7 @@
 // Cuts a training graph into the equal shares of the devices of one axis.
 #pragma once
 #include "dialects/dnn/Names.h"
-#include "lib/training/shard/Rules.h"
+#include "lib/training/shard/ShardingRules.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -32,12 +32,12 @@ public:
   /// Errors are emitted at operations: an axis that the graph already has, fewer than 2 devices.
   llvm::LogicalResult run();
   /// Parameters of two or more dimensions that no device has a part of.
-  llvm::ArrayRef<dnn::ParameterOp> whole() const { return unsplit; }
+  llvm::ArrayRef<dnn::ParameterOp> whole() const { return unshardedParameters; }
 
 private:
   using Key = std::pair<mlir::Value, std::tuple<uint8_t, int64_t, uint8_t>>;
   /// A value of the graph as it was: what stands for it, and how the devices hold that.
-  struct Held {
+  struct ShardedValue {
     mlir::Value value;
     Sharding sharding;
     mlir::StringAttr parameter; ///< of a read
@@ -57,8 +57,7 @@ private:
   void gradient(dnn::GradientOp op, mlir::OpBuilder &to);
   void emit(mlir::Operation *op, const Rule &rule, mlir::OpBuilder &to);
   void crossEntropy(mlir::Operation *op, const Rule &rule, mlir::OpBuilder &to);
-  mlir::Value statistics(mlir::Value logits, mlir::Value labels, mlir::Operation *op,
-                         mlir::OpBuilder &to);
+  mlir::Value statistics(mlir::Value logits, mlir::Value labels, mlir::Operation *op, mlir::OpBuilder &to);
   bool detachBias(mlir::Operation *op, const Rule &rule, mlir::OpBuilder &to);
 
   const Rule &choose(mlir::Operation *op, llvm::ArrayRef<Rule> rules);
@@ -66,33 +65,31 @@ private:
   bool splitsTable(mlir::Operation *op, const Rule &rule);
   double cost(mlir::Operation *op, const Rule &rule);
   double cost(mlir::Value value, Sharding to, bool backward);
-  Sharding resting(mlir::Value value, Sharding now) const;
+  Sharding preferredSharding(mlir::Value value, Sharding now) const;
 
   mlir::Value as(mlir::Value value, Sharding sharding, mlir::OpBuilder &to, bool backward);
-  mlir::Value converted(mlir::Value value, Held held, Sharding sharding, mlir::OpBuilder &to);
+  mlir::Value converted(mlir::Value value, ShardedValue shardedValues, Sharding sharding, mlir::OpBuilder &to);
   mlir::Value known(const Key &key) const;
   void decide(mlir::StringAttr parameter, Sharding sharding);
   void define(mlir::Value old, mlir::Value value, Sharding sharding);
   template <typename OpTy, typename... Args>
-  OpTy create(mlir::OpBuilder &to, mlir::Location location, const llvm::Twine &name,
-              dnn::Phase phase, Args &&...args);
+  OpTy create(mlir::OpBuilder &to, mlir::Location location, const llvm::Twine &name, dnn::Phase phase, Args &&...args);
   void finish();
 
   dnn::TrainingGraphOp graph;
   PartitionOptions options;
   Names names;
-  llvm::DenseMap<mlir::Value, Held> held;
+  llvm::DenseMap<mlir::Value, ShardedValue> shardedValues;
   llvm::MapVector<mlir::StringAttr, Parameter> parameters;
-  llvm::DenseMap<mlir::Value, mlir::StringAttr>
-      gradients; ///< values that end in a parameter's gradient
+  llvm::DenseMap<mlir::Value, mlir::StringAttr> gradients;         ///< values that end in a parameter's gradient
   llvm::SmallVector<llvm::DenseMap<Key, mlir::Value>> conversions; ///< by nesting of the repeats
-  llvm::DenseSet<mlir::StringAttr> lookedUp;      ///< parameters that nothing but lookups reads
-  llvm::DenseMap<mlir::Value, mlir::Value> stats; ///< logits, as split -> statistics of all devices
-  llvm::SmallVector<dnn::ParameterOp> unsplit;
+  llvm::DenseSet<mlir::StringAttr> lookedUp;                       ///< parameters that nothing but lookups reads
+  llvm::DenseMap<mlir::Value, mlir::Value> stats;                  ///< logits, as split -> statistics of all devices
+  llvm::SmallVector<dnn::ParameterOp> unshardedParameters;
   /// Operations that the graph might have had; kept to the end because maps are keyed by their
   /// results.
-  llvm::SmallVector<mlir::Operation *> drafts;
-  llvm::SmallVector<std::unique_ptr<mlir::Block>> givenUp;
+  llvm::SmallVector<mlir::Operation *> replacedOperations;
+  llvm::SmallVector<std::unique_ptr<mlir::Block>> discardedBlocks;
 };
 
 } // namespace accord::shard

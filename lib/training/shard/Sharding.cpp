@@ -8,8 +8,7 @@ Type localType(Type type, Sharding sharding, int64_t devices) {
   if (sharding.kind != Sharding::Split)
     return type;
   if (auto stash = dyn_cast<dnn::StashType>(type))
-    return dnn::StashType::get(type.getContext(), stash.getCount(),
-                               localType(stash.getElement(), sharding, devices));
+    return dnn::StashType::get(type.getContext(), stash.getCount(), localType(stash.getElement(), sharding, devices));
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
   shape[static_cast<size_t>(sharding.dimension)] /= devices;

@@ -1,13 +1,13 @@
 // Writes every document of the made-up plan of test/lib/planning/EmitFixture.h into a folder, for tests
 // that look at files.
+#include "lib/latency/build/LatencyModelFit.h"
+#include "lib/latency/forms/Print.h"
 #include "lib/planning/output/EstimateJson.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/Trace.h"
-#include "lib/latency/build/Fit.h"
-#include "lib/latency/forms/Print.h"
+#include "lib/support/documents/JsonText.h"
 #include "test/lib/planning/EmitFixture.h"
 #include <fstream>
 
@@ -26,24 +26,23 @@ int main(int argc, char **argv) {
   };
   write("plan.json", jsonText(toJson(plan)));
   write("trace.json", jsonText(toTrace(plan)));
-  write("estimate.json", jsonText(toEstimateJson(plan.graph, plan.machine, plan.costs,
-                                                 sumEstimate(plan.graph, plan.costs))));
-  std::vector<WhatIf> changes = {
-      {"hbm bandwidth x 2", plan.schedule.step.seconds() * 0.93, plan.objectiveValue / 0.93,
-       plan.memory.peak, true, "core tc binds"},
-      {"tc peak x 2", plan.schedule.step.seconds() * 0.61, plan.objectiveValue / 0.61,
-       plan.memory.peak, true, "hbm bandwidth binds"},
-      {"recompute full", plan.schedule.step.seconds() * 1.31, plan.objectiveValue / 1.31,
-       plan.memory.peak / 2, true, "core tc binds"},
-      {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99,
-       plan.memory.peak * 2, true, "core tc binds"}};
+  write("estimate.json",
+        jsonText(toEstimateJson(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs))));
+  std::vector<WhatIf> changes = {{"hbm bandwidth x 2", plan.schedule.step.seconds() * 0.93, plan.objectiveValue / 0.93,
+                                  plan.memory.peak, true, "core tc binds"},
+                                 {"tc peak x 2", plan.schedule.step.seconds() * 0.61, plan.objectiveValue / 0.61,
+                                  plan.memory.peak, true, "hbm bandwidth binds"},
+                                 {"recompute full", plan.schedule.step.seconds() * 1.31, plan.objectiveValue / 1.31,
+                                  plan.memory.peak / 2, true, "core tc binds"},
+                                 {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99,
+                                  plan.memory.peak * 2, true, "core tc binds"}};
   write("report.html", toReport(plan, changes, {1024}));
   TextStyle style;
   Plan other = test::gptPlan({8, 1024, 4});
   other.machine.name = "b200_like";
   write("summary.txt", compileSummary(plan, {1024, "out/report.html"}, style));
-  write("estimate.txt", estimateTable(plan.graph, plan.machine, plan.costs,
-                                      sumEstimate(plan.graph, plan.costs), style));
+  write("estimate.txt",
+        estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style));
   write("explain.txt", cantFail(explainOperation(plan, "block.fc1", style)));
   write("diff.txt", diffPlans(plan, other, style));
   std::vector<test::Costed> costed;
@@ -52,11 +51,10 @@ int main(int argc, char **argv) {
     for (int64_t S : {128, 256, 512, 1024})
       costed.push_back(test::gptCosts({B, S}));
   for (size_t i = 0; i < costed.size(); ++i)
-    samples.push_back({costed[i].graph.microbatch,
-                       std::array<int64_t, 4>{128, 256, 512, 1024}[i % 4], &costed[i].graph,
+    samples.push_back({costed[i].graph.microbatch, std::array<int64_t, 4>{128, 256, 512, 1024}[i % 4], &costed[i].graph,
                        &costed[i].costs});
   LatencyFitOptions fit;
-  fit.sequence = 1024, fit.leastSequence = 1, fit.mostSequence = 8192;
+  fit.sequence = 1024, fit.minSequence = 1, fit.maxSequence = 8192;
   fit.memoryOf = test::memoryOf;
   auto fitted = fitLatencyModel(plan, samples, fit);
   if (!std::holds_alternative<LatencyModel>(fitted))
@@ -69,8 +67,8 @@ int main(int argc, char **argv) {
   // The same page from hostile names, and of a plan that does not fit.
   plan.graph.model = "</script><script>throw 1</script>\xe2\x80\xa8 & \xff";
   plan.feasible = false;
-  plan.conflicts = {{"device.memory <= 0.95 * hbm.capacity", "gpt.dnn", 31,
-                     "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
+  plan.conflicts = {
+      {"device.memory <= 0.95 * hbm.capacity", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
   write("hostile.html", toReport(plan));
   writePlacements(folder);
   writeMining(folder);

@@ -1,7 +1,7 @@
 // Documents of mined designs: FOLDER/mining, and others beside it.
-#include "lib/exploration/output/Mining.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/output/MiningReport.h"
+#include "lib/support/documents/JsonText.h"
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -19,7 +19,7 @@ MinedDesign designOf(const MiningPlan &plan, const std::string &name, const Desi
   mined.machine.area.value = 1e-6 * (10 + 5 * design[0] + 2 * design[1]);
   mined.machine.tdp = Watts(60 + 10.0 * design[0]);
   for (size_t p = 0; p < design.size(); ++p)
-    mined.chosen.push_back(plan.parameters[p].spelled[design[p]]);
+    mined.chosen.push_back(plan.parameters[p].labels[design[p]]);
   for (const char *job : {"deep", "wide"}) {
     double step = 0.4 / (1 + design[0]) + 0.01 * design[1];
     mined.steps.push_back({job, "micro-batch 4", 16, step, 30 * step, 3e9, step, 0.15});
@@ -32,23 +32,22 @@ MinedDesign designOf(const MiningPlan &plan, const std::string &name, const Desi
 MiningPlan minedPlan() {
   MiningPlan plan;
   plan.space = "chips", plan.size = "48";
-  plan.metric = "step_time", plan.blend = "worst_ratio", plan.version = "0";
+  plan.metric = "step_time", plan.aggregation = "worst_ratio", plan.version = "0";
   plan.parameters = {{"tc.count", {"1", "2", "3", "4"}, {1, 2, 3, 4}, {}},
                      {"glb.capacity", {"1 MiB", "2 MiB", "4 MiB"}, {1, 2, 4}, {}},
                      {"tc.dataflow", {"weight_stationary", "output_stationary"}, {}, {}}};
   plan.requirements = {"area <= 31 mm2", "power.tdp <= 120 W"};
   MiningResult &result = plan.best.result;
-  result.strategy = "exact",
-  result.proof = "branch and bound: nothing below the best; 0 boxes open";
+  result.strategy = "exact", result.proof = "branch and bound: nothing below the best; 0 boxes open";
   result.best = Design{3, 1, 0};
   result.value = 1.2, result.bound = 1.15, result.evaluations = 20, result.bounds = 100;
-  result.moments = {{0, 1, kNever, 0.5}, {1, 20, 2.5, 0.7}, {8, 60, 1.2, 1}, {20, 100, 1.2, 1.15}};
+  result.convergence = {{0, 1, kNever, 0.5}, {1, 20, 2.5, 0.7}, {8, 60, 1.2, 1}, {20, 100, 1.2, 1.15}};
   plan.best.design = designOf(plan, "common", *result.best);
   plan.own = {{result, designOf(plan, "deep", {2, 0, 0})}, {result, std::nullopt}};
   MiningResult other = result;
   other.strategy = "random", other.value = 1.3, other.bound = 0, other.proof = "";
   plan.compared = {{other, designOf(plan, "random", {2, 2, 1})}};
-  MinedFront &front = plan.front.emplace();
+  MinedParetoFront &front = plan.front.emplace();
   front.front.costs = {"area", "tdp"};
   front.front.within = front.front.possibly = 0.01, front.front.proof = result.proof;
   for (uint32_t i = 4; i-- > 0;) {
@@ -60,20 +59,16 @@ MiningPlan minedPlan() {
   MiningFindings &findings = plan.findings;
   findings.limits = {{{"core tc", 0.7}, {"bandwidth hbm", 0.3}}, {{"host", 1}}};
   findings.delays = {{{"tc", 2, 0.01}, {"vc", 1, 0.002}}, {}};
-  findings.waits = {0.4, 0, 0.1};
+  findings.bottleneckGains = {0.4, 0, 0.1};
   for (const DesignParameter &parameter : plan.parameters) {
-    std::vector<ChoiceWorth> &choices = findings.parameters.emplace_back();
-    for (uint32_t c = 0; c < parameter.spelled.size(); ++c)
+    std::vector<ChoiceSensitivity> &choices = findings.parameters.emplace_back();
+    for (uint32_t c = 0; c < parameter.labels.size(); ++c)
       choices.push_back({c, 1.2 + 0.1 * c, c % 2 == 0, c == 0, 1.2 + 0.05 * c, 1.2, ""});
   }
-  findings.parameters[1][2] = {
-      2, kNever, true, true, kNever, kNever, "breaks 'area': 33 mm2 > 31 mm2"};
-  findings.requirements = {{"area <= 31 mm2",
-                            0.98,
-                            "30.4 mm2 of at most 31 mm2",
-                            other,
-                            {"4", "2 MiB", "weight_stationary"}},
-                           {"tc.count > glb.capacity", 0, "", std::nullopt, {}}};
+  findings.parameters[1][2] = {2, kNever, true, true, kNever, kNever, "breaks 'area': 33 mm2 > 31 mm2"};
+  findings.requirements = {
+      {"area <= 31 mm2", 0.98, "30.4 mm2 of at most 31 mm2", other, {"4", "2 MiB", "weight_stationary"}},
+      {"tc.count > glb.capacity", 0, "", std::nullopt, {}}};
   findings.reference = designOf(plan, "tpu_like", {1, 1, 1});
   findings.reference->steps.pop_back();
   findings.reference->chosen.clear();
@@ -87,7 +82,7 @@ void writeOne(const std::string &folder, const MiningPlan &plan) {
   };
   write("report.html", toReport(plan));
   write("mine.json", jsonText(toJson(plan)));
-  write("front.csv", frontCsv(plan));
+  write("front.csv", paretoFrontCsv(plan));
   write("summary.txt", miningSummary(plan, "out", {}));
 }
 
@@ -101,14 +96,14 @@ void writeMining(const std::string &folder) {
   hostile.best.design->steps[0].job = "a,\"b\"<img src=x onerror=throw(1)>";
   for (MinedDesign &design : hostile.front->designs)
     design.steps[0].job = hostile.best.design->steps[0].job;
-  hostile.parameters[0].spelled[0] = "\"><b>";
-  hostile.findings.parameters[0][0].why = "<svg onload=throw(1)>";
+  hostile.parameters[0].labels[0] = "\"><b>";
+  hostile.findings.parameters[0][0].reason = "<svg onload=throw(1)>";
   hostile.findings.limits[0][0].resource = "core <b>";
   hostile.findings.requirements[0].text = "area < \"<\"";
   hostile.findings.reference->name = "<i>";
   writeOne(folder + "/mining-hostile", hostile);
   MiningPlan expression = plan;
-  expression.blend = "sum", expression.metric = "energy * step_time^2", expression.unit = "J*s^2";
+  expression.aggregation = "sum", expression.metric = "energy * step_time^2", expression.unit = "J*s^2";
   writeOne(folder + "/mining-expression", expression);
   MiningPlan none;
   none.space = "chips", none.size = "48", none.metric = "step_time", none.version = "0";

@@ -22,7 +22,7 @@ void writeOne(const std::string &folder, const PlacementPlan &plan) {
 
 void writePlacements(const std::string &folder) {
   test::PlacementShape shape;
-  shape.zero = 1, shape.chunks = 3, shape.schedule = PipelineSchedule::Interleaved;
+  shape.zero = 1, shape.virtualStages = 3, shape.schedule = PipelineSchedule::Interleaved;
   PlacementPlan plan = test::fullPlacement(shape);
   writeOne(folder + "/placement", plan);
   PlacementPlan hostile = plan;

@@ -1,6 +1,6 @@
 // Random members and devices, and the best ensemble of them by trying everything.
 #pragma once
-#include "lib/ensembles/solve/Choose.h"
+#include "lib/ensembles/solve/ChooseMembers.h"
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -33,14 +33,14 @@ struct MembersRandom {
       MemberProblem::Kind kind;
       kind.name = std::string(1, static_cast<char>('a' + k));
       for (const MemberProblem::Device &device : p.devices) {
-        auto &ways = kind.ways.emplace_back();
+        auto &alternatives = kind.alternatives.emplace_back();
         for (int64_t w = (*this)(0, 9) == 0 ? 0 : (*this)(1, 2); w > 0; --w) {
-          MemberCost way;
-          way.devices = (*this)(0, 4) == 0 ? (*this)(1, device.count) : 1;
-          way.time = (*this)(0, 5) == 0 ? 7 : (*this)(0, 30);
-          way.state = (*this)(0, 12), way.activations = (*this)(0, 12);
-          way.joules = static_cast<double>((*this)(0, 20));
-          ways.push_back(way);
+          MemberCost alternative;
+          alternative.devices = (*this)(0, 4) == 0 ? (*this)(1, device.count) : 1;
+          alternative.time = (*this)(0, 5) == 0 ? 7 : (*this)(0, 30);
+          alternative.state = (*this)(0, 12), alternative.activations = (*this)(0, 12);
+          alternative.joules = static_cast<double>((*this)(0, 20));
+          alternatives.push_back(alternative);
         }
       }
       p.kinds.push_back(kind);
@@ -49,8 +49,8 @@ struct MembersRandom {
     if (left >= 1 && kinds < 3 && (*this)(0, 2) == 0)
       p.sizes.push_back(5);
     if ((*this)(0, 7))
-      p.most = Rational((*this)(5, 95)) / Rational(100);
-    p.lost = (*this)(0, 3) == 0 ? static_cast<unsigned>((*this)(1, 2)) : 0;
+      p.max = Rational((*this)(5, 95)) / Rational(100);
+    p.deviceFailures = (*this)(0, 3) == 0 ? static_cast<unsigned>((*this)(1, 2)) : 0;
     return p;
   }
 };
@@ -98,14 +98,14 @@ private:
   struct Member {
     unsigned kind, device;
     std::vector<int64_t> on;
-    const MemberCost *way;
+    const MemberCost *alternative;
   };
 
   void chooseKinds(unsigned size, unsigned from) {
     if (kinds.size() == size) {
       std::vector<unsigned> counts = countsOf(kinds);
       whole = error(counts);
-      if (whole && (!p.most || *whole <= *p.most))
+      if (whole && (!p.max || *whole <= *p.max))
         place();
       return;
     }
@@ -129,13 +129,13 @@ private:
     }
     unsigned k = kinds[members.size()];
     for (unsigned d = 0; d < p.devices.size(); ++d)
-      for (const MemberCost &way : p.kinds[k].ways[d])
+      for (const MemberCost &alternative : p.kinds[k].alternatives[d])
         for (int64_t set = 1; set < int64_t(1) << p.devices[d].count; ++set) {
-          Member member{k, d, {}, &way};
+          Member member{k, d, {}, &alternative};
           for (int64_t i = 0; i < p.devices[d].count; ++i)
             if (set >> i & 1)
               member.on.push_back(i);
-          if (static_cast<int64_t>(member.on.size()) != way.devices)
+          if (static_cast<int64_t>(member.on.size()) != alternative.devices)
             continue;
           members.push_back(member);
           place();
@@ -153,37 +153,35 @@ private:
         bool group = false;
         for (size_t m = 0; m < members.size(); ++m)
           if (members[m].device == d && std::ranges::count(members[m].on, i)) {
-            const MemberCost &way = *members[m].way;
-            t += static_cast<double>(way.time), state += static_cast<double>(way.state);
-            activations = std::max(activations, static_cast<double>(way.activations));
-            group |= way.devices > 1;
+            const MemberCost &alternative = *members[m].alternative;
+            t += static_cast<double>(alternative.time), state += static_cast<double>(alternative.state);
+            activations = std::max(activations, static_cast<double>(alternative.activations));
+            group |= alternative.devices > 1;
             here.push_back(m);
           }
         double needs = state + activations;
-        if ((group && here.size() > 1) ||
-            (p.devices[d].memory && needs > static_cast<double>(p.devices[d].memory)))
+        if ((group && here.size() > 1) || (p.devices[d].memory && needs > static_cast<double>(p.devices[d].memory)))
           return;
         time = std::max(time, t), memory = std::max(memory, needs);
         if (!here.empty())
           rent += p.devices[d].pricePerHour, used.push_back(here);
       }
     for (const Member &member : members)
-      joules += member.way->joules;
+      joules += member.alternative->joules;
     double price = rent * time / 3.6e15;
     double v = p.objective == MemberObjective::StepTime ? time
                : p.objective == MemberObjective::Energy ? joules
                : p.objective == MemberObjective::Memory ? memory
                                                         : price;
-    if (p.most ? v < found.value
-               : *whole < found.error || (*whole == found.error && v < found.value))
-      if (!p.most || !p.lost || survives(used))
+    if (p.max ? v < found.value : *whole < found.error || (*whole == found.error && v < found.value))
+      if (!p.max || !p.deviceFailures || survives(used))
         found = {*whole, v};
   }
 
   bool survives(const std::vector<std::vector<size_t>> &used) {
     for (uint64_t set = 0; set < uint64_t(1) << used.size(); ++set) {
-      auto lost = static_cast<size_t>(std::popcount(set));
-      if (lost != std::min<size_t>(p.lost, used.size()))
+      auto deviceFailures = static_cast<size_t>(std::popcount(set));
+      if (deviceFailures != std::min<size_t>(p.deviceFailures, used.size()))
         continue;
       std::vector<bool> gone(members.size());
       for (size_t u = 0; u < used.size(); ++u)
@@ -194,17 +192,17 @@ private:
       for (size_t m = 0; m < members.size(); ++m)
         if (!gone[m])
           left.push_back(members[m].kind);
-      Rational least = 1;
+      Rational min = 1;
       for (uint64_t vote = 1; vote < uint64_t(1) << left.size(); ++vote)
         if (std::popcount(vote) % 2) {
-          std::vector<unsigned> voters;
+          std::vector<unsigned> votingMembers;
           for (size_t i = 0; i < left.size(); ++i)
             if (vote >> i & 1)
-              voters.push_back(left[i]);
-          if (auto e = error(countsOf(voters)); e && *e < least)
-            least = *e;
+              votingMembers.push_back(left[i]);
+          if (auto e = error(countsOf(votingMembers)); e && *e < min)
+            min = *e;
         }
-      if (least > *p.most)
+      if (min > *p.max)
         return false;
     }
     return true;

@@ -18,7 +18,7 @@ double valueOf(const MembersResult &result, const MemberProblem &problem) {
 }
 
 TEST(Members, AsTryingEverything) {
-  unsigned found = 0, refused = 0, lost = 0, groups = 0;
+  unsigned found = 0, rejected = 0, deviceFailures = 0, groups = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     MembersRandom random(seed);
     MemberProblem problem = random.problem();
@@ -26,47 +26,47 @@ TEST(Members, AsTryingEverything) {
     VoteError error = errorByNames(problem, seed);
     MembersResult result = chooseMembers(problem, error);
     MembersBruteForce all(problem, error);
-    double least = kInfinity;
+    double min = kInfinity;
     for (const MembersOfSize &of : result.sizes) {
       MembersTried tried = all.best(of.size);
       EXPECT_TRUE(of.proven);
-      if (problem.most) {
+      if (problem.max) {
         ASSERT_EQ(of.best.has_value(), std::isfinite(tried.value)) << seed;
         double value = of.best ? valueOf(*of.best, problem.objective) : kInfinity;
         if (of.best) {
           ASSERT_NEAR(value, tried.value, 1e-9 * tried.value) << seed << " size " << of.size;
         }
         EXPECT_EQ(of.bound, value) << seed;
-        least = std::min(least, value);
+        min = std::min(min, value);
       } else {
-        ASSERT_EQ(of.surest.has_value(), std::isfinite(tried.value)) << seed;
-        if (of.surest) {
-          EXPECT_EQ(of.surest->error, tried.error) << seed;
-          EXPECT_NEAR(valueOf(*of.surest, problem.objective), tried.value, 1e-9 * tried.value);
+        ASSERT_EQ(of.minErrorChoice.has_value(), std::isfinite(tried.value)) << seed;
+        if (of.minErrorChoice) {
+          EXPECT_EQ(of.minErrorChoice->error, tried.error) << seed;
+          EXPECT_NEAR(valueOf(*of.minErrorChoice, problem.objective), tried.value, 1e-9 * tried.value);
         }
       }
       if (of.best)
         for (const PlacedMember &m : of.best->members)
-          groups += problem.kinds[m.kind].ways[m.device][m.way].devices > 1;
+          groups += problem.kinds[m.kind].alternatives[m.device][m.alternative].devices > 1;
     }
-    if (problem.most) {
-      EXPECT_EQ(valueOf(result, problem), least) << seed;
-      EXPECT_EQ(result.bound, least) << seed;
+    if (problem.max) {
+      EXPECT_EQ(valueOf(result, problem), min) << seed;
+      EXPECT_EQ(result.bound, min) << seed;
     }
     found += result.best.has_value();
-    refused += !result.refused.empty();
-    lost += problem.lost && result.best;
+    rejected += !result.rejected.empty();
+    deviceFailures += problem.deviceFailures && result.best;
     MembersProof proof = verify(problem, result);
     EXPECT_TRUE(proof.holds()) << seed << ": " << proof.findings.front().message;
-    EXPECT_LE(proof.rests.size(), result.refused.size());
-    if (!problem.lost) {
+    EXPECT_LE(proof.assumedRejections.size(), result.rejected.size());
+    if (!problem.deviceFailures) {
       EXPECT_TRUE(proof.trusted.empty()) << seed << ": " << proof.trusted.front();
     }
   }
   // It is not about nothing.
   EXPECT_GT(found, 150u);
-  EXPECT_GT(refused, 50u);
-  EXPECT_GT(lost, 15u);
+  EXPECT_GT(rejected, 50u);
+  EXPECT_GT(deviceFailures, 15u);
   EXPECT_GT(groups, 10u);
 }
 
@@ -78,7 +78,7 @@ TEST(Members, OrderChangesNothing) {
     std::ranges::reverse(turned.devices);
     std::ranges::reverse(turned.kinds);
     for (auto &kind : turned.kinds)
-      std::ranges::reverse(kind.ways);
+      std::ranges::reverse(kind.alternatives);
     MembersResult other = chooseMembers(turned, errorByNames(turned, seed));
     EXPECT_EQ(result.best, other.best) << seed;
     EXPECT_EQ(result.bound, other.bound) << seed;
@@ -88,7 +88,7 @@ TEST(Members, OrderChangesNothing) {
       if (!a)
         continue;
       EXPECT_EQ(a->error, b->error);
-      EXPECT_EQ(a->afterLoss, b->afterLoss);
+      EXPECT_EQ(a->errorAfterFailures, b->errorAfterFailures);
       EXPECT_EQ(std::tuple(a->time, a->memory, a->joules, a->price),
                 std::tuple(b->time, b->memory, b->joules, b->price))
           << seed;
@@ -103,7 +103,7 @@ TEST(Members, MoreIsNeverWorse) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     MembersRandom random(seed + 2000);
     MemberProblem problem = random.problem();
-    problem.most = Rational(3) / Rational(10);
+    problem.max = Rational(3) / Rational(10);
     VoteError error = errorByNames(problem, seed);
     double value = valueOf(chooseMembers(problem, error), problem) * (1 + 1e-12);
     MemberProblem more = problem;
@@ -115,7 +115,7 @@ TEST(Members, MoreIsNeverWorse) {
         device.memory += random(0, 10);
     EXPECT_LE(valueOf(chooseMembers(more, error), more), value) << "memory, " << seed;
     more = problem;
-    more.most = Rational(1) / Rational(2);
+    more.max = Rational(1) / Rational(2);
     EXPECT_LE(valueOf(chooseMembers(more, error), more), value) << "error, " << seed;
   }
 }
@@ -127,7 +127,7 @@ MemberProblem plain() {
              {"thin", {{{.time = 10, .state = 4, .activations = 3, .joules = 1}}}}};
   p.devices = {{"d", 2, 100, 1.5}};
   p.sizes = {1, 3, 5};
-  p.most = Rational(1) / Rational(10);
+  p.max = Rational(1) / Rational(10);
   return p;
 }
 
@@ -157,20 +157,20 @@ TEST(Members, DevicesThatMayBeLostTakeTheirMembersWithThem) {
   auto error = [](const std::vector<unsigned> &counts) -> std::optional<Rational> {
     return Rational(1) / Rational(4 * (counts[0] + counts[1]));
   };
-  p.lost = 1;
+  p.deviceFailures = 1;
   p.devices[0].count = 3;
-  p.most = Rational(1) / Rational(12); // three are needed, after the loss of a device
+  p.max = Rational(1) / Rational(12); // three are needed, after the loss of a device
   p.sizes = {5};
   MembersResult result = chooseMembers(p, error);
   ASSERT_TRUE(result.best);
   const MemberChoice &best = *result.sizes[0].best;
   EXPECT_EQ(best.time, 20); // two, two and one: at most two are lost
-  EXPECT_EQ(best.afterLoss, Rational(1) / Rational(12));
-  for (const DeviceLoss &loss : lossesOf(p, best, 1, error))
-    EXPECT_EQ(std::accumulate(loss.quorum.counts.begin(), loss.quorum.counts.end(), 0u), 3u);
+  EXPECT_EQ(best.errorAfterFailures, Rational(1) / Rational(12));
+  for (const DeviceFailure &failure : deviceFailuresOf(p, best, 1, error))
+    EXPECT_EQ(std::accumulate(failure.quorum.counts.begin(), failure.quorum.counts.end(), 0u), 3u);
   p.devices[0].count = 2;
   EXPECT_FALSE(chooseMembers(p, error).best); // three and two
-  p.lost = 0;
+  p.deviceFailures = 0;
   EXPECT_TRUE(chooseMembers(p, error).best);
 }
 
@@ -181,7 +181,7 @@ TEST(Members, ProofFindsWhatIsWrong) {
   };
   MembersResult right = chooseMembers(p, error);
   ASSERT_TRUE(verify(p, right).holds());
-  ASSERT_FALSE(verify(p, right).rests.empty());
+  ASSERT_FALSE(verify(p, right).assumedRejections.empty());
   auto broken = [&](auto change) {
     MembersResult wrong = right;
     change(wrong, *wrong.sizes[*wrong.best].best);
@@ -197,7 +197,7 @@ TEST(Members, ProofFindsWhatIsWrong) {
   EXPECT_TRUE(broken([](auto &, auto &best) { best.members[0].kind = 7; }));
   EXPECT_TRUE(broken([](auto &, auto &best) { best.members[0].device = 1; }));
   EXPECT_TRUE(broken([](auto &, auto &best) { std::swap(best.counts[0], best.counts[1]); }));
-  EXPECT_TRUE(broken([](auto &result, auto &) { result.refused.clear(); }));
+  EXPECT_TRUE(broken([](auto &result, auto &) { result.rejected.clear(); }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.sizes[1].bound = 21; }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.bound = 21; }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.best = 2; }));
@@ -224,11 +224,11 @@ TEST(Members, MalformedProblemsAreRefused) {
   EXPECT_TRUE(wrong([](auto &p) { p.devices[0].count = 0; }));
   EXPECT_TRUE(wrong([](auto &p) { p.devices[0].memory = -1; }));
   EXPECT_TRUE(wrong([](auto &p) { p.devices[0].pricePerHour = NAN; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].ways.clear(); }));
-  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].ways[0][0].time = -1; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].ways[0][0].state = INT64_MAX; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].ways[0][0].joules = kInfinity; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].ways[0][0].devices = 3; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].alternatives.clear(); }));
+  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].alternatives[0][0].time = -1; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].alternatives[0][0].state = INT64_MAX; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].alternatives[0][0].joules = kInfinity; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.kinds[0].alternatives[0][0].devices = 3; }));
   EXPECT_TRUE(wrong([](auto &p) { p.kinds[1].name = "slow"; }));
 }
 
@@ -238,12 +238,11 @@ TEST(Members, AtTheEndOfTheEffortBoundsHold) {
   p.kinds.clear();
   MembersRandom random(7);
   for (int k = 0; k < 4; ++k)
-    p.kinds.push_back({std::string(1, static_cast<char>('a' + k)),
-                       {{{.time = random(1000, 3000)}}, {{.time = random(1000, 3000)}}}});
+    p.kinds.push_back(
+        {std::string(1, static_cast<char>('a' + k)), {{{.time = random(1000, 3000)}}, {{.time = random(1000, 3000)}}}});
   p.sizes = {11};
   auto error = [](const std::vector<unsigned> &counts) -> std::optional<Rational> {
-    return std::ranges::all_of(counts, [](unsigned c) { return c > 1; }) ? Rational(0)
-                                                                         : Rational(1);
+    return std::ranges::all_of(counts, [](unsigned c) { return c > 1; }) ? Rational(0) : Rational(1);
   };
   MembersResult exact = chooseMembers(p, error), brief = chooseMembers(p, error, {.effort = 30});
   ASSERT_TRUE(exact.best && brief.best);
@@ -259,13 +258,13 @@ TEST(Members, TooManyCases) {
   p.devices[0].count = 100;
   p.sizes = {63};
   EXPECT_EQ(check(p), ""); // 64 ensembles
-  p.lost = 3;              // 39,711 losses
+  p.deviceFailures = 3;    // 39,711 losses
   EXPECT_EQ(check(p), "");
-  p.lost = 4;
+  p.deviceFailures = 4;
   EXPECT_NE(check(p), "");
-  p.lost = 63; // all of them, one case
+  p.deviceFailures = 63; // all of them, one case
   EXPECT_EQ(check(p), "");
-  p.lost = 0;
+  p.deviceFailures = 0;
   for (int k = 0; k < 3; ++k)
     p.kinds.push_back({"more" + std::to_string(k), {{}}});
   EXPECT_NE(check(p), ""); // 766,480

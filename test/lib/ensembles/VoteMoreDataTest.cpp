@@ -1,7 +1,7 @@
 // What more would have to be known to certify a vote.
 #include "VoteRandom.h"
-#include "lib/support/ClopperPearson.h"
 #include "lib/ensembles/solve/MoreData.h"
+#include "lib/support/ClopperPearson.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@ using namespace accord::test;
 
 namespace {
 
-ErrorFacts equal(unsigned members, const Rational &error, std::optional<Rational> pair = {}) {
-  ErrorFacts facts;
+ErrorStatistics equal(unsigned members, const Rational &error, std::optional<Rational> pair = {}) {
+  ErrorStatistics statistics;
   for (unsigned i = 0; i < members; ++i) {
-    facts.alone.push_back({error, 0});
+    statistics.memberErrors.push_back({error, 0});
     for (unsigned j = 0; pair && j < i; ++j)
-      facts.together[{j, i}] = {*pair, 0};
+      statistics.jointErrors[{j, i}] = {*pair, 0};
   }
-  return facts;
+  return statistics;
 }
 
 TEST(VoteMoreData, SamplesForAShare) {
@@ -32,13 +32,9 @@ TEST(VoteMoreData, SamplesForAShare) {
   }
   auto half = samplesNeeded(ratio(1, 20), ratio(1, 10), ratio(1, 20));
   ASSERT_TRUE(half);
-  EXPECT_LE(
-      upperLimit((ratio(1, 20) * Rational(*half)).ceil().toInt64().value(), *half, ratio(1, 20)),
-      ratio(1, 10));
+  EXPECT_LE(upperLimit((ratio(1, 20) * Rational(*half)).ceil().toInt64().value(), *half, ratio(1, 20)), ratio(1, 10));
   for (int64_t fewer = 1; fewer < *half; ++fewer)
-    EXPECT_GT(
-        upperLimit((ratio(1, 20) * Rational(fewer)).ceil().toInt64().value(), fewer, ratio(1, 20)),
-        ratio(1, 10))
+    EXPECT_GT(upperLimit((ratio(1, 20) * Rational(fewer)).ceil().toInt64().value(), fewer, ratio(1, 20)), ratio(1, 10))
         << fewer;
   EXPECT_FALSE(samplesNeeded(ratio(1, 10), ratio(1, 10), ratio(1, 20)));
   EXPECT_FALSE(samplesNeeded(0, 0, ratio(1, 20)));
@@ -48,8 +44,8 @@ TEST(VoteMoreData, SamplesForAShare) {
 }
 
 TEST(VoteMoreData, PairsAndTriples) {
-  ErrorFacts facts = equal(3, ratio(1, 10));
-  MoreData more = moreData(facts, ratio(6, 100), {});
+  ErrorStatistics statistics = equal(3, ratio(1, 10));
+  MoreData more = moreData(statistics, ratio(6, 100), {});
   EXPECT_EQ(more.pairs, ratio(1, 50)); // 3 q
   EXPECT_FALSE(more.triples);          // they do not say how rare pairs are
   EXPECT_FALSE(more.samples);
@@ -57,62 +53,62 @@ TEST(VoteMoreData, PairsAndTriples) {
   ASSERT_TRUE(more.table && more.tableNoneWrong);
   EXPECT_LT(*more.tableNoneWrong, *more.table);
   // Votes that were seen wrong are not supposed to be right.
-  ErrorFacts seen;
-  seen.alone = facts.alone;
+  ErrorStatistics seen;
+  seen.memberErrors = statistics.memberErrors;
   seen.votes = {{0, 96}, {3, 4}};
   EXPECT_FALSE(moreData(seen, ratio(6, 100), {}).tableNoneWrong);
   // Five members with pairs: 10 q / 3; three of five wrong at once at most so often.
-  facts = equal(5, ratio(1, 10), ratio(1, 50));
-  EXPECT_EQ(strongest(facts, {}).value(), ratio(2, 30));
-  more = moreData(facts, ratio(1, 100), {});
+  statistics = equal(5, ratio(1, 10), ratio(1, 50));
+  EXPECT_EQ(strongest(statistics, {}).value(), ratio(2, 30));
+  more = moreData(statistics, ratio(1, 100), {});
   EXPECT_FALSE(more.pairs);
   ASSERT_TRUE(more.triples);
   for (bool above : {false, true}) {
-    ErrorFacts with = facts;
+    ErrorStatistics with = statistics;
     for (uint64_t mask = 0; mask < 32; ++mask)
       if (std::popcount(mask) == 3)
-        with.together[membersOf(mask)] = {*more.triples + ratio(above, 1'000'000), 0};
+        with.jointErrors[membersOf(mask)] = {*more.triples + ratio(above, 1'000'000), 0};
     EXPECT_EQ(*guaranteed(with, {}) <= ratio(1, 100), !above);
   }
 }
 
 TEST(VoteMoreData, SamplesOfRates) {
-  ErrorFacts facts = equal(3, ratio(1, 10), ratio(1, 50));
-  for (auto &rate : facts.alone)
+  ErrorStatistics statistics = equal(3, ratio(1, 10), ratio(1, 50));
+  for (auto &rate : statistics.memberErrors)
     rate.samples = 100;
-  for (auto &[set, rate] : facts.together)
+  for (auto &[set, rate] : statistics.jointErrors)
     rate.samples = 100;
   Rational required = ratio(7, 100);
-  EXPECT_GT(*guaranteed(facts, {}), required);
-  MoreData more = moreData(facts, required, {});
+  EXPECT_GT(*guaranteed(statistics, {}), required);
+  MoreData more = moreData(statistics, required, {});
   ASSERT_TRUE(more.samples);
   auto with = [&](int64_t samples) {
-    ErrorFacts other = facts;
-    for (auto &rate : other.alone)
+    ErrorStatistics other = statistics;
+    for (auto &rate : other.memberErrors)
       rate.samples = samples;
-    for (auto &[set, rate] : other.together)
+    for (auto &[set, rate] : other.jointErrors)
       rate.samples = samples;
     return *guaranteed(other, {});
   };
   EXPECT_LE(with(*more.samples), required);
   EXPECT_GT(with(*more.samples - 1), required);
-  EXPECT_FALSE(moreData(facts, ratio(6, 100), {}).samples); // not even with all there are
+  EXPECT_FALSE(moreData(statistics, ratio(6, 100), {}).samples); // not even with all there are
 }
 
 TEST(VoteMoreData, ATableIsAskedAboutMoreEnsembles) {
-  ErrorFacts facts = equal(3, ratio(1, 10));
+  ErrorStatistics statistics = equal(3, ratio(1, 10));
   VoteOptions now{ratio(19, 20), 1, {}}, later = now;
   later.tests = 24;
-  MoreData more = moreData(facts, ratio(6, 100), now, later.tests);
-  facts.votes = {{0, *more.tableNoneWrong}};
-  EXPECT_LE(*guaranteed(facts, later), ratio(6, 100));
-  facts.votes = {{0, *more.tableNoneWrong - 1}};
-  EXPECT_GT(*guaranteed(facts, later), ratio(6, 100));
+  MoreData more = moreData(statistics, ratio(6, 100), now, later.tests);
+  statistics.votes = {{0, *more.tableNoneWrong}};
+  EXPECT_LE(*guaranteed(statistics, later), ratio(6, 100));
+  statistics.votes = {{0, *more.tableNoneWrong - 1}};
+  EXPECT_GT(*guaranteed(statistics, later), ratio(6, 100));
 }
 
 TEST(VoteMoreData, OddQuestions) {
   EXPECT_FALSE(moreData({}, ratio(1, 10), {}).pairs);
-  ErrorFacts one = equal(1, ratio(1, 10));
+  ErrorStatistics one = equal(1, ratio(1, 10));
   EXPECT_FALSE(moreData(one, ratio(1, 20), {}).pairs);
   MoreData none = moreData(equal(3, ratio(1, 2)), 0, {});
   EXPECT_FALSE(none.table);

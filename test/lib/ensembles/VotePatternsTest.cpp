@@ -1,7 +1,7 @@
 // The program over patterns against all its vertices, and rates that contradict each other.
 #include "VoteRandom.h"
+#include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/ensembles/verify/Vote.h"
-#include "lib/ensembles/solve/Bounds.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -19,8 +19,7 @@ AllVertices vertices(const VoteRates &rates, unsigned enough) {
   for (unsigned pattern = 0; pattern < patterns; ++pattern) {
     std::vector<Rational> column = {1};
     for (const auto &[set, rate] : rates.known)
-      column.push_back(std::all_of(set.begin(), set.end(),
-                                   [&](unsigned member) { return pattern >> member & 1; }));
+      column.push_back(std::all_of(set.begin(), set.end(), [&](unsigned member) { return pattern >> member & 1; }));
     program.columns.push_back(column);
     program.objective.push_back(static_cast<unsigned>(std::popcount(pattern)) >= enough);
   }
@@ -42,17 +41,17 @@ TEST(VotePatterns, TheMostOfAllVertices) {
   for (unsigned i = 0; i < 200; ++i) {
     unsigned members = i % 10 == 0 ? 4 : 1 + draw() % 3;
     JointAtRandom joint(draw, members);
-    ErrorFacts facts = joint.facts(draw, members == 4 ? 30 : 70, 3);
-    VoteRates rates(facts, {});
+    ErrorStatistics statistics = joint.statistics(draw, members == 4 ? 30 : 70, 3);
+    VoteRates rates(statistics, {});
     for (auto &[set, rate] : rates.known)
       rate.exact = members == 4 || draw() % 3 > 0;
     unsigned enough = 1 + draw() % members;
-    auto bound = mostWrong(rates, enough);
+    auto bound = maxFailureProbability(rates, enough);
     ASSERT_TRUE(bound && bound->feasible && bound->complete);
-    auto most = vertices(rates, enough).most();
-    ASSERT_TRUE(most);
-    ASSERT_EQ(bound->value, *most) << i;
-    met += 2 * enough >= members && *most == joint.voteWrong();
+    auto max = vertices(rates, enough).max();
+    ASSERT_TRUE(max);
+    ASSERT_EQ(bound->value, *max) << i;
+    met += 2 * enough >= members && *max == joint.failureProbability();
   }
   EXPECT_GT(met, 10u);
 }
@@ -63,42 +62,41 @@ TEST(VotePatterns, ContradictionsAreThoseOfNoDistribution) {
   unsigned none = 0, some = 0;
   for (unsigned i = 0; i < 300; ++i) {
     unsigned members = 2 + draw() % 2;
-    ErrorFacts facts;
+    ErrorStatistics statistics;
     for (unsigned m = 0; m < members; ++m)
-      facts.alone.push_back({ratio(draw() % 11, 10), draw() % 8 ? 0 : -1});
+      statistics.memberErrors.push_back({ratio(draw() % 11, 10), draw() % 8 ? 0 : -1});
     for (unsigned mask = 0; mask < 1u << members; ++mask)
       if (std::popcount(mask) > 1 && draw() % 4)
-        facts.together[membersOf(mask)] = {ratio(draw() % (mask == 7 ? 3 : 7), 10), 0};
-    auto conflict = conflictOf(facts, {});
-    VoteRates rates(facts, {});
-    bool possible = vertices(rates, members + 1).most().has_value();
+        statistics.jointErrors[membersOf(mask)] = {ratio(draw() % (mask == 7 ? 3 : 7), 10), 0};
+    auto conflict = conflictOf(statistics, {});
+    VoteRates rates(statistics, {});
+    bool possible = vertices(rates, members + 1).max().has_value();
     ASSERT_EQ(conflict.has_value(), !possible) << i;
-    ASSERT_EQ(guaranteed(facts, {}).has_value(), possible) << i;
+    ASSERT_EQ(guaranteed(statistics, {}).has_value(), possible) << i;
     if (possible) {
       ++some;
       continue;
     }
     ++none;
-    VoteProof proof = verify(conflict->claim);
+    VoteProof proof = verify(conflict->certificate);
     ASSERT_TRUE(proof.holds()) << proof.findings[0].message;
-    ASSERT_EQ(conflict->claim.facts.together, facts.together);
+    ASSERT_EQ(conflict->certificate.statistics.jointErrors, statistics.jointErrors);
     // None of the sets can be left out, and the range of the last is right.
     VoteRates only = rates;
     std::erase_if(only.known, [&](const auto &entry) {
-      return std::find(conflict->sets.begin(), conflict->sets.end(), entry.first) ==
-             conflict->sets.end();
+      return std::find(conflict->sets.begin(), conflict->sets.end(), entry.first) == conflict->sets.end();
     });
-    ASSERT_FALSE(vertices(only, members + 1).most());
+    ASSERT_FALSE(vertices(only, members + 1).max());
     for (const auto &set : conflict->sets) {
       VoteRates fewer = only;
       fewer.known.erase(set);
-      ASSERT_TRUE(vertices(fewer, members + 1).most());
+      ASSERT_TRUE(vertices(fewer, members + 1).max());
     }
     ASSERT_TRUE(conflict->range);
     for (int64_t tenths = 0; tenths <= 10; ++tenths) {
       Rational rate = ratio(tenths, 10);
       only.known[conflict->sets.back()].rate = rate;
-      ASSERT_EQ(vertices(only, members + 1).most().has_value(),
+      ASSERT_EQ(vertices(only, members + 1).max().has_value(),
                 conflict->range->first <= rate && rate <= conflict->range->second);
     }
   }
@@ -107,30 +105,29 @@ TEST(VotePatterns, ContradictionsAreThoseOfNoDistribution) {
 }
 
 TEST(VotePatterns, ContradictionsInWords) {
-  ErrorFacts facts;
-  facts.alone = {{ratio(1, 10), 0}, {ratio(1, 5), 0}, {ratio(3, 10), 0}};
-  facts.together[{0, 1}] = {ratio(3, 20), 0};
-  facts.together[{1, 2}] = {ratio(1, 10), 0};
-  auto conflict = conflictOf(facts, {});
+  ErrorStatistics statistics;
+  statistics.memberErrors = {{ratio(1, 10), 0}, {ratio(1, 5), 0}, {ratio(3, 10), 0}};
+  statistics.jointErrors[{0, 1}] = {ratio(3, 20), 0};
+  statistics.jointErrors[{1, 2}] = {ratio(1, 10), 0};
+  auto conflict = conflictOf(statistics, {});
   ASSERT_TRUE(conflict);
   EXPECT_EQ(text(*conflict, {"wide", "thin"}),
             "no joint distribution exists with error of 'wide' 0.1 and joint error of 'wide' and "
             "'thin' 0.15: joint error of 'wide' and 'thin' would have to be from 0 to 0.1");
-  facts.together[{0, 1}] = {ratio(1, 50), 0};
-  EXPECT_FALSE(conflictOf(facts, {}));
-  facts.independent = true;
-  facts.together[{1, 2}] = {ratio(6, 100), 0};
-  EXPECT_FALSE(conflictOf(facts, {}));
-  facts.together[{1, 2}] = {ratio(7, 100), 0};
-  conflict = conflictOf(facts, {});
+  statistics.jointErrors[{0, 1}] = {ratio(1, 50), 0};
+  EXPECT_FALSE(conflictOf(statistics, {}));
+  statistics.independent = true;
+  statistics.jointErrors[{1, 2}] = {ratio(6, 100), 0};
+  EXPECT_FALSE(conflictOf(statistics, {}));
+  statistics.jointErrors[{1, 2}] = {ratio(7, 100), 0};
+  conflict = conflictOf(statistics, {});
   ASSERT_TRUE(conflict);
-  EXPECT_EQ(text(*conflict, {}),
-            "errors are said to be independent, but error of member 2 0.2, error of member 3 0.3 "
-            "and joint error of member 2 and member 3 0.07: joint error of member 2 and member 3 "
-            "would be 0.06");
-  facts.independent = false;
-  facts.alone.push_back({ratio(3, 2), 0});
-  conflict = conflictOf(facts, {});
+  EXPECT_EQ(text(*conflict, {}), "errors are said to be independent, but error of member 2 0.2, error of member 3 0.3 "
+                                 "and joint error of member 2 and member 3 0.07: joint error of member 2 and member 3 "
+                                 "would be 0.06");
+  statistics.independent = false;
+  statistics.memberErrors.push_back({ratio(3, 2), 0});
+  conflict = conflictOf(statistics, {});
   ASSERT_TRUE(conflict);
   EXPECT_EQ(conflict->sets, (std::vector<std::vector<unsigned>>{{3}}));
   EXPECT_EQ(conflict->range, std::pair(Rational(0), Rational(1)));
@@ -138,20 +135,20 @@ TEST(VotePatterns, ContradictionsInWords) {
 
 TEST(VotePatterns, EqualMembersAreCounted) {
   // 31 of one kind: patterns are told apart by a number.
-  ErrorFacts facts;
+  ErrorStatistics statistics;
   for (unsigned i = 0; i < 31; ++i) {
-    facts.alone.push_back({ratio(1, 50), 0});
+    statistics.memberErrors.push_back({ratio(1, 50), 0});
     for (unsigned j = 0; j < i; ++j)
-      facts.together[{j, i}] = {ratio(1, 500), 0};
+      statistics.jointErrors[{j, i}] = {ratio(1, 500), 0};
   }
-  VoteRates rates(facts, {});
+  VoteRates rates(statistics, {});
   EXPECT_EQ(interchangeable(rates).size(), 1u);
-  auto bound = mostWrong(rates, 16);
+  auto bound = maxFailureProbability(rates, 16);
   ASSERT_TRUE(bound);
-  EXPECT_EQ(bound->value, mostWrongByMoments(rates, 16).value);
+  EXPECT_EQ(bound->value, maxFailureProbabilityByMoments(rates, 16).value);
   EXPECT_EQ(bound->value, ratio(31 * 30, 16 * 15) * ratio(1, 500));
-  facts.alone[3].rate = ratio(1, 5);
-  EXPECT_EQ(interchangeable(VoteRates(facts, {})).size(), 2u);
+  statistics.memberErrors[3].rate = ratio(1, 5);
+  EXPECT_EQ(interchangeable(VoteRates(statistics, {})).size(), 2u);
 }
 
 /// Nine members of which each pair is known otherwise.
@@ -159,13 +156,13 @@ TEST(VotePatterns, NineDifferentMembers) {
   std::mt19937 draw(3);
   for (unsigned largest : {2, 3}) {
     JointAtRandom joint(draw, 9);
-    ErrorFacts facts = joint.facts(draw, 100, largest);
-    VoteGuarantee guarantee = strongest(facts, {});
+    ErrorStatistics statistics = joint.statistics(draw, 100, largest);
+    VoteGuarantee guarantee = strongest(statistics, {});
     ASSERT_FALSE(guarantee.conflict);
     EXPECT_EQ(guarantee.strongest().kind, VoteBoundKind::Patterns);
-    EXPECT_GE(guarantee.value(), joint.voteWrong());
-    EXPECT_EQ(guarantee.strongest().claim.groups.size(), 9u);
-    VoteProof proof = verify(guarantee.strongest().claim);
+    EXPECT_GE(guarantee.value(), joint.failureProbability());
+    EXPECT_EQ(guarantee.strongest().certificate.groups.size(), 9u);
+    VoteProof proof = verify(guarantee.strongest().certificate);
     EXPECT_TRUE(proof.holds());
     EXPECT_TRUE(proof.tight);
   }

@@ -43,7 +43,7 @@ struct JointAtRandom {
         wrong += weights[pattern];
     return ratio(wrong, sum);
   }
-  Rational voteWrong() const {
+  Rational failureProbability() const {
     int64_t wrong = 0;
     for (uint64_t pattern = 0; pattern < weights.size(); ++pattern)
       if (2 * static_cast<unsigned>(std::popcount(pattern)) >= members)
@@ -52,18 +52,18 @@ struct JointAtRandom {
   }
 
   /// All members' rates, and those of other sets with a chance of `share` percent up to a size.
-  ErrorFacts facts(std::mt19937 &draw, unsigned share, unsigned largest) const {
-    ErrorFacts facts;
+  ErrorStatistics statistics(std::mt19937 &draw, unsigned share, unsigned largest) const {
+    ErrorStatistics statistics;
     for (unsigned i = 0; i < members; ++i)
-      facts.alone.push_back({all({i}), 0});
+      statistics.memberErrors.push_back({all({i}), 0});
     for (uint64_t mask = 0; mask < weights.size(); ++mask) {
       auto size = static_cast<unsigned>(std::popcount(mask));
       if (size < 2 || size > largest || draw() % 100 >= share)
         continue;
       std::vector<unsigned> set = membersOf(mask);
-      facts.together[set] = {all(set), 0};
+      statistics.jointErrors[set] = {all(set), 0};
     }
-    return facts;
+    return statistics;
   }
 };
 
@@ -74,7 +74,7 @@ public:
   std::vector<std::vector<Rational>> columns;
   std::vector<Rational> sides, objective;
 
-  std::optional<Rational> most() {
+  std::optional<Rational> max() {
     best.reset();
     std::vector<std::vector<Rational>> rows(sides.size());
     for (size_t i = 0; i < sides.size(); ++i) {

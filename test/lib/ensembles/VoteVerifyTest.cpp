@@ -1,12 +1,12 @@
 // Claims of votes that do not hold are found out; certificates are read as they are written.
 #include "VoteRandom.h"
-#include "lib/support/documents/JsonText.h"
-#include "lib/ensembles/output/VoteCertificate.h"
-#include "lib/support/ClopperPearson.h"
-#include "lib/support/documents/JsonParse.h"
+#include "lib/ensembles/output/VoteCertificateJson.h"
+#include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/ensembles/verify/BinomialTail.h"
 #include "lib/ensembles/verify/Vote.h"
-#include "lib/ensembles/solve/Bounds.h"
+#include "lib/support/ClopperPearson.h"
+#include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -16,59 +16,59 @@ using namespace accord::test;
 namespace {
 
 /// Claims of all proofs.
-std::vector<VoteClaim> claims() {
+std::vector<VoteCertificate> certificates() {
   std::mt19937 draw(11);
-  std::vector<VoteClaim> all;
-  auto take = [&](const ErrorFacts &facts, const VoteOptions &options) {
-    VoteGuarantee guarantee = strongest(facts, options);
+  std::vector<VoteCertificate> all;
+  auto take = [&](const ErrorStatistics &statistics, const VoteOptions &options) {
+    VoteGuarantee guarantee = strongest(statistics, options);
     if (guarantee.conflict)
-      all.push_back(guarantee.conflict->claim);
+      all.push_back(guarantee.conflict->certificate);
     for (const VoteBound &bound : guarantee.bounds)
-      if (bound.claim.value < Rational(1))
-        all.push_back(bound.claim);
+      if (bound.certificate.value < Rational(1))
+        all.push_back(bound.certificate);
   };
   for (unsigned i = 0; i < 30; ++i) {
     JointAtRandom joint(draw, 3 + i % 3);
-    ErrorFacts facts = joint.facts(draw, 70, 3);
-    facts.independent = i % 5 == 0;
-    if (facts.independent)
-      facts.together.clear();
+    ErrorStatistics statistics = joint.statistics(draw, 70, 3);
+    statistics.independent = i % 5 == 0;
+    if (statistics.independent)
+      statistics.jointErrors.clear();
     VoteOptions options;
     if (i % 2) {
-      for (auto &rate : facts.alone)
+      for (auto &rate : statistics.memberErrors)
         rate.samples = 5000;
-      for (auto &[set, rate] : facts.together)
+      for (auto &[set, rate] : statistics.jointErrors)
         rate.samples = 5000;
     }
     if (i % 7 == 0)
       for (uint64_t pattern = 0; pattern < joint.weights.size(); ++pattern)
-        facts.votes[pattern] = joint.weights[pattern] * 10;
+        statistics.votes[pattern] = joint.weights[pattern] * 10;
     if (i % 11 == 0)
-      facts.together[{0, 1}] = {ratio(99, 100), 0};
-    take(facts, options);
+      statistics.jointErrors[{0, 1}] = {ratio(99, 100), 0};
+    take(statistics, options);
   }
   return all;
 }
 
-std::optional<VoteClaim> read(llvm::StringRef text) {
+std::optional<VoteCertificate> read(llvm::StringRef text) {
   auto value = parseJson(text, "claim");
   if (!value)
     return llvm::consumeError(value.takeError()), std::nullopt;
   llvm::json::Path::Root root("claim");
-  VoteClaim claim;
-  if (!readVoteClaim(*value, claim, root))
+  VoteCertificate certificate;
+  if (!readVoteCertificate(*value, certificate, root))
     return llvm::consumeError(root.getError()), std::nullopt;
-  return claim;
+  return certificate;
 }
 
 TEST(VoteVerify, ClaimsThatHold) {
   unsigned proofs[4] = {};
-  for (const VoteClaim &claim : claims()) {
-    VoteProof proof = verify(claim);
+  for (const VoteCertificate &certificate : certificates()) {
+    VoteProof proof = verify(certificate);
     EXPECT_TRUE(proof.holds()) << proof.findings[0].message;
     EXPECT_FALSE(proof.checked.empty());
-    ++proofs[static_cast<size_t>(claim.proof)];
-    std::string text = jsonText(toJson(claim));
+    ++proofs[static_cast<size_t>(certificate.proof)];
+    std::string text = jsonText(toJson(certificate));
     auto again = read(text);
     ASSERT_TRUE(again);
     EXPECT_EQ(jsonText(toJson(*again)), text);
@@ -81,119 +81,120 @@ TEST(VoteVerify, ClaimsThatHold) {
 /// Changes that make a claim untrue, or leave it unproved; where one applies it must be found.
 TEST(VoteVerify, ClaimsThatDoNotHold) {
   Rational little = ratio(1, 1'000'000'000'000);
-  using Change = std::function<bool(VoteClaim &)>;
-  auto multipliers = [](const VoteClaim &claim) {
-    return claim.proof == VoteClaim::Proof::Multipliers ||
-           claim.proof == VoteClaim::Proof::Contradiction;
+  using Change = std::function<bool(VoteCertificate &)>;
+  auto multipliers = [](const VoteCertificate &certificate) {
+    return certificate.proof == VoteCertificate::Proof::Multipliers ||
+           certificate.proof == VoteCertificate::Proof::Contradiction;
   };
   std::pair<const char *, Change> changes[] = {
       {"a smaller value",
-       [&](VoteClaim &claim) {
-         claim.value = claim.value - (claim.proof == VoteClaim::Proof::Independence
-                                          ? ratio(1, 10) // Hoeffding's bound is far from exact
-                                          : little);
-         return claim.proof != VoteClaim::Proof::Independence || claim.value.sign() < 0;
+       [&](VoteCertificate &certificate) {
+         certificate.value = certificate.value - (certificate.proof == VoteCertificate::Proof::Independence
+                                                      ? ratio(1, 10) // Hoeffding's bound is far from exact
+                                                      : little);
+         return certificate.proof != VoteCertificate::Proof::Independence || certificate.value.sign() < 0;
        }},
       {"a smaller multiplier",
-       [&](VoteClaim &claim) {
-         if (!multipliers(claim) || claim.multipliers.empty())
+       [&](VoteCertificate &certificate) {
+         if (!multipliers(certificate) || certificate.multipliers.empty())
            return false;
-         claim.multipliers[0].value = claim.multipliers[0].value - ratio(1, 2);
+         certificate.multipliers[0].value = certificate.multipliers[0].value - ratio(1, 2);
          return true;
        }},
       {"a smaller constant",
-       [&](VoteClaim &claim) {
-         claim.constant = claim.constant - little;
+       [&](VoteCertificate &certificate) {
+         certificate.constant = certificate.constant - little;
          // Markov's bounds of pairs have room where few are wrong.
-         return !claim.attained.empty() || claim.proof == VoteClaim::Proof::Contradiction;
+         return !certificate.attained.empty() || certificate.proof == VoteCertificate::Proof::Contradiction;
        }},
       {"a larger rate",
-       [&](VoteClaim &claim) {
-         if (!multipliers(claim) || claim.facts.alone[0].samples != 0 ||
-             claim.proof == VoteClaim::Proof::Contradiction)
+       [&](VoteCertificate &certificate) {
+         if (!multipliers(certificate) || certificate.statistics.memberErrors[0].samples != 0 ||
+             certificate.proof == VoteCertificate::Proof::Contradiction)
            return false;
-         claim.facts.alone[0].rate = claim.facts.alone[0].rate + ratio(1, 100);
-         return !claim.attained.empty();
+         certificate.statistics.memberErrors[0].rate = certificate.statistics.memberErrors[0].rate + ratio(1, 100);
+         return !certificate.attained.empty();
        }},
       {"a tighter limit",
-       [&](VoteClaim &claim) {
-         if (claim.limits.empty())
+       [&](VoteCertificate &certificate) {
+         if (certificate.limits.empty())
            return false;
-         VoteLimit &limit = claim.limits[0];
+         VoteLimit &limit = certificate.limits[0];
          limit.limit = limit.limit - limit.limit * ratio(1, 1'000'000);
          return limit.limit < Rational(1);
        }},
       {"more confidence",
-       [&](VoteClaim &claim) {
-         claim.confidence = ratio(999, 1000);
-         return !claim.limits.empty() && claim.limits[0].limit < Rational(1);
+       [&](VoteCertificate &certificate) {
+         certificate.confidence = ratio(999, 1000);
+         return !certificate.limits.empty() && certificate.limits[0].limit < Rational(1);
        }},
       {"fewer tests",
-       [&](VoteClaim &claim) {
-         if (claim.limits.empty() || claim.tests == 1 || claim.proof == VoteClaim::Proof::Table ||
-             claim.proof == VoteClaim::Proof::Contradiction) // one rate may be left
+       [&](VoteCertificate &certificate) {
+         if (certificate.limits.empty() || certificate.tests == 1 ||
+             certificate.proof == VoteCertificate::Proof::Table ||
+             certificate.proof == VoteCertificate::Proof::Contradiction) // one rate may be left
            return false;
-         claim.tests = 1;
+         certificate.tests = 1;
          return true;
        }},
       {"no independence",
-       [&](VoteClaim &claim) {
-         claim.facts.independent = false;
-         return claim.proof == VoteClaim::Proof::Independence;
+       [&](VoteCertificate &certificate) {
+         certificate.statistics.independent = false;
+         return certificate.proof == VoteCertificate::Proof::Independence;
        }},
       {"another distribution",
-       [&](VoteClaim &claim) {
-         if (claim.attained.size() < 2 ||
-             !claim.limits.empty()) // what is less than a limit is none
+       [&](VoteCertificate &certificate) {
+         if (certificate.attained.size() < 2 || !certificate.limits.empty()) // what is less than a limit is none
            return false;
-         claim.attained[0].value = claim.attained[0].value + little;
-         claim.attained[1].value = claim.attained[1].value - little;
+         certificate.attained[0].value = certificate.attained[0].value + little;
+         certificate.attained[1].value = certificate.attained[1].value - little;
          return true;
        }},
       {"a member in two groups",
-       [&](VoteClaim &claim) {
-         if (!multipliers(claim))
+       [&](VoteCertificate &certificate) {
+         if (!multipliers(certificate))
            return false;
-         claim.groups.push_back({0});
-         for (auto *terms : {&claim.multipliers, &claim.attained})
+         certificate.groups.push_back({0});
+         for (auto *terms : {&certificate.multipliers, &certificate.attained})
            for (VoteTerm &term : *terms)
              term.counts.push_back(0);
          return true;
        }},
       {"more wrong votes",
-       [&](VoteClaim &claim) {
-         if (claim.proof != VoteClaim::Proof::Table)
+       [&](VoteCertificate &certificate) {
+         if (certificate.proof != VoteCertificate::Proof::Table)
            return false;
-         claim.facts.votes[(uint64_t{1} << claim.facts.alone.size()) - 1] += 1;
+         certificate.statistics.votes[(uint64_t{1} << certificate.statistics.memberErrors.size()) - 1] += 1;
          return true;
        }},
       {"no contradiction",
-       [&](VoteClaim &claim) {
-         for (auto &[set, rate] : claim.facts.together)
+       [&](VoteCertificate &certificate) {
+         for (auto &[set, rate] : certificate.statistics.jointErrors)
            rate.rate = 0;
-         return claim.proof == VoteClaim::Proof::Contradiction && !claim.facts.together.empty();
+         return certificate.proof == VoteCertificate::Proof::Contradiction &&
+                !certificate.statistics.jointErrors.empty();
        }},
       {"patterns of other members",
-       [&](VoteClaim &claim) {
-         claim.facts.votes[uint64_t{1} << claim.facts.alone.size()] = 1;
+       [&](VoteCertificate &certificate) {
+         certificate.statistics.votes[uint64_t{1} << certificate.statistics.memberErrors.size()] = 1;
          return true;
        }},
       {"no tests",
-       [&](VoteClaim &claim) {
-         claim.tests = 0;
+       [&](VoteCertificate &certificate) {
+         certificate.tests = 0;
          return true;
        }},
       {"no members",
-       [&](VoteClaim &claim) {
-         claim.facts = {};
+       [&](VoteCertificate &certificate) {
+         certificate.statistics = {};
          return true;
        }},
   };
-  std::vector<VoteClaim> all = claims();
+  std::vector<VoteCertificate> all = certificates();
   for (const auto &[name, change] : changes) {
     unsigned applied = 0;
-    for (const VoteClaim &claim : all) {
-      VoteClaim changed = claim;
+    for (const VoteCertificate &certificate : all) {
+      VoteCertificate changed = certificate;
       if (!change(changed))
         continue;
       ++applied;
@@ -206,37 +207,36 @@ TEST(VoteVerify, ClaimsThatDoNotHold) {
 /// P(two or three of three are wrong) = S2 - 2 e_123: with a triple that may be less it is no
 /// bound.
 TEST(VoteVerify, WhatMayBeLessCountsOnlyOneWay) {
-  VoteClaim claim;
-  claim.facts.alone.assign(3, {ratio(1, 5), 0});
+  VoteCertificate certificate;
+  certificate.statistics.memberErrors.assign(3, {ratio(1, 5), 0});
   for (unsigned i = 0; i < 3; ++i)
     for (unsigned j = i + 1; j < 3; ++j)
-      claim.facts.together[{i, j}] = {ratio(6, 100), 0};
-  claim.facts.together[{0, 1, 2}] = {ratio(5, 100), 0};
-  claim.groups = {{0, 1, 2}};
-  claim.multipliers = {{{2}, 1}, {{3}, -2}};
-  claim.value = ratio(8, 100);
-  EXPECT_TRUE(verify(claim).holds());
-  claim.facts.together[{0, 1, 2}] = {ratio(5, 100), 1000};
+      certificate.statistics.jointErrors[{i, j}] = {ratio(6, 100), 0};
+  certificate.statistics.jointErrors[{0, 1, 2}] = {ratio(5, 100), 0};
+  certificate.groups = {{0, 1, 2}};
+  certificate.multipliers = {{{2}, 1}, {{3}, -2}};
+  certificate.value = ratio(8, 100);
+  EXPECT_TRUE(verify(certificate).holds());
+  certificate.statistics.jointErrors[{0, 1, 2}] = {ratio(5, 100), 1000};
   Rational limit = upperLimit(50, 1000, ratio(1, 20));
-  claim.limits = {{50, 1000, limit}};
-  claim.value = ratio(18, 100) - Rational(2) * limit;
-  EXPECT_FALSE(verify(claim).holds());
-  claim.multipliers = {{{2}, 1}};
-  claim.value = ratio(18, 100);
-  EXPECT_TRUE(verify(claim).holds());
+  certificate.limits = {{50, 1000, limit}};
+  certificate.value = ratio(18, 100) - Rational(2) * limit;
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.multipliers = {{{2}, 1}};
+  certificate.value = ratio(18, 100);
+  EXPECT_TRUE(verify(certificate).holds());
 }
 
 TEST(VoteVerify, TextsThatAreNoClaim) {
-  VoteClaim claim = claims()[0];
-  llvm::json::Value good = toJson(claim);
+  VoteCertificate certificate = certificates()[0];
+  llvm::json::Value good = toJson(certificate);
   EXPECT_TRUE(read(jsonText(good)));
   for (llvm::StringRef text : {"", "{}", "[]", "null", "\xff\xfe", "{\"facts\": 1}"})
     EXPECT_FALSE(read(text));
   for (const char *key : {"value", "constant", "confidence"})
-    for (llvm::json::Value bad :
-         {llvm::json::Value("1/0"), llvm::json::Value("nan"), llvm::json::Value(""),
-          llvm::json::Value("1/"), llvm::json::Value("1e99999"), llvm::json::Value(0.5),
-          llvm::json::Value(nullptr), llvm::json::Value("1/2/3")}) {
+    for (llvm::json::Value bad : {llvm::json::Value("1/0"), llvm::json::Value("nan"), llvm::json::Value(""),
+                                  llvm::json::Value("1/"), llvm::json::Value("1e99999"), llvm::json::Value(0.5),
+                                  llvm::json::Value(nullptr), llvm::json::Value("1/2/3")}) {
       llvm::json::Value changed = good;
       (*changed.getAsObject())[key] = bad;
       EXPECT_FALSE(read(jsonText(changed)));
@@ -253,37 +253,37 @@ TEST(VoteVerify, TextsThatAreNoClaim) {
 
 /// Whatever a claim says, there is an answer.
 TEST(VoteVerify, ClaimsThatMakeNoSense) {
-  VoteClaim claim;
-  EXPECT_FALSE(verify(claim).holds());
-  claim.facts.alone.assign(64, {ratio(1, 2), 0});
-  EXPECT_FALSE(verify(claim).holds());
-  claim.facts.alone.assign(63, {ratio(1, 2), 0});
+  VoteCertificate certificate;
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.statistics.memberErrors.assign(64, {ratio(1, 2), 0});
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.statistics.memberErrors.assign(63, {ratio(1, 2), 0});
   for (unsigned i = 0; i < 63; ++i)
-    claim.groups.push_back({i});
-  EXPECT_FALSE(verify(claim).holds()); // 2^63 patterns
-  claim.groups = {claim.groups[0]};
-  EXPECT_FALSE(verify(claim).holds());
-  claim.groups = {{}};
+    certificate.groups.push_back({i});
+  EXPECT_FALSE(verify(certificate).holds()); // 2^63 patterns
+  certificate.groups = {certificate.groups[0]};
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.groups = {{}};
   for (unsigned i = 0; i < 63; ++i)
-    claim.groups[0].push_back(i);
-  claim.constant = 1;
-  EXPECT_TRUE(verify(claim).holds()); // a probability is at most 1
-  claim.multipliers = {{{31}, 1}};
-  EXPECT_FALSE(verify(claim).holds());
-  claim.multipliers = {{{64}, 1}};
-  EXPECT_FALSE(verify(claim).holds());
-  claim.multipliers = {{{0}, 1}};
-  EXPECT_FALSE(verify(claim).holds());
-  claim.multipliers = {{{1, 1}, 1}};
-  EXPECT_FALSE(verify(claim).holds());
-  claim.multipliers.clear();
-  claim.limits = {{0, 0, 0}, {5, 3, ratio(1, 2)}, {-1, 7, ratio(1, 2)}, {1, 7, -1}};
-  for (const VoteLimit &limit : std::vector<VoteLimit>(claim.limits)) {
-    claim.limits = {limit};
-    EXPECT_FALSE(verify(claim).holds());
+    certificate.groups[0].push_back(i);
+  certificate.constant = 1;
+  EXPECT_TRUE(verify(certificate).holds()); // a probability is at most 1
+  certificate.multipliers = {{{31}, 1}};
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.multipliers = {{{64}, 1}};
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.multipliers = {{{0}, 1}};
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.multipliers = {{{1, 1}, 1}};
+  EXPECT_FALSE(verify(certificate).holds());
+  certificate.multipliers.clear();
+  certificate.limits = {{0, 0, 0}, {5, 3, ratio(1, 2)}, {-1, 7, ratio(1, 2)}, {1, 7, -1}};
+  for (const VoteLimit &limit : std::vector<VoteLimit>(certificate.limits)) {
+    certificate.limits = {limit};
+    EXPECT_FALSE(verify(certificate).holds());
   }
-  claim.limits = {{INT64_MAX / 2, INT64_MAX, ratio(3, 4)}};
-  EXPECT_EQ(verify(claim).trusted.size(), 1u);
+  certificate.limits = {{INT64_MAX / 2, INT64_MAX, ratio(3, 4)}};
+  EXPECT_EQ(verify(certificate).trusted.size(), 1u);
 }
 
 TEST(VoteVerify, TailsAreNeverBelowTheExactOnes) {
@@ -307,7 +307,7 @@ TEST(VoteVerify, TailsAreNeverBelowTheExactOnes) {
     EXPECT_EQ(tailAtMost(x, n, limit, ratio(1, 20)), true);
     EXPECT_EQ(tailAtMost(x, n, limit - limit * ratio(1, 100'000), ratio(1, 20)), false);
   }
-  EXPECT_EQ(tailAtMost(kMostTerms + 1, 1'000'000'000, ratio(1, 2), ratio(1, 2)), std::nullopt);
+  EXPECT_EQ(tailAtMost(kMaxTerms + 1, 1'000'000'000, ratio(1, 2), ratio(1, 2)), std::nullopt);
 }
 
 } // namespace

@@ -2,9 +2,9 @@
 #pragma once
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
-#include "lib/machine/translate/FromAccel.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include <filesystem>
@@ -78,17 +78,16 @@ inline std::string firstIssue(const std::string &text, const std::string &name =
 inline Design someDesign(const DesignSpace &space, std::mt19937 &random) {
   Design design;
   for (const DesignParameter &parameter : space.parameters())
-    design.push_back(static_cast<uint32_t>(random() % parameter.spelled.size()));
+    design.push_back(static_cast<uint32_t>(random() % parameter.labels.size()));
   return design;
 }
 
 /// Boxes around a design, from the whole space by random halves to the design alone.
-inline std::vector<DesignBox> boxesAround(const DesignSpace &space, const Design &design,
-                                          std::mt19937 &random) {
+inline std::vector<DesignBox> boxesAround(const DesignSpace &space, const Design &design, std::mt19937 &random) {
   DesignBox box;
   for (const DesignParameter &parameter : space.parameters()) {
     box.low.push_back(0);
-    box.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
+    box.high.push_back(static_cast<uint32_t>(parameter.labels.size()) - 1);
   }
   std::vector<DesignBox> boxes = {box};
   while (!box.one()) {

@@ -13,18 +13,15 @@ namespace {
 
 /// The published closed form (um2) of the machines that PHAZE searches.
 double publishedArea(int64_t tensors, int64_t width, int64_t depth, int64_t vectors, int mib) {
-  const std::map<int64_t, double> core = {
-      {1, 6133.98}, {2, 8248.43},  {4, 12610.5},  {8, 22139.9},  {16, 38583.0},  {32, 63338.4},
-      {64, 115579}, {128, 204764}, {256, 446565}, {512, 897890}, {1024, 1634130}};
-  const std::map<int, double> buffer = {{2, 3338220},    {4, 6078640},   {8, 11952400},
-                                        {16, 23745200},  {32, 46750900}, {64, 88605700},
-                                        {128, 175423000}};
+  const std::map<int64_t, double> core = {{1, 6133.98},  {2, 8248.43},  {4, 12610.5},   {8, 22139.9},
+                                          {16, 38583.0}, {32, 63338.4}, {64, 115579},   {128, 204764},
+                                          {256, 446565}, {512, 897890}, {1024, 1634130}};
+  const std::map<int, double> buffer = {{2, 3338220},   {4, 6078640},   {8, 11952400},   {16, 23745200},
+                                        {32, 46750900}, {64, 88605700}, {128, 175423000}};
   double elements = static_cast<double>(width * depth);
   double tensor = 760.0413860 * elements + core.at(std::max<int64_t>(1, width * depth / 64));
-  double vector =
-      759.8238530 * static_cast<double>(width) + core.at(std::max<int64_t>(1, width / 64));
-  return static_cast<double>(tensors) * tensor + static_cast<double>(vectors) * vector +
-         buffer.at(mib);
+  double vector = 759.8238530 * static_cast<double>(width) + core.at(std::max<int64_t>(1, width / 64));
+  return static_cast<double>(tensors) * tensor + static_cast<double>(vectors) * vector + buffer.at(mib);
 }
 
 Machine machineOf(const DesignSpace &space, const Design &design) {
@@ -47,7 +44,7 @@ size_t indexOf(const DesignSpace &space, const std::string &name) {
 Design randomDesign(const DesignSpace &space, std::mt19937 &random) {
   Design design;
   for (const DesignParameter &parameter : space.parameters())
-    design.push_back(static_cast<uint32_t>(random() % parameter.spelled.size()));
+    design.push_back(static_cast<uint32_t>(random() % parameter.labels.size()));
   return design;
 }
 
@@ -72,17 +69,16 @@ std::pair<std::vector<double>, std::vector<double>> numbersOf(const Machine &mac
       less{machine.idle.value, machine.tdp.value, machine.area.value, machine.energyPerFlop.value,
            machine.host.kernel.value};
   for (const Memory &memory : machine.memories) {
-    more.insert(more.end(), {memory.capacity.value, memory.bandwidth.value, memory.efficiency,
-                             static_cast<double>(memory.banks)});
+    more.insert(more.end(),
+                {memory.capacity.value, memory.bandwidth.value, memory.efficiency, static_cast<double>(memory.banks)});
     less.insert(less.end(), {memory.latency.value, memory.energy.value, memory.sector.value});
   }
   for (const Core &core : machine.cores) {
-    more.insert(more.end(),
-                {static_cast<double>(core.count), static_cast<double>(core.rows),
-                 static_cast<double>(core.cols), static_cast<double>(core.lanes), core.efficiency});
+    more.insert(more.end(), {static_cast<double>(core.count), static_cast<double>(core.rows),
+                             static_cast<double>(core.cols), static_cast<double>(core.lanes), core.efficiency});
     for (const auto &[type, peak] : core.peak)
       more.push_back(peak.value);
-    less.push_back(core.halfWork.value);
+    less.push_back(core.halfPerformanceWork.value);
   }
   for (const auto &[type, energy] : machine.energyPerFlopOf)
     less.push_back(energy.value);
@@ -133,11 +129,10 @@ TEST(DesignSpace, TemplateHasThePublishedParameters) {
   std::vector<std::string> names;
   for (const DesignParameter &parameter : space.parameters())
     names.push_back(parameter.name);
-  EXPECT_THAT(names, testing::ElementsAre("glb.capacity", "tc.count", "tc.array.rows",
-                                          "tc.array.cols", "vc.count"));
+  EXPECT_THAT(names, testing::ElementsAre("glb.capacity", "tc.count", "tc.array.rows", "tc.array.cols", "vc.count"));
   EXPECT_EQ(space.size(), "75712");
   EXPECT_EQ(space.points(), 75712u);
-  EXPECT_EQ(space.parameters()[0].spelled.front(), "2 MiB");
+  EXPECT_EQ(space.parameters()[0].labels.front(), "2 MiB");
   EXPECT_EQ(space.parameters()[0].numbers.back(), 134217728.0);
   EXPECT_EQ(space.at(1), (Design{0, 0, 0, 0, 1}));
   EXPECT_EQ(space.at(75711), (Design{6, 12, 7, 7, 12}));
@@ -148,18 +143,16 @@ TEST(DesignSpace, TpuLikeIsInItsSpace) {
   const DesignSpace &space = spaces()[1];
   EXPECT_EQ(space.size(), "76800");
   std::map<std::string, std::string> chosen = {
-      {"vmem.capacity", "16 MiB"}, {"vmem.bandwidth", "2048 B/cycle"},
-      {"mxu.count", "2"},          {"mxu.array.rows", "128"},
-      {"mxu.array.cols", "128"},   {"mxu.dataflow", "weight_stationary"},
-      {"vpu.count", "2"},          {"vpu.lanes", "1024"}};
+      {"vmem.capacity", "16 MiB"}, {"vmem.bandwidth", "2048 B/cycle"},    {"mxu.count", "2"}, {"mxu.array.rows", "128"},
+      {"mxu.array.cols", "128"},   {"mxu.dataflow", "weight_stationary"}, {"vpu.count", "2"}, {"vpu.lanes", "1024"}};
   Design design;
   for (const DesignParameter &parameter : space.parameters()) {
-    auto found = llvm::find(parameter.spelled, chosen.at(parameter.name));
-    ASSERT_NE(found, parameter.spelled.end()) << parameter.name;
-    design.push_back(static_cast<uint32_t>(found - parameter.spelled.begin()));
+    auto found = llvm::find(parameter.labels, chosen.at(parameter.name));
+    ASSERT_NE(found, parameter.labels.end()) << parameter.name;
+    design.push_back(static_cast<uint32_t>(found - parameter.labels.begin()));
   }
   Machine machine = machineOf(space, design);
-  EXPECT_FALSE(space.broken(design, machine));
+  EXPECT_FALSE(space.violatedRequirement(design, machine));
   Machines shipped(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/tpu.accel"));
   auto like = machineFrom(shipped["tpu_like"]);
   ASSERT_TRUE(mlir::succeeded(like));
@@ -167,7 +160,7 @@ TEST(DesignSpace, TpuLikeIsInItsSpace) {
   EXPECT_EQ(numbersOf(machine), numbersOf(*like));
   // One array more passes the area.
   ++design[indexOf(space, "mxu.count")];
-  EXPECT_EQ(space.broken(design, machineOf(space, design)), std::optional<size_t>(0));
+  EXPECT_EQ(space.violatedRequirement(design, machineOf(space, design)), std::optional<size_t>(0));
 }
 
 // The template's requirements are the published rule: their number counted by hand.
@@ -180,16 +173,14 @@ TEST(DesignSpace, TemplateKeepsWhatIsValid) {
   for (uint64_t point = 0; point < *space.points(); ++point) {
     Design design = space.at(point);
     int mib = 2 << design[0];
-    int64_t tensors = 1 << design[1], rows = 2 << design[2], cols = 2 << design[3],
-            vectors = 1 << design[4];
+    int64_t tensors = 1 << design[1], rows = 2 << design[2], cols = 2 << design[3], vectors = 1 << design[4];
     double area = publishedArea(tensors, cols, rows, vectors, mib);
-    bool fits =
-        area <= limit * (1 + 1e-12) && (tensors == 1 || vectors == 1 || area >= 0.3 * limit);
+    bool fits = area <= limit * (1 + 1e-12) && (tensors == 1 || vectors == 1 || area >= 0.3 * limit);
     valid += fits;
     auto made = space.machine(design);
     auto *machine = std::get_if<Machine>(&made);
     ASSERT_TRUE(machine) << std::get<Issue>(made).message;
-    bool keeps = !space.broken(design, *machine);
+    bool keeps = !space.violatedRequirement(design, *machine);
     kept += keeps;
     ASSERT_EQ(keeps, fits) << point;
     if (random() % 1500 == 0) {
@@ -216,8 +207,8 @@ TEST(DesignSpace, MachinesAreThoseOfTheirDescriptions) {
       ASSERT_EQ(numbersOf(machine), numbersOf(*again)) << text;
       for (size_t core = 0; core < machine.cores.size(); ++core) {
         const Core &a = machine.cores[core], &b = again->cores[core];
-        EXPECT_EQ(std::tie(a.name, a.kind, a.dataflow, a.reads, a.oneEach, a.either),
-                  std::tie(b.name, b.kind, b.dataflow, b.reads, b.oneEach, b.either));
+        EXPECT_EQ(std::tie(a.name, a.kind, a.dataflow, a.reads, a.perInstanceMapping, a.anyMapping),
+                  std::tie(b.name, b.kind, b.dataflow, b.reads, b.perInstanceMapping, b.anyMapping));
       }
       for (size_t memory = 0; memory < machine.memories.size(); ++memory)
         EXPECT_EQ(machine.memories[memory].doubleBuffered, again->memories[memory].doubleBuffered);
@@ -241,14 +232,13 @@ TEST(DesignSpace, ValuesFollowTheirReferencesExactly) {
   EXPECT_EQ(machine.memories[0].bandwidth.value, 2 * 8 * 28 * 750e6);
   EXPECT_EQ(machine.memories[1].latency.value, 4 / 750e6);
   // 700 um2 each of 64 x 64, 900 um2 each of 2 x 28 lanes, 1.4 mm2 each of 16 MiB, and 1 mm2.
-  EXPECT_NEAR(machine.area.squareMillimetres(), 64 * 64 * 700e-6 + 56 * 900e-6 + 16 * 1.4 + 1,
-              1e-9);
+  EXPECT_NEAR(machine.area.squareMillimetres(), 64 * 64 * 700e-6 + 56 * 900e-6 + 16 * 1.4 + 1, 1e-9);
   double power = machine.idle.value;
   for (const Core &core : machine.cores) {
-    double most = 0;
+    double max = 0;
     for (const auto &[type, peak] : core.peak)
-      most = std::max(most, peak.value * machine.energyPerFlopOf.at(type).value);
-    power += most * static_cast<double>(core.count);
+      max = std::max(max, peak.value * machine.energyPerFlopOf.at(type).value);
+    power += max * static_cast<double>(core.count);
   }
   for (const Memory &memory : machine.memories)
     power += memory.bandwidth.value * memory.energy.value;
@@ -285,15 +275,15 @@ TEST(DesignSpace, NoBoxIsExcludedThatHoldsAKeptDesign) {
     int excluded = 0, kept = 0;
     for (int i = 0; i < 3000; ++i) {
       DesignBox box = randomBox(space, random);
-      bool out = space.broken(box).has_value();
+      bool out = space.violatedRequirement(box).has_value();
       excluded += out;
       for (int k = 0; k < 8; ++k) {
         Design design = within(box, random);
-        bool keeps = !space.broken(design, machineOf(space, design));
+        bool keeps = !space.violatedRequirement(design, machineOf(space, design));
         kept += keeps;
         EXPECT_FALSE(out && keeps);
         // Of one design the two agree.
-        EXPECT_EQ(space.broken(DesignBox{design, design}).has_value(), !keeps);
+        EXPECT_EQ(space.violatedRequirement(DesignBox{design, design}).has_value(), !keeps);
       }
     }
     EXPECT_GT(excluded, 0) << space.name();
@@ -315,13 +305,11 @@ TEST(DesignSpace, RequirementsSayWhatTheyMean) {
     bool holds[] = {machine.area.squareMillimetres() <= 25,
                     machine.tdp.value <= 2.0 * static_cast<double>(tc.rows) + 60 &&
                         !(tc.count == 3 && machine.clock.value < 600e6),
-                    machine.memories[1].capacity.value >= 4 * 1048576.0 ||
-                        tc.dataflow != "input_stationary"};
+                    machine.memories[1].capacity.value >= 4 * 1048576.0 || tc.dataflow != "input_stationary"};
     size_t first = 0;
     while (first < 3 && holds[first])
       ++first;
-    EXPECT_EQ(space.broken(design, machine),
-              first == 3 ? std::nullopt : std::optional<size_t>(first))
+    EXPECT_EQ(space.violatedRequirement(design, machine), first == 3 ? std::nullopt : std::optional<size_t>(first))
         << point;
   }
 }

@@ -14,8 +14,7 @@ namespace {
 struct Expressions {
   mlir::MLIRContext context;
   std::mt19937 random{5};
-  std::vector<std::vector<Rational>> values{
-      {1, 2, 4, 8}, {-3, -1, 0, Rational(1) / Rational(2), 5}, {2, 3, 7}};
+  std::vector<std::vector<Rational>> values{{1, 2, 4, 8}, {-3, -1, 0, Rational(1) / Rational(2), 5}, {2, 3, 7}};
   using Value = std::function<std::optional<Rational>(const Design &)>;
   struct Made {
     mlir::Attribute attribute;
@@ -57,8 +56,7 @@ struct Expressions {
                 return of ? std::optional(Rational(0) - *of) : std::nullopt;
               }};
     Made b = make(depth - 1);
-    return {apply(name, {a.attribute, b.attribute}),
-            [=](const Design &design) -> std::optional<Rational> {
+    return {apply(name, {a.attribute, b.attribute}), [=](const Design &design) -> std::optional<Rational> {
               auto x = a.value(design), y = b.value(design);
               if (!x || !y)
                 return std::nullopt;
@@ -105,11 +103,10 @@ TEST(DesignTerms, SpansHoldWhatEveryDesignGives) {
     DesignBox box{{0, 0, 0}, {3, 4, 2}};
     for (size_t i = 0; i < 3; ++i) {
       box.low[i] = static_cast<uint32_t>(expressions.random() % (box.high[i] + 1));
-      box.high[i] =
-          box.low[i] + static_cast<uint32_t>(expressions.random() % (box.high[i] - box.low[i] + 1));
+      box.high[i] = box.low[i] + static_cast<uint32_t>(expressions.random() % (box.high[i] - box.low[i] + 1));
     }
     auto span = terms.exact(*term, box);
-    Span<double> near = terms.nearly(*term, box, {});
+    DesignInterval<double> near = terms.nearly(*term, box, {});
     (span ? defined : undefined) += 1;
     wide += span && span->low < span->high;
     for (uint32_t a = box.low[0]; a <= box.high[0]; ++a)

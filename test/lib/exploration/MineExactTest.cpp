@@ -20,11 +20,11 @@ struct Optimum {
 };
 
 Optimum optimum(const TableProblem &problem) {
-  Optimum least;
+  Optimum min;
   for (size_t point = 0; point < problem.table.size(); ++point)
-    if (problem.table[point] < least.value)
-      least = {problem.table[point], problem.at(point)};
-  return least;
+    if (problem.table[point] < min.value)
+      min = {problem.table[point], problem.at(point)};
+  return min;
 }
 
 void expectSame(const MiningResult &a, const MiningResult &b, const std::string &where) {
@@ -34,12 +34,12 @@ void expectSame(const MiningResult &a, const MiningResult &b, const std::string 
   EXPECT_EQ(a.evaluations, b.evaluations) << where;
   EXPECT_EQ(a.bounds, b.bounds) << where;
   EXPECT_EQ(a.proof, b.proof) << where;
-  ASSERT_EQ(a.moments.size(), b.moments.size()) << where;
-  for (size_t i = 0; i < a.moments.size(); ++i) {
-    EXPECT_EQ(a.moments[i].evaluations, b.moments[i].evaluations) << where;
-    EXPECT_EQ(a.moments[i].bounds, b.moments[i].bounds) << where;
-    EXPECT_EQ(a.moments[i].incumbent, b.moments[i].incumbent) << where;
-    EXPECT_EQ(a.moments[i].bound, b.moments[i].bound) << where;
+  ASSERT_EQ(a.convergence.size(), b.convergence.size()) << where;
+  for (size_t i = 0; i < a.convergence.size(); ++i) {
+    EXPECT_EQ(a.convergence[i].evaluations, b.convergence[i].evaluations) << where;
+    EXPECT_EQ(a.convergence[i].bounds, b.convergence[i].bounds) << where;
+    EXPECT_EQ(a.convergence[i].incumbent, b.convergence[i].incumbent) << where;
+    EXPECT_EQ(a.convergence[i].bound, b.convergence[i].bound) << where;
   }
 }
 
@@ -60,7 +60,7 @@ protected:
     EXPECT_TRUE(result.refused);
     EXPECT_FALSE(result.best);
     EXPECT_EQ(result.evaluations, 0u);
-    return result.trouble;
+    return result.error;
   }
 
   std::filesystem::path folder;
@@ -73,15 +73,15 @@ TEST(MineExact, IsTheFirstOfTheBestDesigns) {
   size_t infeasible = 0, ties = 0, saved = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     TableProblem problem(seed);
-    Optimum least = optimum(problem);
+    Optimum min = optimum(problem);
     MiningResult result = mineExactly(problem);
-    EXPECT_EQ(result.value, least.value) << seed;
-    EXPECT_EQ(result.best, least.design) << seed;
-    EXPECT_EQ(result.bound, least.value) << seed;
+    EXPECT_EQ(result.value, min.value) << seed;
+    EXPECT_EQ(result.best, min.design) << seed;
+    EXPECT_EQ(result.bound, min.value) << seed;
     EXPECT_EQ(result.evaluations, problem.values) << seed;
     EXPECT_EQ(result.bounds, problem.bounds) << seed;
-    infeasible += !least.design;
-    ties += std::count(problem.table.begin(), problem.table.end(), least.value) > 1;
+    infeasible += !min.design;
+    ties += std::count(problem.table.begin(), problem.table.end(), min.value) > 1;
     saved += result.evaluations < problem.table.size() / 4;
   }
   // The problems are such that these matter.
@@ -95,7 +95,7 @@ TEST(MineExact, TiersOfBoundsSaveValuesAndChangeNothingElse) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     TableProblem flat(seed);
     MiningResult plain = mineExactly(flat);
-    TieredProblem problem(seed);
+    MultiLevelProblem problem(seed);
     MiningResult result = mineExactly(problem);
     EXPECT_EQ(result.value, plain.value) << seed;
     EXPECT_EQ(result.best, plain.best) << seed;
@@ -103,7 +103,7 @@ TEST(MineExact, TiersOfBoundsSaveValuesAndChangeNothingElse) {
     EXPECT_EQ(result.evaluations, problem.values) << seed;
     EXPECT_EQ(result.bounds, problem.bounds) << seed;
     saved += result.evaluations < plain.evaluations;
-    TieredProblem again(seed);
+    MultiLevelProblem again(seed);
     MiningOptions threads;
     threads.threads = 3;
     expectSame(result, mineExactly(again, threads), fmt::format("seed {}", seed));
@@ -114,16 +114,16 @@ TEST(MineExact, TiersOfBoundsSaveValuesAndChangeNothingElse) {
 TEST(MineExact, WhatADesignLeavesOpenIsInTheBound) {
   size_t open = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    TieredProblem problem(seed, 0.01);
-    Optimum least = optimum(problem);
+    MultiLevelProblem problem(seed, 0.01);
+    Optimum min = optimum(problem);
     MiningResult result = mineExactly(problem);
-    EXPECT_EQ(result.value, least.value) << seed;
-    if (!least.design)
+    EXPECT_EQ(result.value, min.value) << seed;
+    if (!min.design)
       continue;
-    EXPECT_EQ(result.best, least.design) << seed;
-    EXPECT_GE(result.bound, least.value * 0.99) << seed;
-    EXPECT_LE(result.bound, least.value) << seed; // bounds of boxes may prove more
-    open += result.bound < least.value;
+    EXPECT_EQ(result.best, min.design) << seed;
+    EXPECT_GE(result.bound, min.value * 0.99) << seed;
+    EXPECT_LE(result.bound, min.value) << seed; // bounds of boxes may prove more
+    open += result.bound < min.value;
   }
   EXPECT_GT(open, 50u);
 }
@@ -131,18 +131,18 @@ TEST(MineExact, WhatADesignLeavesOpenIsInTheBound) {
 TEST(MineExact, ExhaustionAgrees) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     TableProblem problem(seed);
-    Optimum least = optimum(problem);
+    Optimum min = optimum(problem);
     MiningResult result = mineExhaustively(problem);
-    EXPECT_EQ(result.value, least.value) << seed;
-    EXPECT_EQ(result.best, least.design) << seed;
-    EXPECT_EQ(result.bound, least.value) << seed;
+    EXPECT_EQ(result.value, min.value) << seed;
+    EXPECT_EQ(result.best, min.design) << seed;
+    EXPECT_EQ(result.bound, min.value) << seed;
     EXPECT_EQ(result.evaluations, problem.table.size()) << seed;
   }
 }
 
 TEST_F(MineCheckpoint, HoldsWhatADesignLeavesOpen) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    TieredProblem problem(seed, 0.02);
+    MultiLevelProblem problem(seed, 0.02);
     MiningResult whole = mineExactly(problem);
     MiningOptions part = options;
     part.evaluations = 1 + seed % 7;
@@ -174,23 +174,23 @@ TEST(MineExact, ThreadsChangeNothing) {
 TEST(MineExact, LimitsLeaveABoundThatHolds) {
   for (uint64_t seed = 0; seed < 80; ++seed) {
     TableProblem problem(seed, 800);
-    Optimum least = optimum(problem);
+    Optimum min = optimum(problem);
     for (uint64_t limit : {0, 1, 2, 5, 17, 60, 300}) {
       for (int which = 0; which < 3; ++which) {
         MiningOptions options;
-        (which == 0 ? options.evaluations : which == 1 ? options.bounds : options.boxes) = limit;
+        (which == 0 ? options.evaluations : which == 1 ? options.bounds : options.openNodes) = limit;
         problem.values = problem.bounds = 0;
         MiningResult result = mineExactly(problem, options);
         EXPECT_LE(problem.values, options.evaluations);
         EXPECT_LE(problem.bounds, options.bounds);
-        EXPECT_LE(result.bound, least.value) << seed << " " << limit << " " << which;
-        EXPECT_GE(result.value, least.value);
+        EXPECT_LE(result.bound, min.value) << seed << " " << limit << " " << which;
+        EXPECT_GE(result.value, min.value);
         EXPECT_GE(result.bound, 0);
         if (result.best)
           EXPECT_EQ(result.value, problem.valueOf(*result.best));
         double before = 0;
-        for (const MiningMoment &moment : result.moments) {
-          EXPECT_LE(moment.bound, least.value);
+        for (const ConvergencePoint &moment : result.convergence) {
+          EXPECT_LE(moment.bound, min.value);
           EXPECT_GE(moment.bound, before);
           before = moment.bound;
         }
@@ -202,14 +202,14 @@ TEST(MineExact, LimitsLeaveABoundThatHolds) {
 TEST(MineExact, StopsWithinTheGapAskedFor) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     TableProblem problem(seed);
-    Optimum least = optimum(problem);
+    Optimum min = optimum(problem);
     MiningOptions options;
     options.gap = 0.05;
     MiningResult result = mineExactly(problem, options);
-    EXPECT_EQ(result.best.has_value(), least.design.has_value());
-    EXPECT_LE(result.bound, least.value);
+    EXPECT_EQ(result.best.has_value(), min.design.has_value());
+    EXPECT_LE(result.bound, min.value);
     if (result.best) {
-      EXPECT_LE(result.value, least.value / 0.95);
+      EXPECT_LE(result.value, min.value / 0.95);
       EXPECT_LE(result.gap(), 0.05);
     }
   }
@@ -217,24 +217,24 @@ TEST(MineExact, StopsWithinTheGapAskedFor) {
 
 TEST(MineExact, StopsWhenTold) {
   HardwareProblem problem(3);
-  double least = mineExactly(problem).value;
+  double min = mineExactly(problem).value;
   std::atomic<bool> stop = false;
   MiningOptions options;
   options.stop = &stop;
   options.progress = [&](double incumbent, double) { stop = std::isfinite(incumbent); };
   MiningResult result = mineExactly(problem, options);
   ASSERT_TRUE(result.best);
-  EXPECT_LE(result.bound, least);
-  EXPECT_GE(result.value, least);
+  EXPECT_LE(result.bound, min);
+  EXPECT_GE(result.value, min);
   EXPECT_LT(result.bound, result.value);
 }
 
 TEST(MineExact, SpacesOfOneOfNoneAndOfMany) {
   class Constant : public CountingProblem {
   public:
-    double boundIn(const DesignBox &) override { return least; }
-    double valueOf(const Design &) override { return worth; }
-    double least = 2, worth = 3;
+    double boundIn(const DesignBox &) override { return min; }
+    double valueOf(const Design &) override { return designValue; }
+    double min = 2, designValue = 3;
   } problem;
   EXPECT_EQ(mineExactly(problem).best, Design{}); // without parameters
   problem.all = {numbers("a", {4})};
@@ -246,7 +246,7 @@ TEST(MineExact, SpacesOfOneOfNoneAndOfMany) {
   problem.all.push_back({});
   EXPECT_FALSE(mineExactly(problem).best); // without choices
   problem.all = {numbers("a", {1, 2, 3})};
-  problem.worth = problem.least = NAN;
+  problem.designValue = problem.min = NAN;
   MiningResult none = mineExactly(problem);
   EXPECT_FALSE(none.best);
   EXPECT_EQ(none.value, INFINITY);
@@ -268,7 +268,7 @@ TEST_F(MineCheckpoint, AnySearchThatWasBrokenOffGoesOn) {
     for (uint64_t limit = 0; limit <= whole.evaluations; ++limit) {
       MiningOptions broken = options;
       broken.evaluations = limit;
-      EXPECT_EQ(mineExactly(problem, broken).trouble, "");
+      EXPECT_EQ(mineExactly(problem, broken).error, "");
       MiningOptions again;
       again.resume = options.checkpoint;
       again.threads = 1 + limit % 3;
@@ -336,11 +336,11 @@ TEST_F(MineCheckpoint, AKilledSearchGoesOn) {
 }
 
 TEST_F(MineCheckpoint, WhatIsNotOfTheProblemIsRefused) {
-  class Dearer : public TableProblem {
+  class MoreExpensive : public TableProblem {
   public:
     using TableProblem::TableProblem;
     double value(const Design &design) override { return TableProblem::value(design) + 1; }
-  } dearer(1);
+  } moreExpensive(1);
   class Named : public TableProblem {
   public:
     using TableProblem::TableProblem;
@@ -352,7 +352,7 @@ TEST_F(MineCheckpoint, WhatIsNotOfTheProblemIsRefused) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   EXPECT_THAT(refusal(other, options.checkpoint), HasSubstr("another problem"));
   EXPECT_THAT(refusal(named, options.checkpoint), HasSubstr("another problem"));
-  EXPECT_THAT(refusal(dearer, options.checkpoint), HasSubstr("something else"));
+  EXPECT_THAT(refusal(moreExpensive, options.checkpoint), HasSubstr("something else"));
   EXPECT_THAT(refusal(problem, folder / "none.json"), HasSubstr("No such file"));
 
   auto edited = [&](const std::string &from, const std::string &to) {
@@ -379,7 +379,7 @@ TEST_F(MineCheckpoint, AFileThatCannotBeWrittenSpoilsNoSearch) {
   TableProblem problem(1);
   options.checkpoint = folder / "no" / "such" / "folder.json";
   MiningResult result = mineExactly(problem, options);
-  EXPECT_THAT(result.trouble, HasSubstr("folder.json"));
+  EXPECT_THAT(result.error, HasSubstr("folder.json"));
   EXPECT_FALSE(result.refused);
   EXPECT_EQ(result.best, optimum(problem).design);
 }

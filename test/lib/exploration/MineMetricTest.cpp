@@ -31,8 +31,8 @@ std::optional<Said> measure(DesignSpace &space, const std::string &spaceText, bo
     auto wrong = space.measure(maximize, expression, one.getExpressionAttr());
     if (!wrong)
       return std::nullopt;
-    return Said{entryOf(wrong->problem.code).number.str(), wrong->problem.message,
-                wrong->problem.suggestion, wrong->at};
+    return Said{entryOf(wrong->problem.code).number.str(), wrong->problem.message, wrong->problem.suggestion,
+                wrong->at};
   }
   return Said{"none", "", "", {}};
 }
@@ -64,9 +64,9 @@ std::unique_ptr<DesignSpace> spaceOf(const std::string &text) {
   return std::make_unique<DesignSpace>(std::move(std::get<DesignSpace>(made)));
 }
 
-double worthOf(const DesignSpace &space, const Design &design, const MeasuredStep &step) {
+double metricValueOf(const DesignSpace &space, const Design &design, const MeasuredStep &step) {
   auto machine = space.machine(design);
-  return space.worth({design, design}, std::get<Machine>(machine), step);
+  return space.metricValue({design, design}, std::get<Machine>(machine), step);
 }
 
 std::string leaf(fuzz::Random &random, const std::vector<std::string> &parameters) {
@@ -89,8 +89,7 @@ std::string leaf(fuzz::Random &random, const std::vector<std::string> &parameter
   }
 }
 
-std::string expressionAtRandom(fuzz::Random &random, const std::vector<std::string> &parameters,
-                               unsigned depth) {
+std::string expressionAtRandom(fuzz::Random &random, const std::vector<std::string> &parameters, unsigned depth) {
   if (depth == 0 || random.percent(20))
     return leaf(random, parameters);
   auto one = [&] { return expressionAtRandom(random, parameters, depth - 1); };
@@ -106,8 +105,7 @@ std::string expressionAtRandom(fuzz::Random &random, const std::vector<std::stri
   case 5:
     return "(" + one() + " - " + one() + ")";
   case 6:
-    return "(" + one() + " * (step_time / 1 s))^" +
-           random.pick<std::string>({"2", "3", "0.5", "(-1)", "1.5"});
+    return "(" + one() + " * (step_time / 1 s))^" + random.pick<std::string>({"2", "3", "0.5", "(-1)", "1.5"});
   case 7:
     return random.pick<std::string>({"min(", "max("}) + one() + ", " + one() + ")";
   default:
@@ -122,9 +120,7 @@ Design between(fuzz::Random &random, const DesignBox &box) {
   return design;
 }
 
-double more(fuzz::Random &random, double least) {
-  return least * (1 + static_cast<double>(random.below(1000)) / 100);
-}
+double more(fuzz::Random &random, double min) { return min * (1 + static_cast<double>(random.below(1000)) / 100); }
 
 } // namespace
 
@@ -144,18 +140,17 @@ TEST(MineMetric, IsTheNumberThatItSays) {
     double value;
     const char *unit;
   };
-  for (const Case &one :
-       {Case{false, "step_time * power.tdp", 0.25 * tdp, "J"},
-        {false, "energy * step_time", 7.5, "s*J"},
-        {false, "energy / batch", 30.0 / 8, "J"},
-        {false, "step_time * area^0.5", 0.25 * std::sqrt(area), "s*m"},
-        {true, "throughput", 0.25 / 8, "s"},
-        {true, "throughput / (price + 3 USD/W * power.tdp)", (4000 + 3 * tdp) * 0.25 / 8, "s*USD"},
-        {false, "step_time * mxu.count * (vmem.capacity / 1 MiB)", 0.25 * 1 * 1, "s"},
-        {false, "max(step_time, 1 s) + 1 us * mxu.array.rows", 1 + 16e-6, "s"}}) {
+  for (const Case &one : {Case{false, "step_time * power.tdp", 0.25 * tdp, "J"},
+                          {false, "energy * step_time", 7.5, "s*J"},
+                          {false, "energy / batch", 30.0 / 8, "J"},
+                          {false, "step_time * area^0.5", 0.25 * std::sqrt(area), "s*m"},
+                          {true, "throughput", 0.25 / 8, "s"},
+                          {true, "throughput / (price + 3 USD/W * power.tdp)", (4000 + 3 * tdp) * 0.25 / 8, "s*USD"},
+                          {false, "step_time * mxu.count * (vmem.capacity / 1 MiB)", 0.25 * 1 * 1, "s"},
+                          {false, "max(step_time, 1 s) + 1 us * mxu.array.rows", 1 + 16e-6, "s"}}) {
     auto said = measure(*space, kSpace, one.maximize, one.text);
     ASSERT_FALSE(said) << one.text << ": " << said->code << " " << said->message;
-    EXPECT_NEAR(worthOf(*space, design, step) / one.value, 1, 1e-12) << one.text;
+    EXPECT_NEAR(metricValueOf(*space, design, step) / one.value, 1, 1e-12) << one.text;
     EXPECT_EQ(space->metricUnit(), one.unit) << one.text;
   }
 }
@@ -208,10 +203,10 @@ TEST(MineMetric, BoundsHoldAndBothEvaluatorsAgree) {
     ASSERT_TRUE(drawn.space);
     fuzz::Random random(seed);
     std::vector<std::string> parameters;
-    Design least, most;
+    Design min, max;
     for (const DesignParameter &one : drawn.space->parameters()) {
-      least.push_back(0);
-      most.push_back(static_cast<uint32_t>(one.spelled.size() - 1));
+      min.push_back(0);
+      max.push_back(static_cast<uint32_t>(one.labels.size() - 1));
       for (const char *end : {".count", ".rows", ".cols", ".lanes"})
         if (one.name.ends_with(end))
           parameters.push_back(one.name);
@@ -235,13 +230,12 @@ TEST(MineMetric, BoundsHoldAndBothEvaluatorsAgree) {
       ASSERT_TRUE(other.arrange(paths));
       EXPECT_EQ(other.metric(), drawn.space->metric());
       for (int box = 0; box < 8; ++box) {
-        DesignBox some{between(random, {least, most}), most};
-        some.high = between(random, {some.low, most});
+        DesignBox some{between(random, {min, max}), max};
+        some.high = between(random, {some.low, max});
         MeasuredStep step{1e-4 * more(random, 1), 1e-2 * more(random, 1), 1 << random.below(6)};
         auto best = drawn.space->best(some);
-        double bound = std::holds_alternative<Machine>(best)
-                           ? drawn.space->worth(some, std::get<Machine>(best), step)
-                           : 0;
+        double bound =
+            std::holds_alternative<Machine>(best) ? drawn.space->metricValue(some, std::get<Machine>(best), step) : 0;
         bound = std::isnan(bound) ? 0 : bound;
         double before = 0;
         Design design = between(random, some);
@@ -254,18 +248,18 @@ TEST(MineMetric, BoundsHoldAndBothEvaluatorsAgree) {
         MeasuredStep longer = step;
         double floor = 0;
         for (int k = 0; k < 4; ++k) {
-          double worth = drawn.space->worth({design, design}, machine, longer);
-          ASSERT_FALSE(std::isnan(worth)) << where;
-          EXPECT_LE(bound, worth) << where;
-          EXPECT_LE(before, worth * (1 + 1e-9)) << where;
-          before = worth;
+          double metricValue = drawn.space->metricValue({design, design}, machine, longer);
+          ASSERT_FALSE(std::isnan(metricValue)) << where;
+          EXPECT_LE(bound, metricValue) << where;
+          EXPECT_LE(before, metricValue * (1 + 1e-9)) << where;
+          before = metricValue;
           ASSERT_TRUE(other.nearly(design)) << where;
-          double same = other.worth(machine, {longer.seconds, longer.joules, longer.batch, false});
-          EXPECT_NEAR(same, worth, 1e-9 * std::abs(worth)) << where;
+          double same = other.metricValue(machine, {longer.seconds, longer.joules, longer.batch, false});
+          EXPECT_NEAR(same, metricValue, 1e-9 * std::abs(metricValue)) << where;
           if (k == 0)
-            floor = other.worth(machine, {step.seconds, step.joules, step.batch, true});
+            floor = other.metricValue(machine, {step.seconds, step.joules, step.batch, true});
           if (!std::isnan(floor)) {
-            EXPECT_LE(floor, worth * (1 + 1e-9)) << where;
+            EXPECT_LE(floor, metricValue * (1 + 1e-9)) << where;
           }
           ++compared;
           longer.seconds = more(random, longer.seconds);
@@ -274,8 +268,7 @@ TEST(MineMetric, BoundsHoldAndBothEvaluatorsAgree) {
       }
     }
   }
-  std::printf("%lu expressions accepted, %lu refused, %lu values compared\n", accepted, refused,
-              compared);
+  std::printf("%lu expressions accepted, %lu refused, %lu values compared\n", accepted, refused, compared);
   EXPECT_GT(accepted, 60u);
   EXPECT_GT(refused, 60u);
 }
@@ -287,8 +280,8 @@ TEST(MineMetric, SearchesFindTheBestOfAllDesigns) {
   for (uint64_t seed = 31; seed <= 36; ++seed) {
     MiningAtRandom drawn = miningAtRandom(seed, {50, 150});
     ASSERT_TRUE(drawn.space);
-    std::string text = random.pick<std::string>(
-        {"energy * step_time", "energy / batch + 1 W * step_time", "step_time^2 * energy"});
+    std::string text =
+        random.pick<std::string>({"energy * step_time", "energy / batch + 1 W * step_time", "step_time^2 * energy"});
     if (auto said = measure(*drawn.space, drawn.spaceText, false, text))
       FAIL() << said->message;
     StepProblem problem(*drawn.space, drawn.jobs, MiningMetric::Expression);

@@ -1,6 +1,6 @@
 // Synthetic problems of mining, whose answers every design tells.
 #pragma once
-#include "lib/exploration/solve/Mine.h"
+#include "lib/exploration/solve/MiningProblem.h"
 #include "test/fuzz/Random.h"
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@ inline DesignParameter numbers(std::string name, std::vector<double> numbers) {
   DesignParameter parameter;
   parameter.name = std::move(name);
   for (double number : numbers)
-    parameter.spelled.push_back(fmt::format("{}", number));
+    parameter.labels.push_back(fmt::format("{}", number));
   parameter.numbers = std::move(numbers);
   return parameter;
 }
@@ -49,11 +49,11 @@ public:
 /// is the larger the larger the box, and half of that for one design.
 class TableProblem : public CountingProblem {
 public:
-  explicit TableProblem(uint64_t seed, size_t most = 5000) {
+  explicit TableProblem(uint64_t seed, size_t max = 5000) {
     fuzz::Random random(seed);
     size_t size = 1;
     for (size_t i = 0, count = 2 + random.below(5); i < count; ++i) {
-      size_t choices = std::min(1 + random.below(random.percent(20) ? 40 : 8), most / size);
+      size_t choices = std::min(1 + random.below(random.percent(20) ? 40 : 8), max / size);
       size *= choices;
       std::vector<double> values;
       for (size_t c = 0; c < choices; ++c)
@@ -79,7 +79,7 @@ public:
       Design design = at(point);
       double value = 300;
       for (size_t i = 0; i < design.size(); ++i)
-        value += slopes[i] * design[i] / static_cast<double>(all[i].spelled.size());
+        value += slopes[i] * design[i] / static_cast<double>(all[i].labels.size());
       value += static_cast<double>(random.below(noise + 1));
       if (coarse)
         value = 10 * std::floor(value / 10);
@@ -89,23 +89,23 @@ public:
 
   Design at(size_t point) const {
     Design design(all.size());
-    for (size_t i = all.size(); i-- > 0; point /= all[i].spelled.size())
-      design[i] = static_cast<uint32_t>(point % all[i].spelled.size());
+    for (size_t i = all.size(); i-- > 0; point /= all[i].labels.size())
+      design[i] = static_cast<uint32_t>(point % all[i].labels.size());
     return design;
   }
   double valueOf(const Design &design) override {
     size_t point = 0;
     for (size_t i = 0; i < design.size(); ++i)
-      point = point * all[i].spelled.size() + design[i];
+      point = point * all[i].labels.size() + design[i];
     return table.at(point);
   }
   double boundIn(const DesignBox &box) override {
     Design design = box.low;
-    double least = INFINITY, share = 0;
+    double min = INFINITY, share = 0;
     for (size_t i = 0; i < design.size(); ++i)
-      share += (box.high[i] - box.low[i]) / static_cast<double>(all[i].spelled.size());
+      share += (box.high[i] - box.low[i]) / static_cast<double>(all[i].labels.size());
     for (;;) {
-      least = std::min(least, valueOf(design));
+      min = std::min(min, valueOf(design));
       size_t i = design.size();
       while (i > 0 && design[i - 1] == box.high[i - 1]) {
         --i;
@@ -116,9 +116,9 @@ public:
       ++design[i - 1];
     }
     // Some designs that may not be are not known as such before they are valued.
-    if (std::isinf(least) && slack > 0)
-      least = 1000;
-    return std::max(0.0, least - slack * (1 + share / static_cast<double>(design.size())) / 2);
+    if (std::isinf(min) && slack > 0)
+      min = 1000;
+    return std::max(0.0, min - slack * (1 + share / static_cast<double>(design.size())) / 2);
   }
 
   std::vector<double> table;
@@ -127,19 +127,19 @@ public:
 
 /// A table where what a design is worth is the answer of a search: bounds of single designs climb
 /// in tiers, and an appraisal breaks off where it is of no use.
-class TieredProblem : public TableProblem {
+class MultiLevelProblem : public TableProblem {
 public:
   /// `open`: least share of a design's value that its own search leaves unproved.
-  explicit TieredProblem(uint64_t seed, double open = 0)
+  explicit MultiLevelProblem(uint64_t seed, double open = 0)
       : TableProblem(seed), open(open), count(static_cast<unsigned>(seed % 4)) {}
-  unsigned tiers() const override { return count; }
-  double deepen(const Design &design, unsigned tier) override {
+  unsigned numBoundLevels() const override { return count; }
+  double tightenBound(const Design &design, unsigned level) override {
     ++bounds;
-    double value = valueOf(design), part = static_cast<double>(tier) / (count + 1);
+    double value = valueOf(design), part = static_cast<double>(level) / (count + 1);
     // Not always higher than the one before.
-    return value * (1 - open) - (tier == 2 ? 2 : 1) * slack * (1 - part);
+    return value * (1 - open) - (level == 2 ? 2 : 1) * slack * (1 - part);
   }
-  Appraisal appraise(const Design &design, double below) override {
+  DesignEvaluation evaluate(const Design &design, double below) override {
     ++values;
     double value = valueOf(design);
     if (value >= below)
@@ -168,7 +168,7 @@ public:
     wide = log(16, 512);
     area = log(3e4, 3e5);
     share = static_cast<double>(random.below(100)) / 100;
-    tells = random.percent(50);
+    reportsGains = random.percent(50);
   }
 
   struct Times {
@@ -183,8 +183,8 @@ public:
     double tc = std::min(number(large, 0), 64 * wide / 16);
     return {matrix / (tc * used) * 1.0, vector / (number(large, 3) * number(large, 4)),
             traffic / std::sqrt(number(large, 5)),
-            number(small, 0) * (number(small, 1) * number(small, 2) + 30) +
-                number(small, 3) * (number(small, 4) + 20) + 200 * number(small, 5)};
+            number(small, 0) * (number(small, 1) * number(small, 2) + 30) + number(small, 3) * (number(small, 4) + 20) +
+                200 * number(small, 5)};
   }
   double boundIn(const DesignBox &box) override {
     Times t = times(box.low, box.high);
@@ -197,8 +197,8 @@ public:
     double longest = std::max({t.matrix, t.vector, t.traffic});
     return longest + share * (t.matrix + t.vector + t.traffic - longest);
   }
-  std::vector<double> waits(const Design &design) override {
-    if (!tells)
+  std::vector<double> bottleneckGains(const Design &design) override {
+    if (!reportsGains)
       return {};
     Times t = times(design, design);
     double v = valueOf(design);
@@ -206,7 +206,7 @@ public:
   }
 
   double matrix, vector, traffic, wide, area, share;
-  bool tells;
+  bool reportsGains;
 };
 
 /// 2^80 designs: the sum of what is not chosen highest, above a floor.

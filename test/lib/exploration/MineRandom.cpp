@@ -1,8 +1,8 @@
 #include "MineRandom.h"
 #include "DesignSpaceFixture.h"
 #include "dialects/dnn/Dnn.h"
-#include "lib/machine/translate/FromDnn.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/machine/translate/FromDnn.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
 #include "test/fuzz/Random.h"
@@ -33,48 +33,42 @@ std::string modelText(fuzz::Random &random, bool large, std::string &what) {
   }
   case 1: { // an encoder or a decoder
     int head = pick({16, 32, 64}), heads = times * pick({1, 2, 4}), layers = pick({1, 2, 3});
-    int seq = times * pick({16, 48, 64, 128}), hidden = head * heads,
-        vocab = pick({100, 1000, 5000});
+    int seq = times * pick({16, 48, 64, 128}), hidden = head * heads, vocab = pick({100, 1000, 5000});
     what = fmt::format("transformer {}x{} of {}", layers, hidden, seq);
     import = "import \"catalog/transformer.dnn\"\n";
-    std::string fed = random.percent(60)
-                          ? fmt::format("gelu_mlp(layer_norm(x), {}, {})", hidden, 4 * hidden)
-                          : fmt::format("swiglu_mlp(rms_norm(x), {}, {})", hidden, 3 * hidden);
-    body =
-        fmt::format("  input tokens : int32[{0}]\n  input labels : int32[{0}]\n"
-                    "  var x = embedding(tokens, rows = {1}, dim = {2})\n"
-                    "  repeat {3} as layer {{\n    x = x + attention(layer_norm(x), heads = {4}, "
-                    "causal = {5})\n"
-                    "    x = x + {6}\n  }}\n  loss cross_entropy(linear(x, out = {1}), labels)\n",
-                    seq, vocab, hidden, layers, heads, random.percent(50) ? "true" : "false", fed);
+    std::string fed = random.percent(60) ? fmt::format("gelu_mlp(layer_norm(x), {}, {})", hidden, 4 * hidden)
+                                         : fmt::format("swiglu_mlp(rms_norm(x), {}, {})", hidden, 3 * hidden);
+    body = fmt::format("  input tokens : int32[{0}]\n  input labels : int32[{0}]\n"
+                       "  var x = embedding(tokens, rows = {1}, dim = {2})\n"
+                       "  repeat {3} as layer {{\n    x = x + attention(layer_norm(x), heads = {4}, "
+                       "causal = {5})\n"
+                       "    x = x + {6}\n  }}\n  loss cross_entropy(linear(x, out = {1}), labels)\n",
+                       seq, vocab, hidden, layers, heads, random.percent(50) ? "true" : "false", fed);
     break;
   }
   case 2: { // convolutions with residuals
-    int size = pick({14, 28, 32}), channels = times * pick({16, 32, 48, 128}),
-        blocks = pick({1, 2});
+    int size = pick({14, 28, 32}), channels = times * pick({16, 32, 48, 128}), blocks = pick({1, 2});
     what = fmt::format("convnet {}x{} of {}", blocks, channels, size);
     import = "import \"catalog/convolution.dnn\"\n";
-    body =
-        fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
-                    "  var x = relu(conv_bn(image, out = {1}, kernel = 3, stride = {3}, padding "
-                    "= 1))\n  repeat {2} as block {{\n"
-                    "    let y = relu(conv_bn(x, out = {1}, kernel = 3, padding = 1))\n"
-                    "    x = relu(x + conv_bn(y, out = {1}, kernel = {4}, padding = {5}))\n  }}\n"
-                    "  loss cross_entropy(classifier(x, 10), label)\n",
-                    size, channels, blocks, pick({1, 2}), 3, 1);
+    body = fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
+                       "  var x = relu(conv_bn(image, out = {1}, kernel = 3, stride = {3}, padding "
+                       "= 1))\n  repeat {2} as block {{\n"
+                       "    let y = relu(conv_bn(x, out = {1}, kernel = 3, padding = 1))\n"
+                       "    x = relu(x + conv_bn(y, out = {1}, kernel = {4}, padding = {5}))\n  }}\n"
+                       "  loss cross_entropy(classifier(x, 10), label)\n",
+                       size, channels, blocks, pick({1, 2}), 3, 1);
     break;
   }
   case 3: { // depthwise convolutions
     int size = pick({14, 28, 56}), channels = times * pick({16, 24, 40}), wide = pick({2, 4, 6});
     what = fmt::format("inverted residuals {} of {}", channels, size);
     import = "import \"catalog/convolution.dnn\"\n";
-    body =
-        fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
-                    "  var x = hard_swish(conv_bn(image, out = {1}, kernel = 3, stride = 2, "
-                    "padding = 1))\n  repeat {2} as block {{ x = inverted_residual(x, out = {1}, "
-                    "wide = {3}, kernel = {4}, squeeze = {5}) }}\n"
-                    "  loss cross_entropy(classifier(x, 100), label)\n",
-                    size, channels, pick({1, 3}), channels * wide, pick({3, 5}), pick({0, 16}));
+    body = fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
+                       "  var x = hard_swish(conv_bn(image, out = {1}, kernel = 3, stride = 2, "
+                       "padding = 1))\n  repeat {2} as block {{ x = inverted_residual(x, out = {1}, "
+                       "wide = {3}, kernel = {4}, squeeze = {5}) }}\n"
+                       "  loss cross_entropy(classifier(x, 100), label)\n",
+                       size, channels, pick({1, 3}), channels * wide, pick({3, 5}), pick({0, 16}));
     break;
   }
   default: { // recurrent
@@ -87,8 +81,7 @@ std::string modelText(fuzz::Random &random, bool large, std::string &what) {
                        length, vocab, hidden, random.percent(30) ? ", bidirectional = true" : "");
   }
   }
-  return fmt::format("{}model net {{\n{}}}\ntrain t = net() on tpu_like {{ batch = 1 }}\n", import,
-                     body);
+  return fmt::format("{}model net {{\n{}}}\ntrain t = net() on tpu_like {{ batch = 1 }}\n", import, body);
 }
 
 MiningJob jobOf(const std::string &text, fuzz::Random &random, std::string &what) {
@@ -126,8 +119,8 @@ MiningJob jobOf(const std::string &text, fuzz::Random &random, std::string &what
       if (!work)
         ADD_FAILURE() << error;
       else
-        made.ways.push_back({fmt::format("micro-batch {}", made.batch / of),
-                             std::make_shared<StepWork>(std::move(*work))});
+        made.alternatives.push_back(
+            {fmt::format("micro-batch {}", made.batch / of), std::make_shared<StepWork>(std::move(*work))});
       if (of == 1)
         break;
     }
@@ -138,8 +131,7 @@ MiningJob jobOf(const std::string &text, fuzz::Random &random, std::string &what
 /// A number that is open or not; `choices` counts what it multiplies the designs by.
 class Open {
 public:
-  Open(fuzz::Random &random, const MiningDraw &draw)
-      : random(random), left(draw.most), always(draw.tight) {}
+  Open(fuzz::Random &random, const MiningDraw &draw) : random(random), left(draw.max), always(draw.tight) {}
 
   /// Some powers of two between two of them, as a choice.
   std::string powers(int first, int last, unsigned open, const char *unit = "") {
@@ -152,14 +144,13 @@ public:
     uint64_t count = static_cast<uint64_t>(high - low) + 1;
     if (!random.percent(open) || !take(count))
       return fmt::format("{}{}", 1 << ((low + high) / 2), unit);
-    return count == 1 ? fmt::format("{}{}", 1 << low, unit)
-                      : fmt::format("pow2 {}..{}{}", 1 << low, 1 << high, unit);
+    return count == 1 ? fmt::format("{}{}", 1 << low, unit) : fmt::format("pow2 {}..{}{}", 1 << low, 1 << high, unit);
   }
-  std::string range(int least, int most, unsigned open) {
-    int last = least + static_cast<int>(random.below(static_cast<size_t>(most - least + 1)));
-    if (last == least || !random.percent(open) || !take(static_cast<uint64_t>(last - least) + 1))
-      return fmt::format("{}", least);
-    return fmt::format("{}..{}", least, last);
+  std::string range(int min, int max, unsigned open) {
+    int last = min + static_cast<int>(random.below(static_cast<size_t>(max - min + 1)));
+    if (last == min || !random.percent(open) || !take(static_cast<uint64_t>(last - min) + 1))
+      return fmt::format("{}", min);
+    return fmt::format("{}..{}", min, last);
   }
   std::string among(std::vector<std::string> values, unsigned open) {
     while (values.size() > 2 && random.percent(40))
@@ -188,26 +179,22 @@ std::string spaceText(fuzz::Random &random, const MiningDraw &draw) {
   std::string spread = either ? ", spread = either" : split ? "" : ", spread = one_each";
   bool chip = draw.tight && random.percent(60); // sizes around those of large chips
   std::string tensors = random.percent(50) ? open.powers(0, 5, 90) : open.range(1, 8, 90);
-  text += fmt::format(
-      "  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
-      "bf16, accumulate = fp32, reads = glb{} }}\n",
-      tensors, open.powers(chip ? 5 : 2, 8, 90), open.powers(chip ? 5 : 2, 8, 80),
-      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), spread);
+  text += fmt::format("  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
+                      "bf16, accumulate = fp32, reads = glb{} }}\n",
+                      tensors, open.powers(chip ? 5 : 2, 8, 90), open.powers(chip ? 5 : 2, 8, 80),
+                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), spread);
   std::string vectors = random.percent(60) ? open.powers(0, 4, 80) : open.range(1, 6, 80);
-  text += fmt::format(
-      "  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
-      "}}\n",
-      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), spread);
-  text +=
-      fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
-                  "{}, energy = 0.1 pJ/bit }}\n",
-                  open.powers(chip ? 12 : 6, chip ? 16 : 14, 90, " KiB"),
-                  open.among({"64 B/cycle", "256 B/cycle", "1024 B/cycle", "4096 B/cycle"}, 50),
-                  random.percent(80) ? "true" : "false");
-  text +=
-      fmt::format("  memory hbm : dram {{ capacity = {}, bandwidth = {}, energy = 4 pJ/bit }}\n",
-                  open.among({"8 GiB", "64 MiB", "1 GiB"}, 20),
-                  draw.tight ? "900 GB/s" : open.among({"30 GB/s", "100 GB/s", "400 GB/s"}, 40));
+  text += fmt::format("  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
+                      "}}\n",
+                      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), spread);
+  text += fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
+                      "{}, energy = 0.1 pJ/bit }}\n",
+                      open.powers(chip ? 12 : 6, chip ? 16 : 14, 90, " KiB"),
+                      open.among({"64 B/cycle", "256 B/cycle", "1024 B/cycle", "4096 B/cycle"}, 50),
+                      random.percent(80) ? "true" : "false");
+  text += fmt::format("  memory hbm : dram {{ capacity = {}, bandwidth = {}, energy = 4 pJ/bit }}\n",
+                      open.among({"8 GiB", "64 MiB", "1 GiB"}, 20),
+                      draw.tight ? "900 GB/s" : open.among({"30 GB/s", "100 GB/s", "400 GB/s"}, 40));
   text += fmt::format("  clock = {}\n", open.among({"500 MHz", "940 MHz", "1.4 GHz"}, 25));
   text += "  path hbm -> glb -> {tc, vc}\n  power { idle = 2 W, mac = 0.6 pJ }\n"
           "  area { mac = 760 um2, sram = 1.4 mm2 per 1 MiB";
@@ -226,9 +213,7 @@ std::string limits(fuzz::Random &random, const DesignSpace &space, bool tight) {
   }
   auto share = [&](std::vector<double> of) {
     std::sort(of.begin(), of.end());
-    return of.empty()
-               ? 1
-               : of[of.size() * (tight ? 5 + random.below(60) : 20 + random.below(75)) / 100];
+    return of.empty() ? 1 : of[of.size() * (tight ? 5 + random.below(60) : 20 + random.below(75)) / 100];
   };
   double area = share(areas), power = share(powers);
   std::string text;
@@ -263,7 +248,7 @@ MiningAtRandom miningAtRandom(uint64_t seed, const MiningDraw &draw) {
     if (!space)
       continue;
     made.designs = *space->points();
-    if (made.designs < draw.least || made.designs > draw.most)
+    if (made.designs < draw.min || made.designs > draw.max)
       continue;
     made.spaceText = text + limits(random, *space, draw.tight) + "}\n";
     made.space = spaceOf(made.spaceText);
@@ -271,8 +256,8 @@ MiningAtRandom miningAtRandom(uint64_t seed, const MiningDraw &draw) {
   }
   if (!made.space)
     return made;
-  constexpr MiningMetric kMetrics[] = {MiningMetric::StepTime, MiningMetric::TdpTime,
-                                       MiningMetric::AreaTime, MiningMetric::Energy};
+  constexpr MiningMetric kMetrics[] = {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::AreaTime,
+                                       MiningMetric::Energy};
   made.metric = kMetrics[random.percent(40) ? 0 : random.below(4)];
   made.what = name(made.metric);
   bool two = random.percent(40);
@@ -280,15 +265,15 @@ MiningAtRandom miningAtRandom(uint64_t seed, const MiningDraw &draw) {
     std::string what;
     made.modelTexts.push_back(modelText(random, draw.tight, what));
     made.jobs.push_back(jobOf(made.modelTexts.back(), random, what));
-    if (made.jobs.back().ways.empty()) {
+    if (made.jobs.back().alternatives.empty()) {
       made.space.reset();
       return made;
     }
     made.what += ", " + what;
   }
   if (two) {
-    made.blend = random.percent(50) ? MiningBlend::WorstRatio : MiningBlend::Sum;
-    made.what += made.blend == MiningBlend::Sum ? ", sum" : ", worst ratio";
+    made.aggregation = random.percent(50) ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum;
+    made.what += made.aggregation == ObjectiveAggregation::Sum ? ", sum" : ", worst ratio";
     made.jobs[1].weight = random.percent(50) ? 1 : 3;
   }
   return made;

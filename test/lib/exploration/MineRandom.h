@@ -13,18 +13,18 @@ struct MiningAtRandom {
   std::unique_ptr<DesignSpace> space;
   std::vector<MiningJob> jobs;
   MiningMetric metric = MiningMetric::StepTime;
-  MiningBlend blend = MiningBlend::Sum;
+  ObjectiveAggregation aggregation = ObjectiveAggregation::Sum;
   uint64_t designs = 0;
 
   std::unique_ptr<StepProblem> problem() const {
-    return std::make_unique<StepProblem>(*space, jobs, metric, blend);
+    return std::make_unique<StepProblem>(*space, jobs, metric, aggregation);
   }
 };
 
 /// What is drawn: spaces of `least` to `most` designs. `tight`: all sizes are open, few designs
 /// keep the limits, networks are large and device memory is fast, so that arithmetic matters.
 struct MiningDraw {
-  uint64_t least = 50, most = 3000;
+  uint64_t min = 50, max = 3000;
   bool tight = false;
 };
 

@@ -1,10 +1,10 @@
 // What choices and limits of a design space are worth, and what a step waits for.
-#include "test/lib/machine/CatalogueWork.h"
 #include "DesignSpaceFixture.h"
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/steps/StepLimits.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "test/lib/exploration/MineProblems.h"
+#include "test/lib/machine/CatalogueWork.h"
 
 using namespace accord;
 using namespace accord::test;
@@ -12,17 +12,17 @@ using namespace accord::test;
 namespace {
 
 /// The least value of all designs with one choice.
-double leastWith(TableProblem &problem, size_t parameter, uint32_t choice) {
-  double least = INFINITY;
+double minWith(TableProblem &problem, size_t parameter, uint32_t choice) {
+  double min = INFINITY;
   for (size_t point = 0; point < problem.table.size(); ++point)
     if (problem.at(point)[parameter] == choice)
-      least = std::min(least, problem.table[point]);
-  return least;
+      min = std::min(min, problem.table[point]);
+  return min;
 }
 
-bool same(const ChoiceWorth &a, const ChoiceWorth &b) {
-  return a.choice == b.choice && a.value == b.value && a.searched == b.searched &&
-         a.best == b.best && a.bound == b.bound;
+bool same(const ChoiceSensitivity &a, const ChoiceSensitivity &b) {
+  return a.choice == b.choice && a.value == b.value && a.searched == b.searched && a.best == b.best &&
+         a.bound == b.bound;
 }
 
 } // namespace
@@ -30,7 +30,7 @@ bool same(const ChoiceWorth &a, const ChoiceWorth &b) {
 TEST(MineSensitivity, IsWhatEveryDesignTells) {
   size_t better = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    TieredProblem problem(seed);
+    MultiLevelProblem problem(seed);
     MiningResult best = mineExactly(problem);
     if (!best.best)
       continue;
@@ -44,9 +44,9 @@ TEST(MineSensitivity, IsWhatEveryDesignTells) {
     auto brief = sensitivityOf(problem, *best.best, options);
     ASSERT_EQ(searched.size(), problem.all.size());
     for (size_t p = 0; p < searched.size(); ++p) {
-      ASSERT_EQ(searched[p].size(), problem.all[p].spelled.size());
+      ASSERT_EQ(searched[p].size(), problem.all[p].labels.size());
       for (uint32_t c = 0; c < searched[p].size(); ++c) {
-        const ChoiceWorth &one = searched[p][c];
+        const ChoiceSensitivity &one = searched[p][c];
         Design other = *best.best;
         other[p] = c;
         EXPECT_EQ(one.choice, c);
@@ -54,17 +54,16 @@ TEST(MineSensitivity, IsWhatEveryDesignTells) {
         EXPECT_EQ(beside[p][c].value, one.value) << seed;
         EXPECT_FALSE(beside[p][c].searched);
         EXPECT_TRUE(same(one, threads[p][c])) << seed;
-        bool near = c != (*best.best)[p] &&
-                    std::max(c, (*best.best)[p]) - std::min(c, (*best.best)[p]) <= 8;
+        bool near = c != (*best.best)[p] && std::max(c, (*best.best)[p]) - std::min(c, (*best.best)[p]) <= 8;
         ASSERT_EQ(one.searched, near);
         if (!one.searched)
           continue;
-        double least = leastWith(problem, p, c);
-        EXPECT_EQ(one.best, least) << seed;
-        EXPECT_EQ(one.bound, least) << seed;
-        EXPECT_TRUE(one.least) << seed;
-        EXPECT_LE(brief[p][c].bound, least) << seed;
-        EXPECT_GE(brief[p][c].best, least) << seed;
+        double min = minWith(problem, p, c);
+        EXPECT_EQ(one.best, min) << seed;
+        EXPECT_EQ(one.bound, min) << seed;
+        EXPECT_TRUE(one.isOptimal) << seed;
+        EXPECT_LE(brief[p][c].bound, min) << seed;
+        EXPECT_GE(brief[p][c].best, min) << seed;
         better += one.best < one.value;
       }
     }
@@ -111,11 +110,10 @@ TEST(DesignLimits, RelaxedAreThoseWrittenLarger) {
       throw std::runtime_error(issues->front().message);
     return std::move(std::get<DesignSpace>(made));
   };
-  DesignSpace space = spaceOf("10 mm2", "3"), larger = spaceOf("11 mm2", "2"),
-              written = spaceOf("10 mm2", "3");
+  DesignSpace space = spaceOf("10 mm2", "3"), larger = spaceOf("11 mm2", "2"), written = spaceOf("10 mm2", "3");
   auto keeps = [](const DesignSpace &in, uint64_t point) {
     Design design = in.at(point);
-    return !in.broken(design, std::get<Machine>(in.machine(design)));
+    return !in.violatedRequirement(design, std::get<Machine>(in.machine(design)));
   };
   auto expectAs = [&](const DesignSpace &other) {
     size_t kept = 0;
@@ -123,7 +121,7 @@ TEST(DesignLimits, RelaxedAreThoseWrittenLarger) {
       EXPECT_EQ(keeps(space, point), keeps(other, point)) << point;
       kept += keeps(space, point);
       DesignBox box{space.at(point), space.at(*space.points() - 1)};
-      EXPECT_EQ(space.broken(box), other.broken(box)) << point;
+      EXPECT_EQ(space.violatedRequirement(box), other.violatedRequirement(box)) << point;
     }
     return kept;
   };
@@ -140,12 +138,9 @@ TEST(DesignLimits, RelaxedAreThoseWrittenLarger) {
   Design design = {2, 3, 1}; // 4 MiB, 4 arrays of 32 x 32
   for (size_t p = 0; p < 3; ++p) {
     const DesignParameter &parameter = space.parameters()[p];
-    std::string chosen = parameter.name == "glb.capacity" ? "4 MiB"
-                         : parameter.name == "tc.count"   ? "4"
-                                                          : "32";
-    design[p] = static_cast<uint32_t>(
-        std::find(parameter.spelled.begin(), parameter.spelled.end(), chosen) -
-        parameter.spelled.begin());
+    std::string chosen = parameter.name == "glb.capacity" ? "4 MiB" : parameter.name == "tc.count" ? "4" : "32";
+    design[p] = static_cast<uint32_t>(std::find(parameter.labels.begin(), parameter.labels.end(), chosen) -
+                                      parameter.labels.begin());
   }
   Machine machine = std::get<Machine>(space.machine(design));
   auto area = space.limit(0, design, machine), count = space.limit(1, design, machine);

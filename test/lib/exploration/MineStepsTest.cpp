@@ -1,9 +1,9 @@
 // Searches for the best design against every design, on spaces and training steps drawn at random.
-#include "test/lib/machine/CatalogueWork.h"
 #include "DesignSpaceFixture.h"
 #include "MineRandom.h"
-#include "lib/exploration/space/Random.h"
+#include "lib/exploration/space/MiningRandom.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "test/lib/machine/CatalogueWork.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -63,8 +63,8 @@ public:
       std::printf("%s: %.4f above the least in the median, %.4f at most, within 5 %% %ld of %zu; "
                   "%.0f designs valued in the median\n",
                   name.c_str(), medianOf(gaps), *std::max_element(gaps.begin(), gaps.end()),
-                  std::count_if(gaps.begin(), gaps.end(), [](double gap) { return gap <= 0.05; }),
-                  gaps.size(), medianOf(valued[name]));
+                  std::count_if(gaps.begin(), gaps.end(), [](double gap) { return gap <= 0.05; }), gaps.size(),
+                  medianOf(valued[name]));
   }
 
 private:
@@ -81,7 +81,7 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
   for (uint64_t seed = seeds.from; seed <= seeds.to; ++seed) {
     MiningAtRandom drawn = miningAtRandom(seed, {50, seeds.asked ? 3000u : 150u});
     ASSERT_TRUE(drawn.space) << seed;
-    if (drawn.blend == MiningBlend::WorstRatio)
+    if (drawn.aggregation == ObjectiveAggregation::MinimaxRegret)
       for (MiningJob &job : drawn.jobs) {
         StepProblem alone(*drawn.space, {job}, drawn.metric);
         double best = exhaust(alone).value;
@@ -93,7 +93,7 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
     std::string where = fmt::format("seed {}: {}\n{}", seed, drawn.what, drawn.spaceText);
     EXPECT_EQ(exact.value, all.value) << where;
     EXPECT_EQ(exact.best, all.best) << where;
-    EXPECT_EQ(exact.least, all.best.has_value()) << where;
+    EXPECT_EQ(exact.isOptimal, all.best.has_value()) << where;
     EXPECT_LE(exact.bound, all.value) << where; // a schedule may be better than that of its value
     found += all.best.has_value(), designs += drawn.designs, valued += exact.evaluations;
     std::string line;
@@ -105,17 +105,15 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
       MiningResult wham = mineByCriticalPath(*problem, options);
       EXPECT_GE(wham.value, all.value) << where;
       EXPECT_LE(wham.bound, all.value) << where;
-      gaps.add(part == 1 ? "wham" : "wham of a tenth", wham.value / all.value - 1,
-               wham.evaluations);
+      gaps.add(part == 1 ? "wham" : "wham of a tenth", wham.value / all.value - 1, wham.evaluations);
       line += fmt::format(", wham {:.4f} ({})", wham.value / all.value - 1, wham.evaluations);
     }
     if (seeds.asked)
-      std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds%s; %s\n", seed,
-                  drawn.designs, all.possible, exact.evaluations, exact.bounds, line.c_str(),
-                  drawn.what.c_str());
+      std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds%s; %s\n", seed, drawn.designs,
+                  all.possible, exact.evaluations, exact.bounds, line.c_str(), drawn.what.c_str());
   }
-  std::printf("%lu of %lu problems have a design; %lu of %lu designs valued\n", found,
-              seeds.to - seeds.from + 1, valued, designs);
+  std::printf("%lu of %lu problems have a design; %lu of %lu designs valued\n", found, seeds.to - seeds.from + 1,
+              valued, designs);
   gaps.print();
   EXPECT_GT(2 * found, seeds.to - seeds.from);
   EXPECT_LE(gaps.median("wham"), 0.05);
@@ -149,8 +147,8 @@ TEST(MineSteps, CriticalPathIsNearWhatIsProven) {
       line += fmt::format(", {} {:.4f} ({})", name, above, result.evaluations);
     }
     if (seeds.asked)
-      std::printf("seed %lu: %lu designs, exact valued %lu, %lu bounds%s; %s\n", seed,
-                  drawn.designs, exact.evaluations, exact.bounds, line.c_str(), drawn.what.c_str());
+      std::printf("seed %lu: %lu designs, exact valued %lu, %lu bounds%s; %s\n", seed, drawn.designs, exact.evaluations,
+                  exact.bounds, line.c_str(), drawn.what.c_str());
   }
   gaps.print();
   EXPECT_LE(gaps.median("wham"), 0.05);

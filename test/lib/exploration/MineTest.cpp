@@ -1,5 +1,5 @@
 // Strategies of hardware mining: what holds of all of them, and how near they come.
-#include "lib/exploration/space/Random.h"
+#include "lib/exploration/space/MiningRandom.h"
 #include "test/lib/exploration/MineProblems.h"
 #include <gtest/gtest.h>
 #include <map>
@@ -27,7 +27,7 @@ double median(std::vector<double> values) {
 TEST_P(MineEvery, ReturnsADesignOfTheSpaceWithinLimits) {
   for (uint64_t seed = 0; seed < (GetParam() == "bayes" ? 5 : 60); ++seed) {
     TableProblem problem(seed);
-    double least = *std::min_element(problem.table.begin(), problem.table.end());
+    double min = *std::min_element(problem.table.begin(), problem.table.end());
     for (uint64_t limit : {0, 1, 3, 20, 60}) {
       MiningOptions options;
       options.evaluations = limit;
@@ -38,20 +38,20 @@ TEST_P(MineEvery, ReturnsADesignOfTheSpaceWithinLimits) {
       EXPECT_LE(problem.values, limit);
       EXPECT_EQ(problem.values, result.evaluations);
       EXPECT_EQ(problem.bounds, result.bounds);
-      EXPECT_LE(result.bound, least);
-      EXPECT_GE(result.value, least);
+      EXPECT_LE(result.bound, min);
+      EXPECT_GE(result.value, min);
       EXPECT_EQ(result.best.has_value(), std::isfinite(result.value));
       if (result.best) {
         ASSERT_EQ(result.best->size(), problem.all.size());
         for (size_t i = 0; i < problem.all.size(); ++i)
-          EXPECT_LT((*result.best)[i], problem.all[i].spelled.size());
+          EXPECT_LT((*result.best)[i], problem.all[i].labels.size());
         EXPECT_EQ(result.value, problem.valueOf(*result.best));
       }
-      ASSERT_FALSE(result.moments.empty());
-      EXPECT_EQ(result.moments.back().incumbent, result.value);
-      EXPECT_EQ(result.moments.back().bound, result.bound);
-      for (size_t i = 1; i < result.moments.size(); ++i)
-        EXPECT_LE(result.moments[i].incumbent, result.moments[i - 1].incumbent);
+      ASSERT_FALSE(result.convergence.empty());
+      EXPECT_EQ(result.convergence.back().incumbent, result.value);
+      EXPECT_EQ(result.convergence.back().bound, result.bound);
+      for (size_t i = 1; i < result.convergence.size(); ++i)
+        EXPECT_LE(result.convergence[i].incumbent, result.convergence[i - 1].incumbent);
     }
   }
 }
@@ -69,7 +69,7 @@ TEST_P(MineEvery, IsTheSameAgainAndWithThreads) {
     EXPECT_EQ(one.best, three.best);
     EXPECT_EQ(one.evaluations, three.evaluations);
     EXPECT_EQ(one.bounds, three.bounds);
-    EXPECT_EQ(one.moments.size(), three.moments.size());
+    EXPECT_EQ(one.convergence.size(), three.convergence.size());
   }
 }
 
@@ -77,13 +77,13 @@ TEST_P(MineEvery, FindsNothingWhereNothingMayBe) {
   class Impossible : public TableProblem {
   public:
     using TableProblem::TableProblem;
-    double boundIn(const DesignBox &) override { return told ? INFINITY : 1; }
-    bool told = false;
+    double boundIn(const DesignBox &) override { return reported ? INFINITY : 1; }
+    bool reported = false;
   } problem(5, 200);
   for (double &value : problem.table)
     value = INFINITY;
-  for (bool told : {false, true}) {
-    problem.told = told;
+  for (bool reported : {false, true}) {
+    problem.reported = reported;
     MiningResult result = mine(problem);
     EXPECT_FALSE(result.best);
     EXPECT_EQ(result.value, INFINITY);
@@ -218,14 +218,10 @@ public:
       values.push_back(static_cast<double>(i + 1));
     all = {numbers("p", values)};
   }
-  double boundIn(const DesignBox &box) override {
-    return box.one() && std::isinf(valueOf(box.low)) ? INFINITY : 1;
-  }
+  double boundIn(const DesignBox &box) override { return box.one() && std::isinf(valueOf(box.low)) ? INFINITY : 1; }
   double valueOf(const Design &design) override { return given[design[0]].first; }
   std::vector<std::string> costNames() override { return {"area"}; }
-  std::vector<double> costs(const DesignBox &box) override {
-    return {(given[box.low[0]].second + 0.5) * 1e-8};
-  }
+  std::vector<double> costs(const DesignBox &box) override { return {(given[box.low[0]].second + 0.5) * 1e-8}; }
   std::vector<std::pair<double, double>> given;
 };
 
@@ -234,8 +230,7 @@ public:
 TEST(Mine, AreaBinsEndAfterFiveThatAreNoBetter) {
   // By area: 9, better 8, 8 again (of two designs the better counts), 8.5, a bin of nothing, 9, 10:
   // the fifth in a row. What comes after is never seen.
-  BinnedProblem problem(
-      {{1, 1}, {10, 2}, {9, 3}, {INFINITY, 4}, {8.5, 5}, {8, 6}, {12, 6}, {8, 7}, {9, 8}});
+  BinnedProblem problem({{1, 1}, {10, 2}, {9, 3}, {INFINITY, 4}, {8.5, 5}, {8, 6}, {12, 6}, {8, 7}, {9, 8}});
   MiningResult result = mineByAreaBins(problem, {});
   EXPECT_EQ(result.value, 8);
   EXPECT_EQ(result.best, (Design{5}));

@@ -1,9 +1,9 @@
 // Designs of the devices of small clusters, and networks that train on them.
 #pragma once
 #include "DesignSpaceFixture.h"
-#include "test/lib/latency/LatencyCluster.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
-#include "lib/placement/solve/Place.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include "test/lib/latency/LatencyCluster.h"
 #include <cmath>
 
 namespace accord::test {
@@ -35,7 +35,7 @@ inline DesignSpace chips(std::string text = kChips) {
 /// A network of the catalogue on 12 devices, or fewer servers of 4.
 struct PlacedCase {
   test::ClusterCase one;
-  OfferRequest request;
+  PlacementProblemRequest request;
 
   PlacedCase(const char *file, const char *name, std::vector<int64_t> tensor, int64_t servers = 3)
       : one(file, name, 12) {
@@ -43,16 +43,16 @@ struct PlacedCase {
     request.batch = 12;
     Cluster cluster;
     cluster.name = "small";
-    cluster.devicesPerServer = 4, cluster.servers = servers;
+    cluster.devicesPerNode = 4, cluster.servers = servers;
     cluster.fabric = one.fabric;
     cluster.fabric.levels.back().endpoints = servers;
     if (servers == 1)
       cluster.fabric.levels.pop_back();
     cluster.machine = one.machine;
     request.groups = {cluster};
-    request.space.shares.clear();
+    request.space.tensorShardings.clear();
     for (int64_t t : tensor)
-      request.space.shares.push_back({t, false});
+      request.space.tensorShardings.push_back({t, false});
     request.space.microbatches = {1, 2};
     request.space.zero = {0, 1};
     request.space.schedules = {PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved};
@@ -64,8 +64,7 @@ struct PlacedCase {
     };
   }
 
-  std::shared_ptr<const PlacedWork> work(const DesignSpace &space,
-                                         MiningMetric metric = MiningMetric::StepTime) {
+  std::shared_ptr<const PlacedWork> work(const DesignSpace &space, MiningMetric metric = MiningMetric::StepTime) {
     DesignBox all = wholeOf(space.parameters());
     PlacedJob job{request.job, request, {}, {}};
     job.request.objective = *objectiveOf(metric);
@@ -81,13 +80,13 @@ struct PlacedCase {
   double placed(const DesignSpace &space, const Design &design, MiningMetric metric) {
     auto machine = space.machine(design);
     auto *one = std::get_if<Machine>(&machine);
-    if (!one || space.broken(design, *one))
+    if (!one || space.violatedRequirement(design, *one))
       return INFINITY;
-    OfferRequest alone = request;
+    PlacementProblemRequest alone = request;
     alone.groups.front().machine = *one;
     alone.objective = *objectiveOf(metric);
-    auto made = offer(alone);
-    auto *found = std::get_if<Offer>(&made);
+    auto made = buildPlacementProblem(alone);
+    auto *found = std::get_if<BuiltPlacementProblem>(&made);
     if (!found)
       return INFINITY;
     PlacementResult result = place(found->problem);

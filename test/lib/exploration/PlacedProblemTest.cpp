@@ -1,8 +1,8 @@
 // Designs of the devices of a cluster: values against `offer` and `place` on each by itself, bounds
 // against values, the search against all designs.
 #include "PlacedCase.h"
-#include "lib/placement/builder/LeastUse.h"
-#include "lib/placement/solve/Place.h"
+#include "lib/placement/builder/MinLayerUse.h"
+#include "lib/placement/solve/PlacementSolver.h"
 #include <cmath>
 #include <random>
 
@@ -47,16 +47,16 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
         ASSERT_GE(bound, before * (1 - 1e-12)) << point;
         before = bound;
       }
-      double deep = problem.deepen(design, 1);
+      double deep = problem.tightenBound(design, 1);
       EXPECT_LE(deep, value) << point;
       if (!std::isfinite(value))
         continue;
       EXPECT_GT(before, 0.5 * value) << point; // it says something
-      Appraisal less = problem.appraise(design, value * 0.999),
-                same = problem.appraise(design, std::nextafter(value, INFINITY));
-      EXPECT_GE(less.bound, value * 0.999) << point;
+      DesignEvaluation less = problem.evaluate(design, value * 0.999),
+                       same = problem.evaluate(design, std::nextafter(value, INFINITY));
+      EXPECT_GE(less.lowerBound, value * 0.999) << point;
       EXPECT_DOUBLE_EQ(same.value, value) << point;
-      EXPECT_LE(same.bound, same.value) << point;
+      EXPECT_LE(same.lowerBound, same.value) << point;
     }
     EXPECT_GE(finite, 15u);
   }
@@ -65,10 +65,9 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
 TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
   DesignSpace space = chips();
   Case bert("bert_base.dnn", "bert_base", {1, 2}), resnet("resnet.dnn", "resnet18", {1});
-  std::vector<PlacedShare> jobs = {{bert.work(space), nullptr, 1, 0.4},
-                                   {resnet.work(space), nullptr, 2, 0.01}};
-  for (MiningBlend blend : {MiningBlend::Sum, MiningBlend::WorstRatio}) {
-    PlacedProblem problem(space, jobs, MiningMetric::StepTime, blend);
+  std::vector<PlacedMiningJob> jobs = {{bert.work(space), nullptr, 1, 0.4}, {resnet.work(space), nullptr, 2, 0.01}};
+  for (ObjectiveAggregation aggregation : {ObjectiveAggregation::Sum, ObjectiveAggregation::MinimaxRegret}) {
+    PlacedProblem problem(space, jobs, MiningMetric::StepTime, aggregation);
     MiningResult all = mineExhaustively(problem), exact = mineExactly(problem);
     ASSERT_TRUE(all.best && exact.best);
     EXPECT_EQ(*exact.best, *all.best);
@@ -77,8 +76,8 @@ TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
     EXPECT_LT(exact.evaluations, all.evaluations);
     MiningOptions options;
     options.threads = 3;
-    PlacedProblem again(space, jobs, MiningMetric::StepTime, blend);
-    MiningResult threads = mineExactly(again, options);
+    PlacedProblem recomputeTime(space, jobs, MiningMetric::StepTime, aggregation);
+    MiningResult threads = mineExactly(recomputeTime, options);
     EXPECT_EQ(*threads.best, *exact.best);
     EXPECT_EQ(threads.value, exact.value);
     EXPECT_EQ(threads.evaluations, exact.evaluations);
@@ -105,7 +104,7 @@ TEST(PlacedProblem, MoreMemoryOrServersNeverHurt) {
 }
 
 // Layers as fine as can be, of closed forms, against those of a schedule.
-TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
+TEST(MinLayerUse, IsNotAboveWhatTheSchedulesLayersTake) {
   DesignSpace space = chips();
   for (auto [file, name, tensor] : {std::tuple{"bert_base.dnn", "bert_base", 1},
                                     {"bert_base.dnn", "bert_base", 2},
@@ -120,7 +119,7 @@ TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
     Layering finest = Layering::finest(*structure);
     std::vector<double> seconds;
     Cluster device = one.request.groups.front();
-    OfferStep step{{tensor, false}, 2, "none", 1, {}};
+    StepVariant step{{tensor, false}, 2, "none", 1, {}};
     for (uint64_t point : {18, 29, 35}) {
       device.machine = std::get<Machine>(space.machine(space.at(point)));
       auto first = priceStep(*structure, one.request, device, {}),
@@ -131,7 +130,7 @@ TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
       std::vector<LayerUse> uses = layerUses(layering, *graph, costs, schedule);
       StepWork work(*graph);
       work.times(device.machine, {}, seconds);
-      std::vector<LayerUse> least = LeastUse(finest, *graph).of(seconds);
+      std::vector<LayerUse> min = MinLayerUse(finest, *graph).of(seconds);
       EXPECT_GE(finest.layers(), layering.layers());
       // Every layer is made of some of the finest ones.
       std::vector<LayerUse> sums(uses.size());
@@ -141,10 +140,10 @@ TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
         int64_t n = finest.classes[fine].count;
         LayerUse &sum = sums[cls];
         counts[cls] += n;
-        sum.forward += n * least[fine].forward, sum.backward += n * least[fine].backward;
-        sum.update += n * least[fine].update, sum.kept += n * least[fine].kept;
-        sum.weights += n * least[fine].weights, sum.gradients += n * least[fine].gradients;
-        sum.states += n * least[fine].states;
+        sum.forward += n * min[fine].forward, sum.backward += n * min[fine].backward;
+        sum.update += n * min[fine].update, sum.activations += n * min[fine].activations;
+        sum.weights += n * min[fine].weights, sum.gradients += n * min[fine].gradients;
+        sum.states += n * min[fine].states;
       }
       double took = 0, bounded = 0;
       for (size_t cls = 0; cls < uses.size(); ++cls) {
@@ -152,9 +151,9 @@ TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
         int64_t n = layering.classes[cls].count;
         EXPECT_GE(counts[cls], n) << cls;
         EXPECT_LE(sum.forward, n * use.forward) << cls;
-        EXPECT_LE(sum.backward, n * (use.backward + use.weight + use.again)) << cls;
+        EXPECT_LE(sum.backward, n * (use.backward + use.weight + use.recomputeTime)) << cls;
         EXPECT_LE(sum.update, n * use.update) << cls;
-        EXPECT_LE(sum.kept, n * use.kept) << cls;
+        EXPECT_LE(sum.activations, n * use.activations) << cls;
         EXPECT_LE(sum.weights, n * use.weights) << cls;
         EXPECT_LE(sum.gradients, n * use.gradients) << cls;
         EXPECT_LE(sum.states, n * use.states) << cls;

@@ -1,6 +1,6 @@
 // The board of a round, what is said, and the sockets that carry it.
-#include "lib/exploration/distributed/Board.h"
-#include "lib/exploration/distributed/Messages.h"
+#include "lib/exploration/distributed/ChunkQueue.h"
+#include "lib/exploration/distributed/RankMessage.h"
 #include "lib/exploration/distributed/Sockets.h"
 #include "test/fuzz/Random.h"
 #include <algorithm>
@@ -13,47 +13,47 @@ using namespace std::chrono_literals;
 
 namespace {
 
-TEST(Board, EveryItemIsGivenOutOnce) {
+TEST(ChunkQueue, EveryItemIsGivenOutOnce) {
   for (size_t items : {0, 1, 7, 16, 33})
     for (size_t size : {0, 1, 5, 16, 100}) {
-      Board board;
-      board.open(items, size);
+      ChunkQueue chunkQueue;
+      chunkQueue.open(items, size);
       std::vector<int> seen(items);
-      Board::Clock::time_point now;
-      while (auto number = board.take(0, now, 1s)) {
-        for (size_t i = 0; i < board.chunk(*number).count; ++i)
-          ++seen.at(board.chunk(*number).first + i);
-        EXPECT_FALSE(board.complete());
-        EXPECT_TRUE(board.finish(*number));
-        EXPECT_FALSE(board.finish(*number));
+      ChunkQueue::Clock::time_point now;
+      while (auto number = chunkQueue.take(0, now, 1s)) {
+        for (size_t i = 0; i < chunkQueue.chunk(*number).count; ++i)
+          ++seen.at(chunkQueue.chunk(*number).first + i);
+        EXPECT_FALSE(chunkQueue.complete());
+        EXPECT_TRUE(chunkQueue.finish(*number));
+        EXPECT_FALSE(chunkQueue.finish(*number));
       }
-      EXPECT_TRUE(board.complete());
+      EXPECT_TRUE(chunkQueue.complete());
       EXPECT_THAT(seen, testing::Each(1));
     }
 }
 
-TEST(Board, WhatIsOutTooLongOrLostIsGivenToOthers) {
-  Board board;
-  board.open(2, 1);
-  Board::Clock::time_point now;
-  EXPECT_EQ(board.take(1, now, 10s), 0u);
-  EXPECT_EQ(board.take(2, now, 10s), 1u);
-  EXPECT_EQ(board.take(3, now + 9s, 10s), std::nullopt);
-  EXPECT_EQ(board.take(1, now + 10s, 10s), 1u); // its own it has
-  EXPECT_EQ(board.take(1, now + 30s, 10s), std::nullopt);
-  EXPECT_EQ(board.take(3, now + 10s, 10s), 0u);
-  EXPECT_EQ(board.take(0, now + 11s, 10s), std::nullopt); // given out again a second ago
-  board.lose(2);                                          // another has it, too
-  EXPECT_EQ(board.waiting(), 0u);
-  board.lose(1);
-  EXPECT_EQ(board.waiting(), 1u);
-  EXPECT_EQ(board.take(0, now + 11s, 10s), 1u);
-  EXPECT_TRUE(board.finish(1));
-  EXPECT_TRUE(board.finish(0));
-  board.lose(0);
-  board.lose(3);
-  EXPECT_EQ(board.waiting(), 0u);
-  EXPECT_TRUE(board.complete());
+TEST(ChunkQueue, WhatIsOutTooLongOrLostIsGivenToOthers) {
+  ChunkQueue chunkQueue;
+  chunkQueue.open(2, 1);
+  ChunkQueue::Clock::time_point now;
+  EXPECT_EQ(chunkQueue.take(1, now, 10s), 0u);
+  EXPECT_EQ(chunkQueue.take(2, now, 10s), 1u);
+  EXPECT_EQ(chunkQueue.take(3, now + 9s, 10s), std::nullopt);
+  EXPECT_EQ(chunkQueue.take(1, now + 10s, 10s), 1u); // its own it has
+  EXPECT_EQ(chunkQueue.take(1, now + 30s, 10s), std::nullopt);
+  EXPECT_EQ(chunkQueue.take(3, now + 10s, 10s), 0u);
+  EXPECT_EQ(chunkQueue.take(0, now + 11s, 10s), std::nullopt); // given out again a second ago
+  chunkQueue.lose(2);                                          // another has it, too
+  EXPECT_EQ(chunkQueue.waiting(), 0u);
+  chunkQueue.lose(1);
+  EXPECT_EQ(chunkQueue.waiting(), 1u);
+  EXPECT_EQ(chunkQueue.take(0, now + 11s, 10s), 1u);
+  EXPECT_TRUE(chunkQueue.finish(1));
+  EXPECT_TRUE(chunkQueue.finish(0));
+  chunkQueue.lose(0);
+  chunkQueue.lose(3);
+  EXPECT_EQ(chunkQueue.waiting(), 0u);
+  EXPECT_TRUE(chunkQueue.complete());
 }
 
 RankMessage example(RankMessage::Kind kind) {
@@ -64,11 +64,11 @@ RankMessage example(RankMessage::Kind kind) {
   message.threads = 8;
   message.process = 4321;
   message.text = std::string("a\0b", 3);
-  message.task = {CrewTask::Ask::Appraise, 2, INFINITY};
+  message.task = {EvaluationTask::Query::Evaluate, 2, INFINITY};
   message.boxes = {{{1, 2, UINT32_MAX}, {}}, {{}, {0}}};
-  message.answers = {{INFINITY, 0.1}, {-0.0, 5e-324}};
+  message.results = {{INFINITY, 0.1}, {-0.0, 5e-324}};
   message.result.best = Design{4, 5};
-  message.result.least = true;
+  message.result.isOptimal = true;
   message.result.value = 0.1;
   message.result.evaluations = UINT64_MAX;
   message.result.proof = "because";
@@ -86,13 +86,13 @@ TEST(RankMessages, ComeBackAsTheyWere) {
   EXPECT_EQ(work->boxes[0].low, (Design{1, 2, UINT32_MAX}));
   EXPECT_EQ(work->boxes[1].high, (Design{0}));
   EXPECT_EQ(work->task.below, INFINITY);
-  EXPECT_EQ(work->task.ask, CrewTask::Ask::Appraise);
+  EXPECT_EQ(work->task.query, EvaluationTask::Query::Evaluate);
   auto answer = decoded(encoded(example(RankMessage::Kind::Answer)));
-  EXPECT_EQ(answer->answers[1].bound, 5e-324);
+  EXPECT_EQ(answer->results[1].lowerBound, 5e-324);
   auto end = decoded(encoded(example(RankMessage::Kind::End)));
   EXPECT_EQ(end->result.best, (Design{4, 5}));
   EXPECT_EQ(end->result.proof, "because");
-  EXPECT_TRUE(end->result.least);
+  EXPECT_TRUE(end->result.isOptimal);
   auto hello = decoded(encoded(example(RankMessage::Kind::Hello)));
   EXPECT_EQ(hello->text.size(), 3u);
   EXPECT_EQ(hello->process, 4321u);
@@ -130,12 +130,9 @@ TEST(RankSockets, CarryMessagesAndLosses) {
   EXPECT_EQ(leader.ranks(), 3u);
   std::string wrong = invitation;
   wrong[0] = wrong[0] == 'a' ? 'b' : 'a';
-  auto stranger = joinLeader(wrong, 2), tooMany = joinLeader(invitation, 4),
-       first = joinLeader(invitation, 1), second = joinLeader(invitation, 2),
-       twice = joinLeader(invitation, 2);
-  auto link = [](auto &joined) -> ServerLink & {
-    return *std::get<std::unique_ptr<ServerLink>>(joined);
-  };
+  auto stranger = joinLeader(wrong, 2), tooMany = joinLeader(invitation, 4), first = joinLeader(invitation, 1),
+       second = joinLeader(invitation, 2), twice = joinLeader(invitation, 2);
+  auto link = [](auto &joined) -> ServerLink & { return *std::get<std::unique_ptr<ServerLink>>(joined); };
   std::string large(3'000'000, 'x');
   EXPECT_TRUE(link(first).send("one"));
   std::thread sends([&] { EXPECT_TRUE(link(first).send(large)); }); // more than is buffered

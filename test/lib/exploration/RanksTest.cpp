@@ -1,5 +1,5 @@
 // A search on several processes: the same whatever happens to those that help.
-#include "test/lib/exploration/RanksFake.h"
+#include "test/lib/exploration/FakeRankLink.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ void expectSame(const MiningResult &a, const MiningResult &b, const std::string 
   EXPECT_EQ(a.evaluations, b.evaluations) << where;
   EXPECT_EQ(a.bounds, b.bounds) << where;
   EXPECT_EQ(a.proof, b.proof) << where;
-  EXPECT_EQ(a.least, b.least) << where;
+  EXPECT_EQ(a.isOptimal, b.isOptimal) << where;
 }
 
 struct Played {
   std::vector<MiningResult> led;                 ///< by search
   std::vector<std::vector<MiningResult>> served; ///< by rank - 1 and search
-  LeaderTally tally;
-  std::vector<LeaderTally::Rank> left;
+  LeaderStatistics statistics;
+  std::vector<LeaderStatistics::Rank> left;
 };
 
 struct Play {
@@ -44,12 +44,12 @@ struct Play {
     for (size_t i = 0; i < faults.size(); ++i)
       others.emplace_back([&, i] {
         FakeServerLink mine(link, i + 1, faults[i]);
-        CrewServer crew(mine, threads, "host", 7);
+        ServerExecutor executor(mine, threads, "host", 7);
         for (uint64_t seed : seeds) {
           SlowProblem problem(seed, fast);
           problem.said = otherProblem == i + 1 ? "other" : "";
           MiningOptions options;
-          options.crew = &crew;
+          options.executor = &executor;
           played.served[i].push_back(miningStrategy(strategy)(problem, options));
         }
       });
@@ -58,16 +58,16 @@ struct Play {
       leading.threads = threads;
       leading.patience = patience;
       leading.gathering = gathering;
-      CrewLeader crew(link, leading);
+      LeaderExecutor executor(link, leading);
       for (uint64_t seed : seeds) {
         SlowProblem problem(seed, slow);
         MiningOptions options;
-        options.crew = &crew;
+        options.executor = &executor;
         options.evaluations = evaluations;
         played.led.push_back(miningStrategy(strategy)(problem, options));
       }
-      played.left = crew.dismiss();
-      played.tally = crew.tally();
+      played.left = executor.dismiss();
+      played.statistics = executor.statistics();
     }
     for (size_t i = 0; i < faults.size(); ++i)
       link.close(i + 1, false);
@@ -81,16 +81,16 @@ struct Play {
     options.evaluations = evaluations;
     return miningStrategy(strategy)(problem, options);
   }
-  void expectAlike(const Played &played, const std::string &where) const {
+  void expectEquivalent(const Played &played, const std::string &where) const {
     for (size_t i = 0; i < seeds.size(); ++i)
       expectSame(alone(seeds[i]), played.led[i], where);
   }
 };
 
-uint64_t byOthers(const LeaderTally &tally) {
+uint64_t byOthers(const LeaderStatistics &statistics) {
   uint64_t sum = 0;
-  for (size_t i = 1; i < tally.values.size(); ++i)
-    sum += tally.values[i] + tally.bounds[i];
+  for (size_t i = 1; i < statistics.values.size(); ++i)
+    sum += statistics.values[i] + statistics.bounds[i];
   return sum;
 }
 
@@ -103,12 +103,12 @@ TEST(Ranks, AnyNumberFindsTheSameAndTellsTheOthers) {
       play.threads = threads;
       Played played = play.run();
       std::string where = fmt::format("{} others, {} threads", ranks, threads);
-      play.expectAlike(played, where);
+      play.expectEquivalent(played, where);
       for (const auto &served : played.served)
         for (size_t i = 0; i < play.seeds.size(); ++i)
           expectSame(played.led[i], served[i], where);
-      EXPECT_EQ(byOthers(played.tally) > 0, ranks > 0) << where;
-      EXPECT_TRUE(played.tally.lost.empty()) << where;
+      EXPECT_EQ(byOthers(played.statistics) > 0, ranks > 0) << where;
+      EXPECT_TRUE(played.statistics.lost.empty()) << where;
       EXPECT_TRUE(played.left.empty()) << where;
     }
 }
@@ -120,7 +120,7 @@ TEST(Ranks, EveryStrategyFindsTheSame) {
     play.strategy = strategy;
     play.seeds = {8};
     play.evaluations = strategy == "bayes" ? 12 : 100;
-    play.expectAlike(play.run(), strategy);
+    play.expectEquivalent(play.run(), strategy);
   }
 }
 
@@ -132,10 +132,10 @@ TEST(Ranks, ALostRankLosesNothing) {
       play.faults = {{.lostAfter = after}, {}};
       play.seeds = {seed, seed + 10};
       Played played = play.run();
-      play.expectAlike(played, fmt::format("after {}, seed {}", after, seed));
-      EXPECT_LE(played.tally.lost.size(), 1u);
-      losses += played.tally.lost.size();
-      for (const LeaderTally::Rank &lost : played.tally.lost)
+      play.expectEquivalent(played, fmt::format("after {}, seed {}", after, seed));
+      EXPECT_LE(played.statistics.lost.size(), 1u);
+      losses += played.statistics.lost.size();
+      for (const LeaderStatistics::Rank &lost : played.statistics.lost)
         EXPECT_EQ(lost.host, "host");
       EXPECT_TRUE(played.left.empty());
     }
@@ -148,8 +148,8 @@ TEST(Ranks, AllOthersLost) {
   play.faults = {{.lostAfter = 1}, {.lostAfter = 0}, {.lostAfter = 0}};
   play.seeds = {3, 6};
   Played played = play.run();
-  play.expectAlike(played, "all lost");
-  EXPECT_GT(played.tally.lost.size(), 0u);
+  play.expectEquivalent(played, "all lost");
+  EXPECT_GT(played.statistics.lost.size(), 0u);
 }
 
 TEST(Ranks, ASilentRankIsNotWaitedForForEver) {
@@ -158,7 +158,7 @@ TEST(Ranks, ASilentRankIsNotWaitedForForEver) {
     play.faults = {{.silentAfter = after}, {}};
     play.seeds = {2, 4};
     play.patience = std::chrono::milliseconds(50);
-    play.expectAlike(play.run(), fmt::format("silent after {}", after));
+    play.expectEquivalent(play.run(), fmt::format("silent after {}", after));
   }
 }
 
@@ -169,7 +169,7 @@ TEST(Ranks, LateAndDoubleAnswersChangeNothing) {
       play.faults = {{.delay = delay, .twice = twice}, {.twice = twice}};
       play.seeds = {1, 7};
       play.patience = std::chrono::milliseconds(20); // less than the delay
-      play.expectAlike(play.run(), fmt::format("delay {}, twice {}", delay, twice));
+      play.expectEquivalent(play.run(), fmt::format("delay {}, twice {}", delay, twice));
     }
 }
 
@@ -181,7 +181,7 @@ struct LateProblem : CountingProblem {
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the rank has its part by now
     if (design[0] >= 2 && late.load()) {
       RankMessage wrong{RankMessage::Kind::Answer, 1, chunk.load()};
-      wrong.answers = {{12345, 12345}};
+      wrong.results = {{12345, 12345}};
       link.say(1, encoded(wrong));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -211,18 +211,18 @@ TEST(Ranks, AnAnswerOfAnEarlierRoundIsNotOneOfThis) {
   {
     LeaderOptions leading;
     leading.patience = std::chrono::milliseconds(1);
-    CrewLeader crew(link, leading);
+    LeaderExecutor executor(link, leading);
     MiningOptions options;
     auto strategy = [](MiningProblem &problem, const MiningOptions &options) {
       for (uint32_t first : {0u, 2u}) {
-        auto found = options.crew->answers(problem, {CrewTask::Ask::Value},
-                                           {{{first}, {}}, {{first + 1}, {}}});
+        auto found =
+            options.executor->results(problem, {EvaluationTask::Query::Value}, {{{first}, {}}, {{first + 1}, {}}});
         EXPECT_EQ(found[0].value, first);
         EXPECT_EQ(found[1].value, first + 1);
       }
       return MiningResult();
     };
-    crew.search(strategy, problem, options);
+    executor.search(strategy, problem, options);
   }
   EXPECT_TRUE(problem.late); // it was asked
   link.close(1, false);
@@ -237,8 +237,8 @@ TEST(Ranks, WhatIsNoAnswerIsNotBelieved) {
       play.faults = {fault, {}};
       play.seeds = {seed, seed + 5};
       Played played = play.run();
-      play.expectAlike(played, fmt::format("garbage, seed {}", seed));
-      losses += played.tally.lost.size();
+      play.expectEquivalent(played, fmt::format("garbage, seed {}", seed));
+      losses += played.statistics.lost.size();
     }
     EXPECT_GT(losses, 0u);
   }
@@ -251,7 +251,7 @@ TEST(Ranks, AnotherProblemEndsTheSearchBeforeItBegins) {
   Played played = play.run();
   EXPECT_TRUE(played.led[0].refused);
   EXPECT_FALSE(played.led[0].best);
-  EXPECT_THAT(played.led[0].trouble, HasSubstr("rank 2 on host has another problem"));
+  EXPECT_THAT(played.led[0].error, HasSubstr("rank 2 on host has another problem"));
   EXPECT_TRUE(played.served[0][0].refused);
 }
 
@@ -259,16 +259,16 @@ TEST(Ranks, ARankWithoutAProblemSaysWhy) {
   FakeLink link(1);
   std::thread other([&] {
     FakeServerLink mine(link, 1, {});
-    CrewServer(mine, 1, "host", 7).fail("no such file");
+    ServerExecutor(mine, 1, "host", 7).fail("no such file");
   });
   SlowProblem problem(1, 0);
   {
-    CrewLeader crew(link, {});
+    LeaderExecutor executor(link, {});
     MiningOptions options;
-    options.crew = &crew;
+    options.executor = &executor;
     MiningResult result = miningStrategy("exact")(problem, options);
     EXPECT_TRUE(result.refused);
-    EXPECT_THAT(result.trouble, HasSubstr("no such file"));
+    EXPECT_THAT(result.error, HasSubstr("no such file"));
   }
   link.close(1, false);
   other.join();
@@ -278,10 +278,10 @@ TEST(Ranks, ARankThatNeverComesIsNotWaitedForForEver) {
   FakeLink link(1);
   LeaderOptions leading;
   leading.gathering = std::chrono::milliseconds(30);
-  CrewLeader crew(link, leading);
+  LeaderExecutor executor(link, leading);
   SlowProblem problem(1, 0), again(1, 0);
   MiningOptions options;
-  options.crew = &crew;
+  options.executor = &executor;
   expectSame(mineExactly(again), miningStrategy("exact")(problem, options), "absent");
 }
 
@@ -289,10 +289,10 @@ TEST(Ranks, WithoutItsLeaderARankEnds) {
   FakeLink link(1);
   link.close(1, false);
   FakeServerLink mine(link, 1, {});
-  CrewServer crew(mine, 1, "host", 7);
+  ServerExecutor executor(mine, 1, "host", 7);
   SlowProblem problem(1, 0);
   MiningOptions options;
-  options.crew = &crew;
+  options.executor = &executor;
   EXPECT_TRUE(miningStrategy("exact")(problem, options).refused);
 }
 

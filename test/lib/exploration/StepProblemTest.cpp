@@ -1,10 +1,10 @@
 // What designs are worth for jobs: bounds of boxes against the designs in them, and values against
 // the steps, areas and powers they are made of.
 #include "lib/exploration/steps/StepProblem.h"
-#include "test/lib/machine/CatalogueWork.h"
 #include "DesignSpaceFixture.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "test/lib/machine/CatalogueWork.h"
 #include <random>
 #include <thread>
 
@@ -31,11 +31,11 @@ TEST(StepProblem, NoDesignIsWorthLessThanTheBoundOfItsBox) {
   std::mt19937 random(5);
   for (const char *name : {"tpu_like_space", "phaze_template"}) {
     DesignSpace space = test::shippedSpace(name);
-    for (auto [metric, blend] : {std::pair(MiningMetric::StepTime, MiningBlend::Sum),
-                                 {MiningMetric::TdpTime, MiningBlend::WorstRatio},
-                                 {MiningMetric::Energy, MiningBlend::Sum},
-                                 {MiningMetric::AreaTime, MiningBlend::WorstRatio}}) {
-      StepProblem problem(space, twoJobs(), metric, blend);
+    for (auto [metric, aggregation] : {std::pair(MiningMetric::StepTime, ObjectiveAggregation::Sum),
+                                       {MiningMetric::TdpTime, ObjectiveAggregation::MinimaxRegret},
+                                       {MiningMetric::Energy, ObjectiveAggregation::Sum},
+                                       {MiningMetric::AreaTime, ObjectiveAggregation::MinimaxRegret}}) {
+      StepProblem problem(space, twoJobs(), metric, aggregation);
       int valued = 0;
       for (int i = 0; i < 200; ++i) {
         Design design = test::someDesign(space, random);
@@ -63,7 +63,7 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
   std::vector<MiningJob> jobs = twoJobs();
   std::vector<StepWork> works;
   for (const MiningJob &job : jobs)
-    works.emplace_back(job.ways[0].work->graph());
+    works.emplace_back(job.alternatives[0].work->graph());
   Design design = {};
   for (const DesignParameter &parameter : space.parameters()) {
     uint32_t place = 0; // tpu_like
@@ -75,32 +75,32 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
                                 {"vmem.capacity", "16 MiB"},
                                 {"mxu.dataflow", "weight_stationary"},
                                 {"vmem.bandwidth", "2048 B/cycle"}})
-      for (uint32_t i = 0; i < parameter.spelled.size(); ++i)
-        if (parameter.name == name && parameter.spelled[i] == chosen)
+      for (uint32_t i = 0; i < parameter.labels.size(); ++i)
+        if (parameter.name == name && parameter.labels[i] == chosen)
           place = i;
     design.push_back(place);
   }
   Machine machine = std::get<Machine>(space.machine(design));
   ASSERT_EQ(machine.cores[0].rows * machine.cores[0].cols * machine.cores[0].count, 32768);
   StepValue a = works[0].value(machine), b = works[1].value(machine);
-  auto valueOf = [&](MiningMetric metric, MiningBlend blend) {
-    return StepProblem(space, twoJobs(), metric, blend).value(design);
+  auto valueOf = [&](MiningMetric metric, ObjectiveAggregation aggregation) {
+    return StepProblem(space, twoJobs(), metric, aggregation).value(design);
   };
-  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::StepTime, MiningBlend::Sum), a.step + 3 * b.step);
-  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::StepTime, MiningBlend::WorstRatio),
+  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::StepTime, ObjectiveAggregation::Sum), a.step + 3 * b.step);
+  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::StepTime, ObjectiveAggregation::MinimaxRegret),
                    std::max(a.step / 0.05, b.step / 0.01));
-  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::TdpTime, MiningBlend::Sum),
+  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::TdpTime, ObjectiveAggregation::Sum),
                    (a.step + 3 * b.step) * machine.tdp.value);
-  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::AreaTime, MiningBlend::Sum),
+  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::AreaTime, ObjectiveAggregation::Sum),
                    (a.step + 3 * b.step) * machine.area.value);
-  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::Energy, MiningBlend::Sum), a.joules + 3 * b.joules);
+  EXPECT_DOUBLE_EQ(valueOf(MiningMetric::Energy, ObjectiveAggregation::Sum), a.joules + 3 * b.joules);
 
   // Of two ways the better one is taken.
   jobs.pop_back();
-  jobs[0].ways.insert(jobs[0].ways.begin(), jobOf("bert.dnn", "bert_large", 8).ways[0]);
+  jobs[0].alternatives.insert(jobs[0].alternatives.begin(), jobOf("bert.dnn", "bert_large", 8).alternatives[0]);
   StepProblem either(space, jobs, MiningMetric::StepTime);
   EXPECT_EQ(either.value(design), a.step);
-  EXPECT_EQ(either.step(0, design)->way, 1u);
+  EXPECT_EQ(either.step(0, design)->alternative, 1u);
 
   StepProblem problem(space, twoJobs(), MiningMetric::StepTime);
   EXPECT_EQ(problem.step(0, design)->step, a.step);
@@ -108,11 +108,11 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
   EXPECT_FALSE(problem.step(2, design));
   EXPECT_FALSE(problem.step(0, {}));
   EXPECT_TRUE(std::isinf(problem.value({})));
-  Design most; // too large for the budget of area
+  Design max; // too large for the budget of area
   for (const DesignParameter &parameter : space.parameters())
-    most.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
-  EXPECT_TRUE(std::isinf(problem.value(most)));
-  EXPECT_TRUE(std::isinf(problem.bound({most, most})));
+    max.push_back(static_cast<uint32_t>(parameter.labels.size()) - 1);
+  EXPECT_TRUE(std::isinf(problem.value(max)));
+  EXPECT_TRUE(std::isinf(problem.bound({max, max})));
 }
 
 /// Two machines of which one thing is open.
@@ -128,8 +128,7 @@ constexpr const char *kWaiting = R"(accelerator s {
 TEST(StepProblem, WhatTheCriticalPathWaitsFor) {
   test::Machines machines{std::string(kWaiting)};
   auto made = machines.space("s");
-  ASSERT_TRUE(std::holds_alternative<DesignSpace>(made))
-      << std::get<std::vector<Issue>>(made).front().message;
+  ASSERT_TRUE(std::holds_alternative<DesignSpace>(made)) << std::get<std::vector<Issue>>(made).front().message;
   DesignSpace space = std::move(std::get<DesignSpace>(made));
   std::map<std::string, size_t> place;
   for (size_t p = 0; p < space.parameters().size(); ++p)
@@ -137,22 +136,22 @@ TEST(StepProblem, WhatTheCriticalPathWaitsFor) {
   std::vector<MiningJob> jobs;
   jobs.push_back(jobOf("bert.dnn", "bert_large", 1));
   StepProblem problem(space, std::move(jobs), MiningMetric::StepTime);
-  auto designOf = [&](const char *least) { // all but one have plenty
+  auto designOf = [&](const char *min) { // all but one have plenty
     Design design(space.parameters().size(), 1);
-    if (*least)
-      design[place.at(least)] = 0;
+    if (*min)
+      design[place.at(min)] = 0;
     return design;
   };
   for (const char *name : {"tc.count", "hbm.bandwidth"}) {
-    std::vector<double> waits = problem.waits(designOf(name));
-    ASSERT_EQ(waits.size(), 4u);
+    std::vector<double> bottleneckGains = problem.bottleneckGains(designOf(name));
+    ASSERT_EQ(bottleneckGains.size(), 4u);
     for (size_t p = 0; p < 4; ++p) {
-      EXPECT_GE(waits[p], 0);
-      EXPECT_LE(waits[p], 1);
+      EXPECT_GE(bottleneckGains[p], 0);
+      EXPECT_LE(bottleneckGains[p], 1);
       if (p != place.at(name))
-        EXPECT_LT(waits[p], 0.2) << name << " " << space.parameters()[p].name;
+        EXPECT_LT(bottleneckGains[p], 0.2) << name << " " << space.parameters()[p].name;
     }
-    EXPECT_GT(waits[place.at(name)], 0.8) << name;
+    EXPECT_GT(bottleneckGains[place.at(name)], 0.8) << name;
   }
   // Residents alone do not fit.
   EXPECT_TRUE(std::isinf(problem.bound({designOf("hbm.capacity"), designOf("hbm.capacity")})));
@@ -173,17 +172,17 @@ TEST(StepProblem, MemoryThatEveryScheduleTakes) {
                                     {"inception.dnn", "inception_v3", 4},
                                     {"gnmt.dnn", "gnmt", 8}}) {
     MiningJob job = jobOf(file, model, batch);
-    double least = leastPeak(job.ways[0].work->graph()), residents = 0;
-    for (const Resident &resident : job.ways[0].work->graph().residents)
-      residents += static_cast<double>(resident.bytes);
-    EXPECT_GT(least, residents);
+    double min = minPeakMemory(job.alternatives[0].work->graph()), staticTensors = 0;
+    for (const StaticTensor &resident : job.alternatives[0].work->graph().staticTensors)
+      staticTensors += static_cast<double>(resident.bytes);
+    EXPECT_GT(min, staticTensors);
     for (int i = 0; i < 4; ++i) {
       auto machine = space.machine(test::someDesign(space, random));
       if (!std::holds_alternative<Machine>(machine))
         continue;
-      StepValue value = job.ways[0].work->value(std::get<Machine>(machine));
-      EXPECT_LE(least, value.bytes) << model;
-      near += least - residents > 0.5 * (value.bytes - residents), ++all;
+      StepValue value = job.alternatives[0].work->value(std::get<Machine>(machine));
+      EXPECT_LE(min, value.bytes) << model;
+      near += min - staticTensors > 0.5 * (value.bytes - staticTensors), ++all;
     }
   }
   EXPECT_GT(all, 10u);

@@ -30,10 +30,9 @@ WorkGraph workAtRandom(unsigned seed, Draw &draw) {
       op.givenSeconds = draw.any(1e-7, 1e-3);
     else if (draw.whole(0, 4) == 0) {
       accord::Operation other = some[static_cast<size_t>(draw.whole(0, 3))];
-      op.parts = {{"a", work.kind, work.core, work.type, work.flops, work.contraction, work.domain,
-                   work.tensors},
-                  {"b", other.kind, other.core, other.type, other.flops, other.contraction,
-                   other.domain, other.tensors}};
+      op.parts = {
+          {"a", work.kind, work.core, work.type, work.flops, work.contraction, work.domain, work.tensors},
+          {"b", other.kind, other.core, other.type, other.flops, other.contraction, other.domain, other.tensors}};
       op.flops += other.flops;
       op.tensors = {};
     }
@@ -44,7 +43,7 @@ WorkGraph workAtRandom(unsigned seed, Draw &draw) {
 Machine machineAtRandom(Draw &draw) {
   Machine m = randomMachine(draw);
   for (Core &core : m.cores) {
-    core.either = !core.oneEach && draw.whole(0, 2) == 0;
+    core.anyMapping = !core.perInstanceMapping && draw.whole(0, 2) == 0;
     if (draw.whole(0, 3) == 0)
       core.reads = static_cast<int>(draw.whole(-1, static_cast<int64_t>(m.memories.size()) - 1));
   }
@@ -85,10 +84,8 @@ Machine withLess(Machine m, Draw &draw, bool arrays) {
 
 /// In any number that bounds follow from, and some that they do not.
 Machine changed(Machine m, Draw &draw) {
-  Core &core =
-      m.cores[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.cores.size()) - 1))];
-  Memory &memory =
-      m.memories[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.memories.size()) - 1))];
+  Core &core = m.cores[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.cores.size()) - 1))];
+  Memory &memory = m.memories[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.memories.size()) - 1))];
   switch (draw.whole(0, 13)) {
   case 0:
     core.count += 1;
@@ -100,10 +97,10 @@ Machine changed(Machine m, Draw &draw) {
     core.lanes *= 2;
     break;
   case 3:
-    core.oneEach = !core.oneEach, core.either = false;
+    core.perInstanceMapping = !core.perInstanceMapping, core.anyMapping = false;
     break;
   case 4:
-    core.either = !core.either;
+    core.anyMapping = !core.anyMapping;
     break;
   case 5:
     core.reads = core.reads < 0 ? 0 : -1;
@@ -149,7 +146,7 @@ TEST(StepWork, KeptBoundsAreThoseFoundAnew) {
         StepWork anew(graph);
         StepBoundOptions same, open;
         open.exact = false;
-        same.exact = draw.coin(), same.exchanges = draw.coin();
+        same.exact = draw.coin(), same.communication = draw.coin();
         same.sameArrays.assign(all[k].cores.size(), draw.coin());
         for (const StepBoundOptions &options : {StepBoundOptions{}, open, same})
           ASSERT_EQ(work.bound(all[k], options), anew.bound(all[k], options)) << i << " " << k;
@@ -159,7 +156,7 @@ TEST(StepWork, KeptBoundsAreThoseFoundAnew) {
 
 TEST(StepWork, NoStepIsBelowItsBound) {
   Draw draw(11);
-  int valued = 0, near = 0, either = 0;
+  int valued = 0, near = 0, anyMapping = 0;
   for (unsigned i = 0; i < 1000; ++i) {
     StepWork work(workAtRandom(i + 1, draw));
     for (int machines = 0; machines < 2; ++machines) {
@@ -171,15 +168,15 @@ TEST(StepWork, NoStepIsBelowItsBound) {
       ASSERT_GT(loose, 0) << i;
       if (!std::isfinite(value.step))
         continue;
-      ASSERT_LE(work.leastJoules(m, bound), value.joules) << i;
-      ASSERT_GE(work.leastJoules(m, bound), 0.1 * m.idle.value * bound);
+      ASSERT_LE(work.minJoules(m, bound), value.joules) << i;
+      ASSERT_GE(work.minJoules(m, bound), 0.1 * m.idle.value * bound);
       ++valued;
       near += bound > 0.8 * value.step;
-      either += m.cores[0].either;
+      anyMapping += m.cores[0].anyMapping;
     }
   }
   EXPECT_GT(valued, 1500);
-  EXPECT_GT(either, 300);
+  EXPECT_GT(anyMapping, 300);
   EXPECT_GT(near, valued / 2);
   std::printf("%d of %d bounds are within a fifth of the step\n", near, valued);
 }
@@ -196,10 +193,9 @@ TEST(StepWork, BoundOfTheBestIsBelowThatOfEachMember) {
     Machine less = withLess(best, draw, true);
     for (Core &core : less.cores)
       if (core.rows > 0 && core.dataflow.empty())
-        core.dataflow = draw.one<const char *>(
-            {"output_stationary", "weight_stationary", "input_stationary", "row_stationary"});
-    double bound = work.bound(best, false), loose = work.bound(less, false),
-           exact = work.bound(less, true);
+        core.dataflow =
+            draw.one<const char *>({"output_stationary", "weight_stationary", "input_stationary", "row_stationary"});
+    double bound = work.bound(best, false), loose = work.bound(less, false), exact = work.bound(less, true);
     ASSERT_LE(bound, loose * (1 + 1e-12)) << i;
     ASSERT_LE(bound, exact * (1 + 1e-12)) << i;
     smaller += bound < 0.99 * exact;
@@ -231,8 +227,7 @@ TEST(StepWork, NetworksOfTheCatalogue) {
       EXPECT_LE(bound, value.step) << model << i;
       EXPECT_GT(bound, (i == 0 ? near : 0.75) * value.step) << model << i;
       EXPECT_LE(work.bound(found->second, false), bound) << model << i;
-      std::printf("%s %d: bound %.6g of step %.6g s (%.4f)\n", model, i, bound, value.step,
-                  bound / value.step);
+      std::printf("%s %d: bound %.6g of step %.6g s (%.4f)\n", model, i, bound, value.step, bound / value.step);
     }
   }
 }
@@ -247,9 +242,9 @@ TEST(StepWork, WhatIsLeftOutNeverMakesTheBoundLonger) {
     for (size_t c = 0; c < m.cores.size(); ++c) {
       StepBoundOptions options;
       options.cores.resize(m.cores.size());
-      options.cores[c] = StepBoundOptions::Left::Queue;
+      options.cores[c] = StepBoundOptions::Omitted::Queue;
       double queue = work.bound(m, options);
-      options.cores[c] = StepBoundOptions::Left::Time;
+      options.cores[c] = StepBoundOptions::Omitted::Time;
       double time = work.bound(m, options);
       EXPECT_LE(queue, bound * (1 + 1e-12));
       EXPECT_LE(time, queue * (1 + 1e-12));
@@ -258,7 +253,7 @@ TEST(StepWork, WhatIsLeftOutNeverMakesTheBoundLonger) {
     for (size_t c = 0; c < m.memories.size(); ++c) {
       StepBoundOptions options;
       options.memories.resize(m.memories.size());
-      options.memories[c] = StepBoundOptions::Left::Time;
+      options.memories[c] = StepBoundOptions::Omitted::Time;
       EXPECT_LE(work.bound(m, options), bound * (1 + 1e-12));
       shorter += work.bound(m, options) < 0.9 * bound;
     }

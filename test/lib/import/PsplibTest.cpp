@@ -1,8 +1,8 @@
 // The 30-job projects of PSPLIB against the optima that it publishes (j30opt, Kolisch and Sprecher
 // 1997), all proven there by exact methods of others.
 #include "lib/import/psplib/Psplib.h"
-#include "test/lib/support/SharedData.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "test/lib/support/SharedData.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <cstdio>
@@ -38,8 +38,8 @@ void solve(const std::filesystem::path &folder, Case &one) {
   options.effort = 9;
   SchedulingResult result = schedule(project->problem, options);
   if (!result.optimal() || result.solution.makespan != one.best)
-    one.said = "makespan " + std::to_string(result.solution.makespan) + ", at least " +
-               std::to_string(result.bound.value);
+    one.said =
+        "makespan " + std::to_string(result.solution.makespan) + ", at least " + std::to_string(result.bound.value);
 }
 
 TEST(Psplib, OptimaOfThirtyJobs) {

@@ -57,8 +57,8 @@ void expectRepeats(const std::vector<Step> &steps, const std::vector<Repeat> &re
     // Read behind it: only what the last copy hands on.
     for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
       if (i < repeat.end() && copyOf(i) >= 0)
-        EXPECT_TRUE(!at(i).kept || (copyOf(i) == repeat.count - 1 &&
-                                    initial.count((i - repeat.start) % repeat.period)));
+        EXPECT_TRUE(!at(i).kept ||
+                    (copyOf(i) == repeat.count - 1 && initial.count((i - repeat.start) % repeat.period)));
       for (int from : at(i).operands)
         if (copyOf(from) >= 0 && i >= repeat.end()) {
           EXPECT_EQ(copyOf(from), repeat.count - 1);
@@ -130,8 +130,7 @@ TEST(Repeats, FindWhatWasCopied) {
       std::vector<Step> steps{step(1, {}), step(2, {0})};
       for (int copy = 0; copy < copies; ++copy)
         for (int i = 0; i < length; ++i)
-          steps.push_back(
-              step(10 + static_cast<uint32_t>(i), {static_cast<int>(steps.size()) - 1, 0}));
+          steps.push_back(step(10 + static_cast<uint32_t>(i), {static_cast<int>(steps.size()) - 1, 0}));
       steps.push_back(step(3, {static_cast<int>(steps.size()) - 1}));
       steps.back().kept = true;
       std::vector<Repeat> repeats = findRepeats(steps);

@@ -37,8 +37,7 @@ struct Elaborated {
 };
 
 std::string model(const std::string &body, const std::string &before = "") {
-  return before + "model m {\n  input x : float[8]\n  var v = x + parameter([8])\n" + body +
-         "  loss mse(v, x)\n}\n";
+  return before + "model m {\n  input x : float[8]\n  var v = x + parameter([8])\n" + body + "  loss mse(v, x)\n}\n";
 }
 
 std::string chain(int count, const std::string &first,
@@ -52,10 +51,9 @@ std::string chain(int count, const std::string &first,
 } // namespace
 
 TEST(BoundedWork, ModulesThatDoubleTheirCalls) {
-  std::string modules =
-      chain(40, "module f0(x) -> y {\n  let y = x\n}\n", [](std::string n, std::string m) {
-        return "module f" + n + "(x) -> y {\n  let p = f" + m + "(x)\n  let y = f" + m + "(p)\n}\n";
-      });
+  std::string modules = chain(40, "module f0(x) -> y {\n  let y = x\n}\n", [](std::string n, std::string m) {
+    return "module f" + n + "(x) -> y {\n  let p = f" + m + "(x)\n  let y = f" + m + "(p)\n}\n";
+  });
   EXPECT_EQ(Elaborated(model("  v = f40(v)\n", modules)).code, "A0517");
 }
 
@@ -80,23 +78,20 @@ TEST(BoundedWork, ConstantsThatDoubleAreComputedOnce) {
 }
 
 TEST(BoundedWork, ChainsOfConstants) {
-  std::string constants = chain(20000, "let c0 = 1\n", [](std::string n, std::string m) {
-    return "let c" + n + " = c" + m + " + 1\n";
-  });
+  std::string constants =
+      chain(20000, "let c0 = 1\n", [](std::string n, std::string m) { return "let c" + n + " = c" + m + " + 1\n"; });
   EXPECT_EQ(Elaborated(model("  v = v * c20000\n", constants)).code, "A0005");
   // A training's constants are computed in the order of the file.
-  EXPECT_EQ(Elaborated(constants + model("") + "train t = m on d {\n  batch = c20000\n}\n").code,
-            "");
+  EXPECT_EQ(Elaborated(constants + model("") + "train t = m on d {\n  batch = c20000\n}\n").code, "");
 }
 
 TEST(BoundedWork, NestingThroughModules) {
   std::string open, close;
   for (int i = 0; i < 200; ++i)
     open += "min(", close += ")";
-  std::string modules =
-      chain(60, "module f0(x) -> y {\n  let y = x\n}\n", [&](std::string n, std::string m) {
-        return "module f" + n + "(x) -> y {\n  let y = " + open + "f" + m + "(x)" + close + "\n}\n";
-      });
+  std::string modules = chain(60, "module f0(x) -> y {\n  let y = x\n}\n", [&](std::string n, std::string m) {
+    return "module f" + n + "(x) -> y {\n  let y = " + open + "f" + m + "(x)" + close + "\n}\n";
+  });
   EXPECT_EQ(Elaborated(model("  v = v * f60(1)\n", modules)).code, "A0005");
 }
 
@@ -104,10 +99,7 @@ TEST(BoundedWork, LongRequirements) {
   std::string sum = "throughput";
   for (int i = 0; i < 2000; ++i)
     sum += " + throughput";
-  EXPECT_EQ(
-      Elaborated(model("") + "train t = m on d {\n  batch = 4\n  require " + sum + " > 1\n}\n")
-          .code,
-      "A0005");
+  EXPECT_EQ(Elaborated(model("") + "train t = m on d {\n  batch = 4\n  require " + sum + " > 1\n}\n").code, "A0005");
 }
 
 TEST(BoundedWork, RangesAtTheEndsOfTheIntegers) {
@@ -131,9 +123,7 @@ TEST(BoundedWork, BatchesAtTheEndOfTheIntegers) {
 
 TEST(BoundedWork, TensorsOfMoreThanMemoryCanName) {
   auto input = [](const std::string &shape) {
-    return Elaborated("model m {\n  input x : float[" + shape +
-                      "]\n  loss mse(x * parameter([1]), x)\n}\n")
-        .code;
+    return Elaborated("model m {\n  input x : float[" + shape + "]\n  loss mse(x * parameter([1]), x)\n}\n").code;
   };
   EXPECT_EQ(input("288230376151711744"), "");
   EXPECT_EQ(input("288230376151711745"), "A0205");
@@ -142,8 +132,7 @@ TEST(BoundedWork, TensorsOfMoreThanMemoryCanName) {
 
 TEST(BoundedWork, GatesOfARecurrentLayerDoNotWrapAround) {
   for (const char *call : {"lstm", "gru"})
-    EXPECT_EQ(Elaborated(model("  v = " + std::string(call) +
-                               "(reshape(v, [2, 4]), hidden = 4611686018427387904)\n"))
-                  .code,
-              "A0205");
+    EXPECT_EQ(
+        Elaborated(model("  v = " + std::string(call) + "(reshape(v, [2, 4]), hidden = 4611686018427387904)\n")).code,
+        "A0205");
 }

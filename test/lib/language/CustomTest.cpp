@@ -1,8 +1,8 @@
 // Operations that a `.dnn` file states: what they compute against loops and against Accord's own
 // operations, their gradients against finite differences, their parts on several devices.
-#include "test/lib/training/TrainingGraphFixture.h"
 #include "passes/shard/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "test/lib/training/TrainingGraphFixture.h"
 #include <cmath>
 
 using namespace accord;
@@ -36,8 +36,7 @@ interpret::StepResult step(const std::string &text, uint64_t seed) {
   // By their place: whoever states an operation gives its parameters other names.
   unsigned place = 0;
   for (dnn::ParameterOp parameter : one.graph.getParameters())
-    result.gradients["p" + std::to_string(place++)] =
-        found.gradients.at(parameter.getSymName().str());
+    result.gradients["p" + std::to_string(place++)] = found.gradients.at(parameter.getSymName().str());
   return result;
 }
 
@@ -81,8 +80,7 @@ const Case kCases[] = {
      "  y = max(x[stride * p + k, d], over = k)\n}",
      "input a : float[7, 3]\ninput t : float[3, 4]\n"
      "loss mse(max_pool1d(linear(a, out = 4), size = 3, stride = 2), t)"},
-    {"the least of a square",
-     "operation least(x[i, j]) -> y[] {\n  y = min(x[i, j] ^ 2, over = [i, j])\n}",
+    {"the least of a square", "operation least(x[i, j]) -> y[] {\n  y = min(x[i, j] ^ 2, over = [i, j])\n}",
      "input a : float[3, 2]\ninput t : float[]\nloss mse(least(linear(a, out = 4)), t)"},
     {"a tensor at two places",
      "operation distances(x[i, d]) -> y[i, j] {\n  let j = 0..len(i) - 1\n"
@@ -121,8 +119,7 @@ const Case kCases[] = {
      "  gradient v = sum(ds[i, j] * t, over = [i, j])\n}",
      "input a : float[3, 4]\ninput b : float[2, 4]\ninput t : float[3, 2]\n"
      "loss mse(scores(linear(a, out = 5), linear(b, out = 5), parameter([5])), t)"},
-    {"in a repeat",
-     "operation gate(x[i, d], a[d]) -> y[i, d] {\n  y = x[i, d] * sigmoid(a[d] * x[i, d])\n}",
+    {"in a repeat", "operation gate(x[i, d], a[d]) -> y[i, d] {\n  y = x[i, d] * sigmoid(a[d] * x[i, d])\n}",
      "input a : float[2, 3]\ninput t : float[2, 3]\nvar x = linear(a, out = 3)\n"
      "repeat 3 as layer { x = x + gate(linear(x, out = 3), parameter([3])) }\nloss mse(x, t)"},
 };
@@ -156,13 +153,10 @@ TEST(Custom, EqualsTheOperationsThatAccordHas) {
   } pairs[] = {
       {"operation product(a[i, k], b[k, j]) -> y[i, j] { y = sum(a[i, k] * b[k, j], over = k) }",
        "product(x, parameter([4, 5]))", "matmul(x, parameter([4, 5]))"},
-      {"operation bell(x[i, d]) -> y[i, d] { y = x[i, d] / 2 * (1 + erf(x[i, d] / sqrt(2))) }",
-       "bell(x)", "gelu(x)"},
-      {"operation swish(x[i, d]) -> y[i, d] { y = x[i, d] * sigmoid(x[i, d]) }", "swish(x)",
-       "silu(x)"},
+      {"operation bell(x[i, d]) -> y[i, d] { y = x[i, d] / 2 * (1 + erf(x[i, d] / sqrt(2))) }", "bell(x)", "gelu(x)"},
+      {"operation swish(x[i, d]) -> y[i, d] { y = x[i, d] * sigmoid(x[i, d]) }", "swish(x)", "silu(x)"},
       {"operation flip(x[i, d]) -> y[d, i] { y = x[i, d] }", "flip(x)", "transpose(x, [1, 0])"},
-      {"operation total(x[i, d]) -> y[i] { y = sum(x[i, d], over = d) }", "total(x)",
-       "reduce_sum(x, axis = 1)"},
+      {"operation total(x[i, d]) -> y[i] { y = sum(x[i, d], over = d) }", "total(x)", "reduce_sum(x, axis = 1)"},
       // Softmax of three operations: the largest, the sum of powers, the share.
       {"operation top(x[i, d]) -> m[i] { m = max(x[i, d], over = d) }\n"
        "operation powers(x[i, d], m[i]) -> s[i] { s = sum(exp(x[i, d] - m[i]), over = d) }\n"
@@ -179,8 +173,8 @@ TEST(Custom, EqualsTheOperationsThatAccordHas) {
   };
   for (auto &[operation, custom, own] : pairs) {
     auto model = [&](const char *call) {
-      return file(operation, std::string("input a : float[3, 2]\nlet x = linear(a, out = 4)\n") +
-                                 "let y = " + call + "\nloss mse(y, exp(y))");
+      return file(operation, std::string("input a : float[3, 2]\nlet x = linear(a, out = 4)\n") + "let y = " + call +
+                                 "\nloss mse(y, exp(y))");
     };
     SCOPED_TRACE(custom);
     interpret::StepResult found = step(model(custom), 3), expected = step(model(own), 3);
@@ -225,8 +219,7 @@ TEST(Custom, WorkFollowsFromTheBody) {
                         .c_str());
   ASSERT_TRUE(one.graph);
   llvm::SmallVector<dnn::CustomOp> scores, products;
-  one.graph.walk(
-      [&](dnn::CustomOp op) { (op.getFunction() == "scores" ? scores : products).push_back(op); });
+  one.graph.walk([&](dnn::CustomOp op) { (op.getFunction() == "scores" ? scores : products).push_back(op); });
   ASSERT_EQ(scores.size(), 4u); // and three gradients
   ASSERT_EQ(products.size(), 3u);
   auto flops = [](dnn::CustomOp op) { return *op.getFlops(/*batch=*/2); };

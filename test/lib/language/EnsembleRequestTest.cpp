@@ -19,15 +19,14 @@ struct Read {
     sources.add("d/v.csv", votes);
     file = parse(diags, sources.add("d/t.dnn", "ensemble e of t {\n" + body + "\n}\n"));
     if (file->complete)
-      request = ensembleRequest(file->declarations.at(0), diags,
-                                [](llvm::StringRef, SourceRange) { return std::nullopt; });
+      request =
+          ensembleRequest(file->declarations.at(0), diags, [](llvm::StringRef, SourceRange) { return std::nullopt; });
   }
   std::string errors() const {
     std::string all;
     for (const Diagnostic &d : diags.sorted()) {
       Position at = sources.position(d.range);
-      all += fmt::format("{}{}@{}:{}", all.empty() ? "" : " ", entryOf(d.code).number.str(),
-                         at.line, at.column);
+      all += fmt::format("{}{}@{}:{}", all.empty() ? "" : " ", entryOf(d.code).number.str(), at.line, at.column);
     }
     return all;
   }
@@ -69,14 +68,14 @@ TEST(EnsembleRequest, EveryKey) {
   EXPECT_EQ(r.joint[3].location.line, 4u);
   EXPECT_EQ(r.votesFile, "d/v.csv");
   EXPECT_TRUE(r.independent);
-  EXPECT_EQ(r.fewest, 1);
-  EXPECT_EQ(r.most, 7);
-  EXPECT_EQ(r.lost, 1);
+  EXPECT_EQ(r.min, 1);
+  EXPECT_EQ(r.max, 7);
+  EXPECT_EQ(r.deviceFailures, 1);
   ASSERT_EQ(r.devices.size(), 2u);
   EXPECT_EQ(r.devices[0].machine, "a100_80g");
   EXPECT_EQ(r.devices[0].count, 2);
   ASSERT_TRUE(r.error);
-  EXPECT_EQ(r.error->most, rate("0.09"));
+  EXPECT_EQ(r.error->max, rate("0.09"));
   EXPECT_EQ(r.error->confidence, 0.99);
   EXPECT_EQ(r.objective, "price");
 }
@@ -84,8 +83,8 @@ TEST(EnsembleRequest, EveryKey) {
 TEST(EnsembleRequest, BlocksThatAreWrong) {
   const std::string members = "member a = m() error = 0.1 samples 1000, member b = m(2)\n";
   EXPECT_TRUE(Read(members).request);
-  for (const char *body : {"", "size = 3", "member = m()", "member a", "member a = m() { }",
-                           "member a[2] = m()", "member a = m() error = 0.1 samples 0"})
+  for (const char *body : {"", "size = 3", "member = m()", "member a", "member a = m() { }", "member a[2] = m()",
+                           "member a = m() error = 0.1 samples 0"})
     EXPECT_FALSE(Read(body).request) << body;
   for (const char *entry : {"member a = m()",
                             "member c = m() error = 1.1",
@@ -163,7 +162,7 @@ TEST(EnsembleRequest, VotesAgainstACountOfThem) {
       bool wrong[3] = {random() % 3 == 0, random() % 2 == 0, random() % 4 == 0};
       ++expected[wrong[0] | wrong[1] << 1 | wrong[2] << 2];
       for (size_t i = 0; i < 3; ++i)
-        text += std::string(i ? "," : "") + (words ? (wrong[order[i]] ? "wrong" : "right")
+        text += std::string(i ? "," : "") + (words             ? (wrong[order[i]] ? "wrong" : "right")
                                              : wrong[order[i]] ? "0"
                                                                : "1");
       text += "\n";

@@ -47,9 +47,9 @@ std::string errorOf(const std::string &text) {
   return e.codes();
 }
 
-std::string integers(const std::string &text, int64_t least = 1, size_t most = 1000) {
+std::string integers(const std::string &text, int64_t min = 1, size_t max = 1000) {
   Evaluated e(text);
-  auto list = integersOf(e.value, e.diags, "key", least, most);
+  auto list = integersOf(e.value, e.diags, "key", min, max);
   std::string result = e.codes();
   if (list)
     for (int64_t i : *list)
@@ -105,8 +105,7 @@ TEST(Evaluate, ChoicesOfIntegers) {
   EXPECT_EQ(integers("1..1e12"), "A0311");
   EXPECT_EQ(integers("1.5"), "A0308");
   EXPECT_EQ(integers("2 s"), "A0207");
-  EXPECT_EQ(integers("1000000000000000000..9000000000000000000 step 9000000000000000000"),
-            "1000000000000000000;");
+  EXPECT_EQ(integers("1000000000000000000..9000000000000000000 step 9000000000000000000"), "1000000000000000000;");
   EXPECT_EQ(integers("-9000000000000000000..9000000000000000000", -9223372036854775807), "A0311");
   EXPECT_EQ(integers("pow2 4611686018427387904..9000000000000000000"), "4611686018427387904;");
 }

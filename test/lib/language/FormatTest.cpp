@@ -7,8 +7,7 @@
 
 using namespace accord;
 
-static std::string formatted(const std::string &text, const std::string &language,
-                             bool *complete = nullptr) {
+static std::string formatted(const std::string &text, const std::string &language, bool *complete = nullptr) {
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = parse(diags, sources.add("t." + language, text));
@@ -52,24 +51,23 @@ TEST(Format, ExamplesKeepTheirMeaningAndAreStable) {
 }
 
 TEST(Format, Layout) {
-  EXPECT_EQ(
-      formatted("accelerator   t(clock=1GHz){clock=940MHz\n\n\n\ntechnology=16   nm\nx=1 // why\n"
-                "memory hbm:dram{capacity=16GiB,bandwidth=-900GB/s*2}\nmemory m : dram {\n a=f( "
-                "1,b =2 )[0]. c }\n"
-                "require budget :area<=600mm2\npath a->{b,c} }\n",
-                "accel"),
-      "accelerator t(clock = 1 GHz) {\n"
-      "  clock = 940 MHz\n"
-      "\n"
-      "  technology = 16 nm\n"
-      "  x          = 1  // why\n"
-      "  memory hbm : dram { capacity = 16 GiB, bandwidth = -900 GB/s * 2 }\n"
-      "  memory m : dram {\n"
-      "    a = f(1, b = 2)[0].c\n"
-      "  }\n"
-      "  require budget: area <= 600 mm2\n"
-      "  path a -> {b, c}\n"
-      "}\n");
+  EXPECT_EQ(formatted("accelerator   t(clock=1GHz){clock=940MHz\n\n\n\ntechnology=16   nm\nx=1 // why\n"
+                      "memory hbm:dram{capacity=16GiB,bandwidth=-900GB/s*2}\nmemory m : dram {\n a=f( "
+                      "1,b =2 )[0]. c }\n"
+                      "require budget :area<=600mm2\npath a->{b,c} }\n",
+                      "accel"),
+            "accelerator t(clock = 1 GHz) {\n"
+            "  clock = 940 MHz\n"
+            "\n"
+            "  technology = 16 nm\n"
+            "  x          = 1  // why\n"
+            "  memory hbm : dram { capacity = 16 GiB, bandwidth = -900 GB/s * 2 }\n"
+            "  memory m : dram {\n"
+            "    a = f(1, b = 2)[0].c\n"
+            "  }\n"
+            "  require budget: area <= 600 mm2\n"
+            "  path a -> {b, c}\n"
+            "}\n");
 }
 
 TEST(Format, CommentsEverywhere) {
@@ -79,9 +77,7 @@ TEST(Format, CommentsEverywhere) {
   std::string once = formatted(text, "accel");
   EXPECT_EQ(meaning(once, "accel"), meaning(text, "accel"));
   EXPECT_EQ(formatted(once, "accel"), once);
-  EXPECT_NE(once.find("accelerator t {  // open\n  // one\n  a = 1  // after a\n"),
-            std::string::npos)
-      << once;
+  EXPECT_NE(once.find("accelerator t {  // open\n  // one\n  a = 1  // after a\n"), std::string::npos) << once;
 }
 
 TEST(Format, PatternsAndWords) {
@@ -100,10 +96,10 @@ TEST(Format, AnEntryOfOneWordKeepsItsComma) {
 }
 
 TEST(Format, NamesThatAreWordsElsewhereKeepTheirComma) {
-  for (std::string text : {"accelerator a {\n  multiply   = pow2,\n  accumulate = fp32\n}\n",
-                           "accelerator a {\n  source x,\n  inner \"b\"\n}\n",
-                           "accelerator a {\n  b = 3,\n  weight c[2]\n}\n",
-                           "accelerator a {\n  b      = 3\n  weight = 4\n}\n"})
+  for (std::string text :
+       {"accelerator a {\n  multiply   = pow2,\n  accumulate = fp32\n}\n",
+        "accelerator a {\n  source x,\n  inner \"b\"\n}\n", "accelerator a {\n  b = 3,\n  weight c[2]\n}\n",
+        "accelerator a {\n  b      = 3\n  weight = 4\n}\n"})
     EXPECT_EQ(formatted(text, "accel"), text);
 }
 

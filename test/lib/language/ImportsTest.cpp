@@ -15,22 +15,18 @@ struct Folder {
   Diagnostics diags{manager};
   std::unique_ptr<Sources> sources;
   Folder() {
-    path = fs::temp_directory_path() /
-           ("accord-imports-" + std::to_string(::getpid()) + "-" +
-            ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    path = fs::temp_directory_path() / ("accord-imports-" + std::to_string(::getpid()) + "-" +
+                                        ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::create_directories(path / "shipped");
     sources = std::make_unique<Sources>(diags, (path / "shipped").string());
   }
   ~Folder() { fs::remove_all(path); }
-  void write(const std::string &name, const std::string &text) {
-    std::ofstream(path / name) << text;
-  }
+  void write(const std::string &name, const std::string &text) { std::ofstream(path / name) << text; }
   Sources::Unit *load(const std::string &name) { return sources->load((path / name).string(), {}); }
   std::string codes() {
     std::string result;
     for (const Diagnostic &d : diags.sorted())
-      result += (result.empty() ? "" : " ") + entryOf(d.code).number.str() + ":" +
-                std::to_string(d.notes.size());
+      result += (result.empty() ? "" : " ") + entryOf(d.code).number.str() + ":" + std::to_string(d.notes.size());
     return result;
   }
 };

@@ -24,8 +24,8 @@ std::string errorsOf(const std::string &text, const std::string &path = "t.accel
   std::string result;
   for (const Diagnostic &d : parsed.diags.sorted()) {
     Position at = parsed.sources.position(d.range);
-    result += (result.empty() ? "" : " ") + entryOf(d.code).number.str() + "@" +
-              std::to_string(at.line) + ":" + std::to_string(at.column);
+    result += (result.empty() ? "" : " ") + entryOf(d.code).number.str() + "@" + std::to_string(at.line) + ":" +
+              std::to_string(at.column);
   }
   return result;
 }
@@ -42,12 +42,11 @@ TEST(Parser, EveryExampleOfTheLanguagePage) {
 }
 
 TEST(Parser, EntriesOfAMachine) {
-  Parsed p(
-      "/// Doc of t.\naccelerator t(clock = 1 GHz, n) {\n  /// Doc of\n  /// hbm.\n  memory hbm : "
-      "dram { capacity = 16 GiB, energy = 3.9 "
-      "pJ/bit source \"sheet\" }\n  core mxu[2] : tensor { array = 128 x n }\n  path hbm -> {mxu, "
-      "mxu}\n  sparse nm(2, 4) {}\n"
-      "  area model = \"x\"\n  prefer small: area <= 1 mm2 weight 2\n  efficiency from \"c\"\n}\n");
+  Parsed p("/// Doc of t.\naccelerator t(clock = 1 GHz, n) {\n  /// Doc of\n  /// hbm.\n  memory hbm : "
+           "dram { capacity = 16 GiB, energy = 3.9 "
+           "pJ/bit source \"sheet\" }\n  core mxu[2] : tensor { array = 128 x n }\n  path hbm -> {mxu, "
+           "mxu}\n  sparse nm(2, 4) {}\n"
+           "  area model = \"x\"\n  prefer small: area <= 1 mm2 weight 2\n  efficiency from \"c\"\n}\n");
   ASSERT_TRUE(p.file->complete) << p.diags.text();
   const ast::Declaration &t = p.file->declarations.at(0);
   EXPECT_EQ(t.kind, ast::DeclarationKind::Accelerator);
@@ -69,8 +68,7 @@ TEST(Parser, EntriesOfAMachine) {
   EXPECT_EQ(t.entries[3].as<ast::Node>()->arguments.size(), 2u);
   EXPECT_TRUE(t.entries[4].as<ast::Node>()->value->as<ast::Text>());
   const auto *rule = t.entries[5].as<ast::Rule>();
-  EXPECT_TRUE(rule->kind == ast::RuleKind::Prefer && rule->label.text == "small" &&
-              t.entries[5].clauses().weight);
+  EXPECT_TRUE(rule->kind == ast::RuleKind::Prefer && rule->label.text == "small" && t.entries[5].clauses().weight);
   EXPECT_EQ(t.entries[6].clauses().from->value, "c");
 }
 
@@ -83,15 +81,13 @@ TEST(Parser, StatementsOfAModel) {
            "= 1) on c { batch = 8 }\n",
            "t.dnn");
   ASSERT_TRUE(p.file->complete) << p.diags.text();
-  const auto &m = p.file->declarations[0], &g = p.file->declarations[1],
-             &r = p.file->declarations[2];
+  const auto &m = p.file->declarations[0], &g = p.file->declarations[1], &r = p.file->declarations[2];
   EXPECT_EQ(m.results.size(), 2u);
   EXPECT_EQ(m.body[0].as<ast::Bind>()->names.size(), 2u);
   // -(y[0]^2) + (3 * i.a(1))
   const auto *sum = m.body[1].as<ast::Bind>()->value->as<ast::Chain>();
   ASSERT_TRUE(sum && sum->rest.size() == 1 && sum->rest[0].op == ast::BinaryOp::Add);
-  EXPECT_TRUE(sum->first->as<ast::Unary>()->operand->as<ast::Chain>()->rest[0].op ==
-              ast::BinaryOp::Power);
+  EXPECT_TRUE(sum->first->as<ast::Unary>()->operand->as<ast::Chain>()->rest[0].op == ast::BinaryOp::Power);
   EXPECT_TRUE(sum->rest[0].operand->as<ast::Chain>()->rest[0].operand->as<ast::Call>());
   ASSERT_EQ(g.body.size(), 6u);
   EXPECT_EQ(g.body[0].as<ast::Input>()->dims.size(), 2u);
@@ -113,8 +109,7 @@ TEST(Parser, Scans) {
   ASSERT_EQ(body.size(), 7u);
   auto shape = [&](size_t i) {
     const auto *s = body[i].as<ast::Scan>();
-    return s ? std::vector<size_t>{s->reverse, s->sources.size(), s->steps.size(),
-                                   s->results.size(), s->body.size()}
+    return s ? std::vector<size_t>{s->reverse, s->sources.size(), s->steps.size(), s->results.size(), s->body.size()}
              : std::vector<size_t>{};
   };
   EXPECT_EQ(shape(1), (std::vector<size_t>{0, 1, 1, 0, 1}));
@@ -132,13 +127,12 @@ TEST(Parser, WordsAreNamesWhereTheyCan) {
                      " core x : x { x = x x x }\n batch = 1, from = 2, error = 3, on = 4, of = 5, "
                      "for = 6, in = 7, as = 8, let = 9\n}\n"),
             "");
-  EXPECT_EQ(
-      errorsOf("model input(loss, repeat = 1) {\n input input : int32[loss]\n let let = input\n "
-               "let reverse = let\n var scan = reverse\n scan = scan * reverse\n "
-               "var var = let\n repeat = var\n"
-               " loss = repeat\n step = loss\n for for in 0..3 { step = for }\n loss step\n}\n",
-               "t.dnn"),
-      "");
+  EXPECT_EQ(errorsOf("model input(loss, repeat = 1) {\n input input : int32[loss]\n let let = input\n "
+                     "let reverse = let\n var scan = reverse\n scan = scan * reverse\n "
+                     "var var = let\n repeat = var\n"
+                     " loss = repeat\n step = loss\n for for in 0..3 { step = for }\n loss step\n}\n",
+                     "t.dnn"),
+            "");
 }
 
 TEST(Parser, QuantitiesAndLineEnds) {
@@ -147,8 +141,7 @@ TEST(Parser, QuantitiesAndLineEnds) {
   ASSERT_TRUE(p.file->complete) << p.diags.text();
   const auto &entries = p.file->declarations[0].entries;
   ASSERT_EQ(entries.size(), 7u);
-  EXPECT_EQ(entries[0].as<ast::KeyValue>()->value->as<ast::Number>()->value,
-            *parseQuantity("7200 s"));
+  EXPECT_EQ(entries[0].as<ast::KeyValue>()->value->as<ast::Number>()->value, *parseQuantity("7200 s"));
   EXPECT_EQ(entries[1].as<ast::KeyValue>()->value->as<ast::Number>()->value, Quantity::number(2));
 }
 
@@ -157,12 +150,10 @@ TEST(Parser, AllErrorsInOneRun) {
                      "capacity 16 GiB }\n  power { idle = 40 W; tdp = 1 W }\n"
                      "  b = 3 +* 4\n  ok = 1\n}\nacelerator z { }\n"),
             "A0001@2:9 A0201@3:19 A0001@4:30 A0003@5:22 A0001@6:10 A0106@9:1");
-  EXPECT_EQ(errorsOf("accelerator t {\n  a = (1 + 2\n  b = [1, 2\n  c = 3\n}\n"),
-            "A0002@3:3 A0002@4:3");
+  EXPECT_EQ(errorsOf("accelerator t {\n  a = (1 + 2\n  b = [1, 2\n  c = 3\n}\n"), "A0002@3:3 A0002@4:3");
   EXPECT_EQ(errorsOf("accelerator t {\n  a = 1\n"), "A0002@2:8");
   EXPECT_EQ(errorsOf("accelerator t { a = \"abc\n }"), "A0004@1:21");
-  EXPECT_EQ(errorsOf("let a = 1 < 2 < 3\nlet b = 2 ^ 3 ^ 4\nlet c = 8 // 2\n"),
-            "A0001@1:15 A0001@2:15 A0016@3:11");
+  EXPECT_EQ(errorsOf("let a = 1 < 2 < 3\nlet b = 2 ^ 3 ^ 4\nlet c = 8 // 2\n"), "A0001@1:15 A0001@2:15 A0016@3:11");
   EXPECT_EQ(errorsOf("sparsity s {}\ntrain t on c {}\nensemble e of g { }\nmodel m {}\n", "t.dnn"),
             "A0001@1:1 A0001@2:7");
   EXPECT_EQ(errorsOf("model m() { }"), "A0106@1:1");
@@ -171,8 +162,7 @@ TEST(Parser, AllErrorsInOneRun) {
 TEST(Parser, SentencesNotTokenNames) {
   Parsed p("accelerator t {\n  a = (1 + 2\n  memory x : { }\n  b 3\n");
   std::string text = p.diags.text();
-  for (const char *bad :
-       {"<EOF>", "extraneous", "mismatched", "IDENT", "NUMBER", "QUANTITY", "viable"})
+  for (const char *bad : {"<EOF>", "extraneous", "mismatched", "IDENT", "NUMBER", "QUANTITY", "viable"})
     EXPECT_EQ(text.find(bad), std::string::npos) << text;
   EXPECT_NE(text.find("note: '{' opened here"), std::string::npos) << text;
 }
@@ -200,11 +190,10 @@ TEST(Parser, HostileInputIsADiagnostic) {
   };
   const size_t n = 20000;
   for (const std::string &text :
-       {times("(", n), times("[", n), times("{", n),
-        "let a = " + times("(", n) + "1" + times(")", n), "let a = " + times("-", n) + "1",
-        "let a = " + times("not ", n) + "1", "let a = " + times("if 1 then ", n) + "1",
-        "let a = b" + times(".c", n), "let a = " + times("2^", n) + "1", times("}", n),
-        times("\"", n + 1), times("accelerator ", n), "let a = 1" + times("0", n),
+       {times("(", n), times("[", n), times("{", n), "let a = " + times("(", n) + "1" + times(")", n),
+        "let a = " + times("-", n) + "1", "let a = " + times("not ", n) + "1",
+        "let a = " + times("if 1 then ", n) + "1", "let a = b" + times(".c", n), "let a = " + times("2^", n) + "1",
+        times("}", n), times("\"", n + 1), times("accelerator ", n), "let a = 1" + times("0", n),
         "accelerator t " + times("{ a ", n)})
     EXPECT_NE(errorsOf(text), "") << text.substr(0, 40);
   // Long is not deep.
@@ -216,9 +205,8 @@ TEST(Parser, HostileInputIsADiagnostic) {
 // the file.
 TEST(Parser, MutilatedExamples) {
   std::mt19937 random(7);
-  const std::string pieces[] = {"{",  "}",   "(",     ")",   "[",     "]",     "=",
-                                ",",  "..",  "->",    " x ", "pow2 ", "step ", "\"",
-                                "//", "if ", "else ", "1 ",  ":",     "\n"};
+  const std::string pieces[] = {"{",   "}",     "(",     ")",  "[",  "]",   "=",     ",",  "..", "->",
+                                " x ", "pow2 ", "step ", "\"", "//", "if ", "else ", "1 ", ":",  "\n"};
   for (const Example &example : languageExamples())
     for (int i = 0; i < 60; ++i) {
       std::string text = example.text;

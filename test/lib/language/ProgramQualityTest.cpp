@@ -72,8 +72,7 @@ TEST(ProgramQuality, SparsityIsOfItsTraining) {
   EXPECT_FALSE(none.program->sparsity(*other));
   EXPECT_FALSE(model.program->sparsity(*plain));
   EXPECT_THAT(testing::PrintToString(job->assumptions), HasSubstr("sparsity for t"));
-  EXPECT_THAT(testing::PrintToString(other->assumptions),
-              testing::Not(HasSubstr("sparsity for t")));
+  EXPECT_THAT(testing::PrintToString(other->assumptions), testing::Not(HasSubstr("sparsity for t")));
   ElaborateOptions prunes = with("t");
   prunes.prunes = true;
   EXPECT_THAT(testing::PrintToString(Loaded(block, prunes).program->job()->assumptions),

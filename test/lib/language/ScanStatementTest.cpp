@@ -1,10 +1,10 @@
 // `scan`: a cell of one's own walks a sequence. Held against the same steps written out with `for`,
 // and against finite differences.
-#include "test/lib/training/TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/support/Check.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "test/lib/training/TrainingGraphFixture.h"
 
 using namespace accord;
 
@@ -255,14 +255,12 @@ TEST_P(ScanStatement, IsTheStepsWrittenOut) {
   interpret::StepInputs same = inputs;
   same.parameters.clear();
   std::map<std::string, std::string> names;
-  for (auto [a, b] :
-       llvm::zip_equal(scanned.graph.getParameters(), unrolled.graph.getParameters())) {
+  for (auto [a, b] : llvm::zip_equal(scanned.graph.getParameters(), unrolled.graph.getParameters())) {
     names[a.getSymName().str()] = b.getSymName().str();
     same.parameters[b.getSymName().str()] = inputs.parameters.at(a.getSymName().str());
   }
   interpret::StepResult expected = llvm::cantFail(interpret::interpret(unrolled.graph, same));
-  interpret::StepResult found = llvm::cantFail(interpret::interpret(scanned.graph, inputs)),
-                        renamed;
+  interpret::StepResult found = llvm::cantFail(interpret::interpret(scanned.graph, inputs)), renamed;
   renamed.loss = found.loss;
   for (auto &[name, copies] : found.gradients)
     renamed.gradients[names.at(name)] = copies;
@@ -302,8 +300,7 @@ TEST_P(ScanStatement, IsAWorkGraphWithoutContradiction) {
 TEST_P(ScanStatement, IsComputedAgainWithTheSameResult) {
   RecomputeOptions options;
   options.policy = "full";
-  TrainingGraph again(textOf(GetParam().scanned).c_str(), {"sgd", "fp32"},
-                      createRecompute(options));
+  TrainingGraph again(textOf(GetParam().scanned).c_str(), {"sgd", "fp32"}, createRecompute(options));
   ASSERT_TRUE(again.graph);
   expectSameStep(step(again), step(scanned), 1e-12);
 }

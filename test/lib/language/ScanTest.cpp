@@ -17,9 +17,7 @@ struct Cut {
   size_t type, begin, end;
   bool operator==(const Cut &) const = default;
 };
-void PrintTo(const Cut &cut, std::ostream *os) {
-  *os << cut.type << " [" << cut.begin << ", " << cut.end << ")";
-}
+void PrintTo(const Cut &cut, std::ostream *os) { *os << cut.type << " [" << cut.begin << ", " << cut.end << ")"; }
 
 std::vector<Cut> ours(llvm::StringRef text) {
   std::vector<Cut> result;
@@ -46,16 +44,14 @@ std::vector<Cut> antlrs(llvm::StringRef text) {
   grammar::DnnLexer lexer(&input);
   std::vector<Cut> result;
   for (const auto &token : lexer.getAllTokens())
-    result.push_back(
-        {token->getType(), starts[token->getStartIndex()], starts[token->getStopIndex() + 1]});
+    result.push_back({token->getType(), starts[token->getStartIndex()], starts[token->getStopIndex() + 1]});
   return result;
 }
 
 TEST(Scan, CutsShippedFilesAsTheGrammarDoes) {
   unsigned files = 0;
   for (const char *folder : {"/lib/catalog", "/examples", "/test"})
-    for (const auto &entry :
-         std::filesystem::recursive_directory_iterator(std::string(ACCORD_SOURCE_DIR) + folder)) {
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(std::string(ACCORD_SOURCE_DIR) + folder)) {
       std::string extension = entry.path().extension();
       if (extension != ".accel" && extension != ".dnn")
         continue;

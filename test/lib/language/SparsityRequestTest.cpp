@@ -1,15 +1,15 @@
 // `sparsity for` blocks: every key and pattern as plain data, files of patterns, and what is wrong
 // with its place.
-#include "lib/support/NamePattern.h"
-#include "lib/language/syntax/Parser.h"
 #include "lib/language/requests/Sparsity.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/support/NamePattern.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
 
 using namespace accord;
-using Kind = ZeroPattern::Kind;
+using Kind = SparsityPattern::Kind;
 
 namespace {
 
@@ -24,21 +24,20 @@ struct Read {
       sources.add(path, text);
     file = parse(diags, sources.add("d/t.dnn", "sparsity for t {\n" + body + "\n}\n"));
     if (file->complete)
-      request = sparsityRequest(file->declarations.at(0), diags,
-                                [](llvm::StringRef, SourceRange) { return std::nullopt; });
+      request =
+          sparsityRequest(file->declarations.at(0), diags, [](llvm::StringRef, SourceRange) { return std::nullopt; });
   }
   /// "A0203@2:5 …"
   std::string errors() const {
     std::string all;
     for (const Diagnostic &d : diags.sorted()) {
       Position at = sources.position(d.range);
-      all += fmt::format("{}{}@{}:{}", all.empty() ? "" : " ", entryOf(d.code).number.str(),
-                         at.line, at.column);
+      all += fmt::format("{}{}@{}:{}", all.empty() ? "" : " ", entryOf(d.code).number.str(), at.line, at.column);
     }
     return all;
   }
   const SparsityRequest::Rule &rule(size_t i = 0) const { return request.value().rules.at(i); }
-  const ZeroPattern &pattern(size_t i = 0) const { return rule().choices.at(i); }
+  const SparsityPattern &pattern(size_t i = 0) const { return rule().choices.at(i); }
 };
 
 /// The code of the only error of a rule for weights.
@@ -71,8 +70,8 @@ TEST(SparsityRequest, EveryKey) {
   EXPECT_EQ(r.rules[0].names, "block.*");
   EXPECT_FALSE(r.rules[0].given);
   EXPECT_EQ(r.rules[0].location.line, 2u);
-  EXPECT_EQ(r.rules[0].texts, (std::vector<std::string>{"nm(2, 4)", "unstructured(density = 0.5)",
-                                                        "unstructured(density = 0.2)"}));
+  EXPECT_EQ(r.rules[0].texts,
+            (std::vector<std::string>{"nm(2, 4)", "unstructured(density = 0.5)", "unstructured(density = 0.2)"}));
   EXPECT_EQ(r.rules[0].choices[0].kind, Kind::Structured);
   EXPECT_EQ(r.rules[0].choices[0].kept, 2);
   EXPECT_EQ(r.rules[0].choices[0].of, 4);
@@ -85,13 +84,13 @@ TEST(SparsityRequest, EveryKey) {
   EXPECT_EQ(r.rules[2].of, GemmOperand::Gradients);
   EXPECT_EQ(r.rules[2].choices[0].blockColumns, 8);
   EXPECT_EQ(r.rules[2].choices[1].band, 3);
-  ASSERT_EQ(r.evidence.size(), 3u);
-  EXPECT_EQ(r.evidence[0].file, "d/m.csv");
-  EXPECT_EQ(r.evidence[0].samples, 50000);
-  EXPECT_EQ(r.evidence[0].metric, "top1");
-  EXPECT_EQ(r.evidence[1].kind, SparsityRequest::Evidence::Kind::Elsewhere);
-  EXPECT_EQ(r.evidence[1].file, "/p.csv");
-  EXPECT_EQ(r.evidence[2].kind, SparsityRequest::Evidence::Kind::Sensitivity);
+  ASSERT_EQ(r.measurements.size(), 3u);
+  EXPECT_EQ(r.measurements[0].file, "d/m.csv");
+  EXPECT_EQ(r.measurements[0].samples, 50000);
+  EXPECT_EQ(r.measurements[0].metric, "top1");
+  EXPECT_EQ(r.measurements[1].kind, SparsityRequest::AccuracyMeasurements::Kind::Published);
+  EXPECT_EQ(r.measurements[1].file, "/p.csv");
+  EXPECT_EQ(r.measurements[2].kind, SparsityRequest::AccuracyMeasurements::Kind::Sensitivity);
   EXPECT_EQ(r.margin, 1.25);
   EXPECT_EQ(r.confidence, 0.9);
   EXPECT_TRUE(r.forwardOnly);
@@ -102,7 +101,7 @@ TEST(SparsityRequest, EveryKey) {
   EXPECT_EQ(r.formats[3].coordinateBits, 5);
   EXPECT_EQ(r.formats[4].kept, 2);
   ASSERT_TRUE(r.accuracy);
-  EXPECT_EQ(r.accuracy->least, *Rational::parse("0.74"));
+  EXPECT_EQ(r.accuracy->min, *Rational::parse("0.74"));
   EXPECT_EQ(r.accuracy->confidence, 0.95);
   EXPECT_EQ(r.objective, "energy");
 }
@@ -119,17 +118,15 @@ TEST(SparsityRequest, WhatIsGivenAndWhatIsChosen) {
 }
 
 TEST(SparsityRequest, FlagsAndTheirDefaults) {
-  ZeroPattern p = Read("weights of * = nm(1, 4, along = output, transposable, dynamic)").pattern();
-  EXPECT_TRUE(p.transposable && p.dynamic && p.along == ZeroPattern::Along::Output);
+  SparsityPattern p = Read("weights of * = nm(1, 4, along = output, transposable, dynamic)").pattern();
+  EXPECT_TRUE(p.transposable && p.dynamic && p.along == SparsityPattern::Along::Output);
   EXPECT_EQ(p.density, 0.25);
   Read clause("weights of * = {nm(2, 4), nm(1, 4)} transposable");
   EXPECT_TRUE(clause.pattern(0).transposable && clause.pattern(1).transposable);
   EXPECT_EQ(clause.rule().texts[1], "nm(1, 4) transposable");
   EXPECT_FALSE(Read("activations of * = unstructured(0.5, static)").pattern().dynamic);
-  EXPECT_FALSE(
-      Read("activations of * = unstructured(0.5, distribution = exact)").pattern().independent);
-  EXPECT_TRUE(
-      Read("weights of * = unstructured(0.5, distribution = independent)").pattern().independent);
+  EXPECT_FALSE(Read("activations of * = unstructured(0.5, distribution = exact)").pattern().independent);
+  EXPECT_TRUE(Read("weights of * = unstructured(0.5, distribution = independent)").pattern().independent);
   Read range("weights of * = unstructured(density = 0.1..0.5 step 0.1)");
   ASSERT_EQ(range.rule().choices.size(), 5u);
   EXPECT_EQ(range.pattern(2).density, 0.3); // exact: steps are rationals
@@ -165,8 +162,7 @@ TEST(SparsityRequest, PatternsThatAreWrong) {
 
 TEST(SparsityRequest, BlocksThatAreWrong) {
   const std::string rule = "weights of * = nm(2, 4)\n";
-  for (const char *body :
-       {"", "weights = nm(2, 4)", "weights of *", "wieghts of * = nm(2, 4)", "path a -> b"})
+  for (const char *body : {"", "weights = nm(2, 4)", "weights of *", "wieghts of * = nm(2, 4)", "path a -> b"})
     EXPECT_NE(Read(body).errors(), "") << body;
   for (const char *entry : {"margin = 0.5",
                             "margin = 1.25, margin = 1.3",
@@ -217,14 +213,12 @@ TEST(SparsityRequest, HistogramsOfWindows) {
   EXPECT_EQ(counts.pattern().density, 5.0 / 12); // 3 + 2 of 12 elements are not zero
   EXPECT_EQ(read("share,zeros\n0.25,0\n0.75,3\n").pattern().density, 0.25);
   for (const char *text :
-       {"", "zeros\n1\n", "zeros,count\n", "zeros,count\n4,1\n", "zeros,count\n1,1\n1,2\n",
-        "zeros,count\n1,-1\n", "zeros,count\n1,nan\n", "zeros,count\n1,inf\n",
-        "zeros,count\n1,0.5\n", "zeros,count\n1,0\n", "zeros,count\n1\n", "zeros,share\n1,0.5\n",
-        "zeros,zeros\n1,1\n", "zeros,count,other\n1,1,1\n", "zeros,count\n1,\"2\n",
-        "zeros,count\n0.5,1\n"})
+       {"", "zeros\n1\n", "zeros,count\n", "zeros,count\n4,1\n", "zeros,count\n1,1\n1,2\n", "zeros,count\n1,-1\n",
+        "zeros,count\n1,nan\n", "zeros,count\n1,inf\n", "zeros,count\n1,0.5\n", "zeros,count\n1,0\n",
+        "zeros,count\n1\n", "zeros,share\n1,0.5\n", "zeros,zeros\n1,1\n", "zeros,count,other\n1,1,1\n",
+        "zeros,count\n1,\"2\n", "zeros,count\n0.5,1\n"})
     EXPECT_EQ(read(text).errors().substr(0, 5), "A1009") << text;
-  EXPECT_EQ(Read("activations of * = histogram(\"nothing.csv\", window = 3)").errors(),
-            "A0008@2:30");
+  EXPECT_EQ(Read("activations of * = histogram(\"nothing.csv\", window = 3)").errors(), "A0008@2:30");
 }
 
 TEST(SparsityRequest, MasksAreReadAsTheyStand) {
@@ -254,8 +248,8 @@ TEST(SparsityRequest, MasksAreReadAsTheyStand) {
 TEST(SparsityRequest, RulesWithoutAnOperation) {
   Read read("weights of block.* = nm(2, 4)\nactivations of relu* = unstructured(0.5)");
   ASSERT_TRUE(read.request);
-  std::map<GemmOperand, std::vector<std::string>> known{
-      {GemmOperand::Weights, {"embedding", "block.fc"}}, {GemmOperand::Activations, {"relu_2"}}};
+  std::map<GemmOperand, std::vector<std::string>> known{{GemmOperand::Weights, {"embedding", "block.fc"}},
+                                                        {GemmOperand::Activations, {"relu_2"}}};
   EXPECT_TRUE(checkRuleNames(*read.request, known, read.diags));
   known[GemmOperand::Activations] = {"gelu"};
   EXPECT_FALSE(checkRuleNames(*read.request, known, read.diags));
@@ -264,8 +258,8 @@ TEST(SparsityRequest, RulesWithoutAnOperation) {
 
 // Against the definition, letter by letter.
 TEST(NamePattern, AgreesWithTheDefinition) {
-  std::function<bool(std::string_view, std::string_view)> means =
-      [&](std::string_view pattern, std::string_view name) -> bool {
+  std::function<bool(std::string_view, std::string_view)> means = [&](std::string_view pattern,
+                                                                      std::string_view name) -> bool {
     if (pattern.empty())
       return name.empty();
     if (pattern[0] == '*')
@@ -280,7 +274,7 @@ TEST(NamePattern, AgreesWithTheDefinition) {
       pattern += "ab*"[random() % 3];
     for (size_t n = random() % 7; n > 0; --n)
       name += "ab"[random() % 2];
-    EXPECT_EQ(meansName(pattern, name), means(pattern, name)) << pattern << " " << name;
+    EXPECT_EQ(matchesPattern(pattern, name), means(pattern, name)) << pattern << " " << name;
     matches += means(pattern, name);
   }
   EXPECT_GT(matches, 1000);

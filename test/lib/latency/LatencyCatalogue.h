@@ -3,12 +3,12 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/language/program/Elaborate.h"
+#include "lib/latency/build/LatencyModelFit.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/latency/build/Fit.h"
 #include "lib/planning/solve/SingleDevice.h"
-#include "lib/language/program/Elaborate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -18,10 +18,9 @@ namespace accord::test {
 
 /// `model` of lib/catalog/`file` on `target`, at `batch` and `microbatch`; else `why` there is
 /// none.
-inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file,
-                                                         const std::string &name,
-                                                         const std::string &target, int64_t batch,
-                                                         int64_t microbatch, std::string &why) {
+inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file, const std::string &name,
+                                                         const std::string &target, int64_t batch, int64_t microbatch,
+                                                         std::string &error) {
   static const bool registered = [] {
     registerAllPasses();
     return true;
@@ -43,12 +42,11 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   if (accelerator)
     machine = machineFrom(accelerator);
   if (!job || mlir::failed(machine)) {
-    why = diags.text();
+    error = diags.text();
     return std::nullopt;
   }
   std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> built; // by sequence, -1: as written
-  auto workAt = [&](int64_t b, int64_t of,
-                    std::optional<int64_t> sequence) -> std::optional<WorkGraph> {
+  auto workAt = [&](int64_t b, int64_t of, std::optional<int64_t> sequence) -> std::optional<WorkGraph> {
     auto &own = built[sequence.value_or(-1)];
     if (!own) {
       std::map<std::string, int64_t> overrides;
@@ -61,17 +59,16 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
       model->moveBefore(own->getBody(), own->getBody()->end());
       mlir::PassManager passes(&context);
       if (mlir::failed(mlir::parsePassPipeline(
-              "expand-recurrent,build-training-graph,dnn.training_graph(gather-gradients)",
-              passes)) ||
+              "expand-recurrent,build-training-graph,dnn.training_graph(gather-gradients)", passes)) ||
           mlir::failed(passes.run(*own)))
         return std::nullopt;
     }
     auto graphs = own->getOps<dnn::TrainingGraphOp>();
-    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), b, of, why);
+    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), b, of, error);
   };
   auto work = workAt(microbatch, batch / microbatch, std::nullopt);
   if (!work) {
-    why += diags.text();
+    error += diags.text();
     return std::nullopt;
   }
 
@@ -79,11 +76,10 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   request.job = name, request.batch = batch;
   auto planned = planFor(std::move(*work), *machine, request);
   if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-    why = issues->front().message;
+    error = issues->front().message;
     return std::nullopt;
   }
-  auto sampleAt = [&](int64_t b, int64_t of,
-                      std::optional<int64_t> s) -> std::optional<SampledWork> {
+  auto sampleAt = [&](int64_t b, int64_t of, std::optional<int64_t> s) -> std::optional<SampledWork> {
     auto at = workAt(b, of, s);
     auto costs = at ? estimate(*at, *machine) : std::variant<Costs, std::vector<Issue>>();
     if (!at || !std::holds_alternative<Costs>(costs))
@@ -92,7 +88,7 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   };
   auto fitted = latencyModelOf(std::get<Plan>(planned), program.parameter(*job, "seq"), sampleAt);
   if (auto *issue = std::get_if<Issue>(&fitted)) {
-    why = issue->message;
+    error = issue->message;
     return std::nullopt;
   }
   return std::move(std::get<LatencyModel>(fitted));

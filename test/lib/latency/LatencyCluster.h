@@ -1,7 +1,7 @@
 // The latency model of a network of the catalogue on a small cluster, and plans to compare it with.
 #pragma once
 #include "LatencyCatalogue.h"
-#include "lib/latency/build/ClusterFit.h"
+#include "lib/latency/build/ClusterLatencyModel.h"
 #include <fmt/format.h>
 
 namespace accord::test {
@@ -23,8 +23,7 @@ class ClusterCase {
 public:
   ClusterCase(std::string file, std::string name, int64_t batch, bool sequenceParallel = false)
       : fabric(smallFabric()), sequenceParallel(sequenceParallel),
-        context((registered(), registry()), mlir::MLIRContext::Threading::DISABLED),
-        diags(sources) {
+        context((registered(), registry()), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
     context.loadAllAvailableDialects();
     ElaborateOptions options;
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
@@ -51,28 +50,23 @@ public:
         return std::nullopt;
       own = mlir::ModuleOp::create(model.getLoc());
       model->moveBefore(own->getBody(), own->getBody()->end());
-      std::string pipeline =
-          "expand-recurrent,build-training-graph,dnn.training_graph(gather-gradients)";
+      std::string pipeline = "expand-recurrent,build-training-graph,dnn.training_graph(gather-gradients)";
       if (t > 1)
-        pipeline +=
-            fmt::format(",shard{{axis=tensor devices={} sequence={}}}", t, sequenceParallel);
+        pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", t, sequenceParallel);
       if (d > 1)
         pipeline += fmt::format(",replicate{{axis=data devices={}}}", d);
       mlir::PassManager passes(&context);
-      mlir::ScopedDiagnosticHandler quiet(&context,
-                                          [](mlir::Diagnostic &) { return mlir::success(); });
+      mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
       if (mlir::failed(mlir::parsePassPipeline(pipeline, passes)) || mlir::failed(passes.run(*own)))
         return std::nullopt;
     }
     auto graphs = own->getOps<dnn::TrainingGraphOp>();
-    std::string why;
-    return graphs.empty() ? std::nullopt
-                          : workGraphFrom(*graphs.begin(), microbatch, microbatches, why);
+    std::string error;
+    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), microbatch, microbatches, error);
   }
 
   /// The plan that the degrees have on `on`, for `samples` of each replica.
-  std::optional<Plan> planAt(int64_t t, int64_t d, int64_t microbatch, int64_t samples,
-                             std::optional<int64_t> s = {}) {
+  std::optional<Plan> planAt(int64_t t, int64_t d, int64_t microbatch, int64_t samples, std::optional<int64_t> s = {}) {
     auto graph = graphAt(t, d, microbatch, (samples + microbatch - 1) / microbatch, s);
     if (!graph)
       return std::nullopt;
@@ -85,8 +79,8 @@ public:
     return std::nullopt;
   }
 
-  std::variant<LatencyModel, Issue> model(const std::vector<int64_t> &tensor,
-                                          const std::vector<int64_t> &data, int64_t microbatch) {
+  std::variant<LatencyModel, Issue> model(const std::vector<int64_t> &tensor, const std::vector<int64_t> &data,
+                                          int64_t microbatch) {
     ClusterJob cluster;
     cluster.fabric = &fabric, cluster.cluster = "small", cluster.batch = job->batch;
     for (int64_t t : tensor)
@@ -100,13 +94,11 @@ public:
     cluster.tensor = cluster.plans.front().tensor, cluster.data = cluster.plans.front().data;
     return clusterLatencyModelOf(
         cluster, sequence,
-        [&](int64_t t, int64_t d, int64_t b, int64_t of,
-            std::optional<int64_t> s) -> std::optional<SampledWork> {
+        [&](int64_t t, int64_t d, int64_t b, int64_t of, std::optional<int64_t> s) -> std::optional<SampledWork> {
           auto graph = graphAt(t, d, b, of, s);
           EstimateOptions options;
           options.fabric = &fabric, options.axes = {{"tensor", t}, {"data", d}};
-          auto costs = graph ? estimate(*graph, machine, options)
-                             : std::variant<Costs, std::vector<Issue>>();
+          auto costs = graph ? estimate(*graph, machine, options) : std::variant<Costs, std::vector<Issue>>();
           if (!graph || !std::holds_alternative<Costs>(costs))
             return std::nullopt;
           return SampledWork{std::move(*graph), std::move(std::get<Costs>(costs))};

@@ -1,16 +1,16 @@
 // Latency models over parallel degrees against plans of each pair of degrees.
 #include "LatencyCluster.h"
 #include "LatencyFixture.h"
-#include "lib/latency/build/ExchangeNodes.h"
-#include "lib/latency/model/Sweep.h"
+#include "lib/latency/build/CollectiveNodes.h"
+#include "lib/latency/model/LatencySweep.h"
 #include "gtest/gtest.h"
 
 using namespace accord;
 
 namespace {
 
-std::vector<double> argumentsAt(const LatencyModel &model, int64_t t, int64_t d, int64_t batch,
-                                int64_t microbatch, std::optional<int64_t> s = {}) {
+std::vector<double> argumentsAt(const LatencyModel &model, int64_t t, int64_t d, int64_t batch, int64_t microbatch,
+                                std::optional<int64_t> s = {}) {
   std::vector<double> at = model.initial();
   at[kBatch] = double(batch), at[kMicrobatch] = double(microbatch);
   if (s)
@@ -34,12 +34,8 @@ TEST(LatencyCluster, IsThePlanAtEveryPairOfDegrees) {
       for (int64_t d : {1, 2, 3, 6, 12}) {
         // Sizes that the plans were not made for: other micro-batches, samples and sequences.
         for (auto [microbatch, samples, s] :
-             {std::tuple<int64_t, int64_t, std::optional<int64_t>>{2, 2, {}},
-              {2, 14, {}},
-              {4, 12, {}},
-              {2, 6, 512}}) {
-          LatencyEvaluation found =
-              evaluate(model, argumentsAt(model, t, d, samples * d, microbatch, s));
+             {std::tuple<int64_t, int64_t, std::optional<int64_t>>{2, 2, {}}, {2, 14, {}}, {4, 12, {}}, {2, 6, 512}}) {
+          LatencyEvaluation found = evaluate(model, argumentsAt(model, t, d, samples * d, microbatch, s));
           if (t * d > gpt.fabric.devices()) {
             EXPECT_NE(found.status, 0);
             continue;
@@ -55,8 +51,7 @@ TEST(LatencyCluster, IsThePlanAtEveryPairOfDegrees) {
           // may be shorter or longer.
           double step = plan->schedule.step.seconds().value;
           bool own = microbatch == 2 && !s;
-          EXPECT_NEAR(found.result.step, step, (own ? 1e-12 : 0.03) * step)
-              << t << " x " << d << ", " << microbatch;
+          EXPECT_NEAR(found.result.step, step, (own ? 1e-12 : 0.03) * step) << t << " x " << d << ", " << microbatch;
           EXPECT_NEAR(found.result.flops, flops, 1e-12 * flops) << t << " x " << d;
           if (own)
             EXPECT_EQ(found.result.memory, double(plan->memory.peak)) << t << " x " << d;
@@ -72,16 +67,13 @@ TEST(LatencyCluster, RefusesWhatTheDevicesDoNotAllow) {
   auto made = gpt.model({1, 4}, {1, 2, 12}, 2);
   ASSERT_TRUE(std::holds_alternative<LatencyModel>(made)) << std::get<Issue>(made).message;
   const auto &model = std::get<LatencyModel>(made);
-  auto refusal = [&](std::vector<double> at) {
-    return explain(model, evaluate(model, at).status, at);
-  };
+  auto refusal = [&](std::vector<double> at) { return explain(model, evaluate(model, at).status, at); };
   EXPECT_EQ(refusal(argumentsAt(model, 4, 2, 24, 2)), "");
   EXPECT_EQ(refusal(argumentsAt(model, 3, 1, 24, 2)), "tensor_parallel = 3 is none of 1, 4");
   EXPECT_EQ(refusal(argumentsAt(model, 4, 12, 24, 2)),
             "tensor_parallel x data_parallel is more than the 12 devices of 'small'");
   EXPECT_EQ(refusal(argumentsAt(model, 1, 12, 25, 1)), "data_parallel does not divide the batch");
-  EXPECT_EQ(refusal(argumentsAt(model, 1, 12, 24, 3)),
-            "the micro-batch is larger than the samples of a replica");
+  EXPECT_EQ(refusal(argumentsAt(model, 1, 12, 24, 3)), "the micro-batch is larger than the samples of a replica");
 }
 
 /// Faster networks never make the same order slower, and numbers that the model does not know of
@@ -117,27 +109,26 @@ TEST(LatencyCluster, ExchangesAreWhatTheNetworksWouldTake) {
   fabric.levels.push_back(ring); // rounds that use several levels, groups of odd sizes
   LatencyArgument tensor, data, bytes;
   for (auto [a, name] : {std::pair(&tensor, "tensor_parallel"), {&data, "data_parallel"}})
-    a->name = name, a->integer = true, a->least = 1, a->most = 64;
-  bytes.name = "bytes", bytes.least = 1, bytes.most = 1e12;
+    a->name = name, a->integer = true, a->min = 1, a->max = 64;
+  bytes.name = "bytes", bytes.min = 1, bytes.max = 1e12;
   std::vector<LatencyArgument> all = {bytes, tensor, data};
   MachineArguments arguments(all);
   arguments.networks(fabric);
   Expressions e(all);
-  ExchangeTerms terms(fabric);
+  CollectiveTermsCache terms(fabric);
   size_t trees = 0, levels = 0;
   for (int64_t t : {1, 2, 4, 12}) {
-    std::vector<ExchangeNodes::Member> members;
+    std::vector<CollectiveNodes::Member> members;
     for (int64_t d : {1, 2, 3, 5})
       members.push_back({d, {{"tensor", t}, {"data", d}}});
     for (const char *axis : {"tensor", "data"})
-      for (Collective kind : {Collective::AllReduce, Collective::AllGather, Collective::AllToAll,
-                              Collective::Broadcast}) {
-        std::vector<ExchangeNodes::Member> with = members;
-        std::erase_if(with,
-                      [&](const auto &m) { return std::string(axis) == "data" && m.data == 1; });
+      for (Collective kind :
+           {Collective::AllReduce, Collective::AllGather, Collective::AllToAll, Collective::Broadcast}) {
+        std::vector<CollectiveNodes::Member> with = members;
+        std::erase_if(with, [&](const auto &m) { return std::string(axis) == "data" && m.data == 1; });
         if (std::string(axis) == "tensor" && t == 1)
           continue;
-        ExchangeNodes nodes(e, terms, arguments.networkNodes(e), e.argument("data_parallel"), with);
+        CollectiveNodes nodes(e, terms, arguments.networkNodes(e), e.argument("data_parallel"), with);
         NodeId seconds = nodes.seconds({name(kind), axis, 2, 1}, e.argument("bytes"));
         ASSERT_NE(seconds, kNoNode);
         for (NodeId id : e.needed({seconds}))

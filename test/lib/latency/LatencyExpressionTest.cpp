@@ -1,6 +1,6 @@
 #include "LatencyFixture.h"
-#include "lib/latency/forms/Forms.h"
-#include "lib/latency/model/Sweep.h"
+#include "lib/latency/forms/SymbolicCosts.h"
+#include "lib/latency/model/LatencySweep.h"
 #include "gtest/gtest.h"
 
 using namespace accord;
@@ -9,9 +9,9 @@ namespace {
 
 std::vector<LatencyArgument> twoNaturals() {
   LatencyArgument a;
-  a.name = "a", a.integer = true, a.least = 0, a.most = 1000;
+  a.name = "a", a.integer = true, a.min = 0, a.max = 1000;
   LatencyArgument b = a;
-  b.name = "b", b.least = 1;
+  b.name = "b", b.min = 1;
   return {a, b};
 }
 
@@ -31,8 +31,7 @@ TEST(LatencyExpression, NormalFormsKeepTheValue) {
     std::vector<Step> steps;
     std::vector<NodeId> nodes = {e.argument("a"), e.argument("b"), e.integer(3), e.integer(0)};
     for (int i = 0; i < 25; ++i) {
-      Step s{int(random() % 5), random() % nodes.size(), random() % nodes.size(),
-             int64_t(random() % 4)};
+      Step s{int(random() % 5), random() % nodes.size(), random() % nodes.size(), int64_t(random() % 4)};
       steps.push_back(s);
       NodeId x = nodes[s.x], y = nodes[s.y];
       nodes.push_back(s.kind == 0   ? e.add(x, y)
@@ -40,7 +39,7 @@ TEST(LatencyExpression, NormalFormsKeepTheValue) {
                       : s.kind == 2 ? e.maximum({x, e.add(x, y), y})
                       : s.kind == 3 ? e.add(e.maximum({x, y}), e.integer(s.c))
                                     : e.minimum({x, e.multiply(y, e.integer(s.c))}));
-      if (e[nodes.back()].range.most > 1e15)
+      if (e[nodes.back()].range.max > 1e15)
         break;
     }
     for (auto [a, b] : {std::pair(0, 1), {5, 3}, {3, 5}, {1000, 1}, {0, 1000}, {17, 17}}) {
@@ -58,8 +57,8 @@ TEST(LatencyExpression, NormalFormsKeepTheValue) {
         }
         ASSERT_EQ(at.integer(nodes[i]), values[i]) << "round " << round << " node " << i;
         const Interval &range = e[nodes[i]].range;
-        ASSERT_LE(range.least, double(values[i]));
-        ASSERT_GE(range.most, double(values[i]));
+        ASSERT_LE(range.min, double(values[i]));
+        ASSERT_GE(range.max, double(values[i]));
       }
     }
   }
@@ -72,8 +71,7 @@ TEST(LatencyExpression, DropsWhatIsNeverTheLatest) {
   EXPECT_EQ(e.maximum({a, chain, b}), chain);
   EXPECT_EQ(e.maximum({e.add(a, b), e.add(b, a)}), e.add(a, b));
   // max(a + b, b + 7) = b + max(a, 7)
-  EXPECT_EQ(e.maximum({e.add(a, b), e.add(b, e.integer(7))}),
-            e.add(b, e.maximum({a, e.integer(7)})));
+  EXPECT_EQ(e.maximum({e.add(a, b), e.add(b, e.integer(7))}), e.add(b, e.maximum({a, e.integer(7)})));
   // What waits for the later of two ends no earlier than either.
   NodeId later = e.maximum({a, b});
   EXPECT_EQ(e.maximum({e.add(later, e.integer(1)), a}), e.add(later, e.integer(1)));
@@ -85,11 +83,11 @@ TEST(LatencyExpression, RoundsAsSchedulesDo) {
     double seconds = std::exp(std::uniform_real_distribution<double>(-30, 8)(random));
     if (i % 3 == 0) // whole picoseconds but for a rounding error
       seconds = std::floor(seconds * 1e12) * 1e-12;
-    EXPECT_EQ(picosecondsAtMost(seconds, int64_t{1} << 52),
+    EXPECT_EQ(clampedPicoseconds(seconds, int64_t{1} << 52),
               std::min(Picoseconds::ceil(Seconds(seconds)).value, int64_t{1} << 52));
   }
-  EXPECT_EQ(picosecondsAtMost(std::numeric_limits<double>::quiet_NaN(), 99), 99);
-  EXPECT_EQ(picosecondsAtMost(std::numeric_limits<double>::infinity(), 99), 99);
+  EXPECT_EQ(clampedPicoseconds(std::numeric_limits<double>::quiet_NaN(), 99), 99);
+  EXPECT_EQ(clampedPicoseconds(std::numeric_limits<double>::infinity(), 99), 99);
 }
 
 TEST(LatencyExpression, DividesUpwards) {
@@ -106,7 +104,7 @@ TEST(LatencyExpression, DividesUpwards) {
 
 // Folds of a 128 x 128 array that fills and drains: output stationary, a fold takes
 // rows + cols + K - 2 cycles (SCALE-Sim v3, scalesim/compute/systolic_compute_os.py).
-TEST(LatencyForms, FindsFoldsOfAnArray) {
+TEST(LatencyFormats, FindsFoldsOfAnArray) {
   Machine machine;
   machine.clock = Hertz(1e9);
   Core core;
@@ -122,32 +120,31 @@ TEST(LatencyForms, FindsFoldsOfAnArray) {
   symbolic.flops = e.multiply(e.argument("a"), e.integer(2 * 512 * 1000));
   symbolic.clock = e.real(1);
   bool found = false;
-  for (NodeId candidate : costForms("array", symbolic, e, 2)) {
+  for (NodeId candidate : symbolicCosts("array", symbolic, e, 2)) {
     bool same = true;
     for (double a : {1.0, 100.0, 128.0, 129.0, 1000.0})
-      same &= std::fabs(Evaluation(e, {a, 1}).real(candidate) -
-                        std::ceil(a / 128) * 4 * (1000 + 128 + 128 - 2) / 1e9) < 1e-15;
+      same &= std::fabs(Evaluation(e, {a, 1}).real(candidate) - std::ceil(a / 128) * 4 * (1000 + 128 + 128 - 2) / 1e9) <
+              1e-15;
     found |= same;
   }
   EXPECT_TRUE(found);
 }
 
-TEST(LatencyForms, AsksThoseOfPluginsFirst) {
-  EXPECT_TRUE(
-      registerCostForm("latency-forms-test", [](const SymbolicOperation &op, Expressions &nodes) {
-        return std::vector<NodeId>{nodes.divide(nodes.toReal(op.flops), nodes.real(7))};
-      }));
-  EXPECT_FALSE(registerCostForm("latency-forms-test", nullptr)); // one already
+TEST(LatencyFormats, AsksThoseOfPluginsFirst) {
+  EXPECT_TRUE(registerSymbolicCost("latency-forms-test", [](const SymbolicOperation &op, Expressions &nodes) {
+    return std::vector<NodeId>{nodes.divide(nodes.toReal(op.flops), nodes.real(7))};
+  }));
+  EXPECT_FALSE(registerSymbolicCost("latency-forms-test", nullptr)); // one already
   Expressions e(twoNaturals());
   SymbolicOperation symbolic;
   symbolic.flops = e.argument("a"), symbolic.clock = e.real(1);
-  std::vector<NodeId> candidates = costForms("latency-forms-test", symbolic, e, 0);
+  std::vector<NodeId> candidates = symbolicCosts("latency-forms-test", symbolic, e, 0);
   ASSERT_EQ(candidates.size(), 1u);
   EXPECT_EQ(Evaluation(e, {21, 1}).real(candidates.front()), 3);
   // Without a form of its own for the whole: the roofline, with a kernel's start or behind it.
   NodeId roofline = e.toReal(e.argument("b"));
   std::vector<double> totals;
-  for (NodeId candidate : totalForms("latency-forms-test", roofline, 5, e))
+  for (NodeId candidate : symbolicTotals("latency-forms-test", roofline, 5, e))
     totals.push_back(Evaluation(e, {0, 2}).real(candidate));
   EXPECT_EQ(totals, (std::vector<double>{2, 7, 5}));
 }
@@ -217,8 +214,8 @@ TEST(LatencyModel, HoldsWhatHasNoExpression) {
   const auto &model = std::get<LatencyModel>(made);
   for (const char *name : {"microbatch", "sequence", "clock_scale"}) {
     const LatencyArgument &a = model.arguments()[*model.argument(name)];
-    EXPECT_NE(a.held.find("'block.fc1'"), std::string::npos) << name << ": " << a.held;
-    EXPECT_EQ(a.least, a.most);
+    EXPECT_NE(a.fixedReason.find("'block.fc1'"), std::string::npos) << name << ": " << a.fixedReason;
+    EXPECT_EQ(a.min, a.max);
   }
   EXPECT_EQ(evaluate(model, model.initial()).status, 0);
   EXPECT_EQ(evaluate(model, 64, 4, 1024).status, 0); // more micro-batches of the same
@@ -238,10 +235,9 @@ TEST(LatencySweep, MakesEveryCombination) {
     std::vector<double> at = sweep.at(model, i);
     all.insert({at[0], at[1], at[2]});
   }
-  EXPECT_EQ(all,
-            (std::set<std::vector<double>>{
-                {8, 1, 512}, {8, 2, 512}, {8, 4, 512}, {8, 1, 1024}, {8, 2, 1024}, {8, 4, 1024}}));
-  for (const char *wrong : {"voltage=1", "batch=", "batch=x", "batch", "1,2", "batch=1,batch=2",
-                            "batch=1e999", "batch=nan", "", ",", "batch=1,,2"})
+  EXPECT_EQ(all, (std::set<std::vector<double>>{
+                     {8, 1, 512}, {8, 2, 512}, {8, 4, 512}, {8, 1, 1024}, {8, 2, 1024}, {8, 4, 1024}}));
+  for (const char *wrong : {"voltage=1", "batch=", "batch=x", "batch", "1,2", "batch=1,batch=2", "batch=1e999",
+                            "batch=nan", "", ",", "batch=1,,2"})
     EXPECT_TRUE(std::holds_alternative<Issue>(parseSweep(model, {wrong}))) << wrong;
 }

@@ -1,7 +1,7 @@
 // The latency model of the made-up GPT of EmitFixture.h, and random configurations of a model.
 #pragma once
+#include "lib/latency/build/LatencyModelFit.h"
 #include "test/lib/planning/EmitFixture.h"
-#include "lib/latency/build/Fit.h"
 #include <cmath>
 #include <random>
 
@@ -22,7 +22,7 @@ inline std::variant<LatencyModel, Issue> gptLatencyModel() {
   for (size_t i = 0; i < points.size(); ++i)
     samples.push_back({points[i].first, points[i].second, &costed[i].graph, &costed[i].costs});
   LatencyFitOptions options;
-  options.sequence = 1024, options.leastSequence = 1, options.mostSequence = 8192;
+  options.sequence = 1024, options.minSequence = 1, options.maxSequence = 8192;
   options.memoryOf = memoryOf;
   return fitLatencyModel(gptPlan(), samples, options);
 }
@@ -33,8 +33,7 @@ inline std::vector<double> randomArguments(const LatencyModel &model, std::mt199
   auto uniform = [&] { return std::uniform_real_distribution<double>(0, 1)(random); };
   for (size_t i = 0; i < values.size(); ++i) {
     const LatencyArgument &a = model.arguments()[i];
-    double size = std::exp(std::log(std::max(a.least, 1e-9)) +
-                           uniform() * std::log(a.most / std::max(a.least, 1e-9)));
+    double size = std::exp(std::log(std::max(a.min, 1e-9)) + uniform() * std::log(a.max / std::max(a.min, 1e-9)));
     if (!a.allowed.empty())
       values[i] = double(a.allowed[random() % a.allowed.size()]);
     else if (a.integer)
@@ -42,7 +41,7 @@ inline std::vector<double> randomArguments(const LatencyModel &model, std::mt199
     else
       values[i] = a.initial * std::exp(4 * uniform() - 2);
     if (uniform() < 0.02)
-      values[i] = std::array{0.0, -1.0, a.most * 2, -0x1p60}[random() % 4];
+      values[i] = std::array{0.0, -1.0, a.max * 2, -0x1p60}[random() % 4];
   }
   if (values[kMicrobatch] > values[kBatch] && random() % 16)
     std::swap(values[kMicrobatch], values[kBatch]);

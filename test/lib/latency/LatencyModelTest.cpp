@@ -1,7 +1,7 @@
-#include "test/lib/planning/EmitFixture.h"
-#include "lib/latency/build/Fit.h"
+#include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/planning/solve/SingleDevice.h"
+#include "test/lib/planning/EmitFixture.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdio>
@@ -26,14 +26,14 @@ struct Fitted {
     for (size_t i = 0; i < points.size(); ++i)
       samples.push_back({points[i].first, points[i].second, &costed[i].graph, &costed[i].costs});
   }
-  std::string why;
+  std::string error;
   std::optional<LatencyModel> fit() {
     LatencyFitOptions options;
-    options.sequence = 1024, options.leastSequence = 1, options.mostSequence = 8192;
+    options.sequence = 1024, options.minSequence = 1, options.maxSequence = 8192;
     options.memoryOf = test::memoryOf;
     auto fitted = fitLatencyModel(plan, samples, options);
     if (auto *issue = std::get_if<Issue>(&fitted)) {
-      why = issue->message;
+      error = issue->message;
       return std::nullopt;
     }
     return std::move(std::get<LatencyModel>(fitted));
@@ -50,16 +50,15 @@ LatencyResult resultOf(const LatencyModel &model, int64_t batch, int64_t B, int6
 TEST(LatencyModel, IsTheScheduleWherePlanned) {
   Fitted f;
   auto input = f.fit();
-  ASSERT_TRUE(input) << f.why;
+  ASSERT_TRUE(input) << f.error;
   EXPECT_TRUE(input->exact);
-  EXPECT_DOUBLE_EQ(resultOf(*input, f.plan.batch, 4, 1024).step,
-                   f.plan.schedule.step.seconds().value);
+  EXPECT_DOUBLE_EQ(resultOf(*input, f.plan.batch, 4, 1024).step, f.plan.schedule.step.seconds().value);
 }
 
 TEST(LatencyModel, PredictsOtherSizesOfTheSameOrder) {
   Fitted f;
   auto input = f.fit();
-  ASSERT_TRUE(input) << f.why;
+  ASSERT_TRUE(input) << f.error;
   // Sizes that no sample had; the fixture's scheduler keeps program order, as the model does.
   for (auto [B, S] : {std::pair(3, 384), {6, 2048}, {8, 64}}) {
     Plan other = test::gptPlan({B, S});
@@ -76,7 +75,7 @@ TEST(LatencyModel, PredictsOtherSizesOfTheSameOrder) {
 TEST(LatencyModel, GeneratedCAgrees) {
   Fitted f;
   auto input = f.fit();
-  ASSERT_TRUE(input) << f.why;
+  ASSERT_TRUE(input) << f.error;
   std::string folder = testing::TempDir() + "accord-latency-model";
   ASSERT_EQ(std::system(("mkdir -p '" + folder + "'").c_str()), 0);
   std::ofstream(folder + "/latency_model.h") << printC(*input);
@@ -86,8 +85,7 @@ TEST(LatencyModel, GeneratedCAgrees) {
   for (int64_t B : {1, 2, 3, 4, 7, 16})
     for (int64_t S : {1, 64, 1000, 1024, 8192}) {
       for (const char *what : {"step_time_s", "memory_bytes", "flops"})
-        main << "  printf(\"%.17g \", gpt_small_" << what << "_at(48, " << B << ", " << S
-             << "));\n";
+        main << "  printf(\"%.17g \", gpt_small_" << what << "_at(48, " << B << ", " << S << "));\n";
       expected.push_back(resultOf(*input, 48, B, S));
     }
   main << "  printf(\"%.17g \", gpt_small_step_time_s(32, 1024));\n";
@@ -95,8 +93,7 @@ TEST(LatencyModel, GeneratedCAgrees) {
   main << "  printf(\"%.17g\\n\", gpt_small_step_time_scaled_s(32, 4, 1024, 2.0, 2.0));\n  return "
           "0;\n}\n";
   main.close();
-  std::string build = "cc -std=c99 -O1 -Wall -Wextra -Werror -pedantic -o '" + folder + "/run' '" +
-                      folder + "/main.c'";
+  std::string build = "cc -std=c99 -O1 -Wall -Wextra -Werror -pedantic -o '" + folder + "/run' '" + folder + "/main.c'";
   ASSERT_EQ(std::system(build.c_str()), 0);
   FILE *pipe = popen(("'" + folder + "/run'").c_str(), "r");
   ASSERT_TRUE(pipe);
@@ -125,9 +122,8 @@ TEST(LatencyModel, NamesWhatIsNoPolynomial) {
   f.costed[5].graph.operations[3].flops += 1;
   auto input = f.fit();
   ASSERT_FALSE(input);
-  std::string text = f.why;
-  EXPECT_NE(text.find("operation '" + f.plan.graph.operations[3].name + "'"), std::string::npos)
-      << text;
+  std::string text = f.error;
+  EXPECT_NE(text.find("operation '" + f.plan.graph.operations[3].name + "'"), std::string::npos) << text;
   EXPECT_NE(text.find("polynomial"), std::string::npos) << text;
 }
 
@@ -155,9 +151,7 @@ TEST(LatencyModel, FollowsTheTilesOfAnArray) {
   auto domain = [](WorkGraph &g, int64_t B, int64_t S) {
     for (Operation &op : g.operations)
       if (op.name == "block.fc1")
-        op.domain = {{B * 3072, IteratorKind::Parallel},
-                     {S, IteratorKind::Parallel},
-                     {768, IteratorKind::Reduction}};
+        op.domain = {{B * 3072, IteratorKind::Parallel}, {S, IteratorKind::Parallel}, {768, IteratorKind::Reduction}};
   };
   for (size_t i = 0; i < f.costed.size(); ++i) {
     domain(f.costed[i].graph, f.samples[i].microbatch, f.samples[i].sequence);
@@ -175,7 +169,7 @@ TEST(LatencyModel, FollowsTheTilesOfAnArray) {
       f.samples.push_back({B, S, &f.costed[i].graph, &f.costed[i].costs}), ++i;
   f.samples.push_back({2, 100, &f.costed[i].graph, &f.costed[i].costs});
   auto input = f.fit();
-  ASSERT_TRUE(input) << f.why;
+  ASSERT_TRUE(input) << f.error;
   // 97 to 128 tokens fill the same tiles of 128 rows, so their product takes the same time.
   EXPECT_NE(printPython(*input).find("// 128"), std::string::npos);
 }
@@ -200,9 +194,8 @@ TEST(LatencyModel, ReproducesAccordsOwnPlanner) {
       others.push_back(planAt(B, S));
   std::vector<LatencySample> samples;
   for (size_t i = 0; i < others.size(); ++i)
-    samples.push_back({others[i].graph.microbatch,
-                       std::array<int64_t, 4>{512, 1024, 2048, 3072}[i % 4], &others[i].graph,
-                       &others[i].costs});
+    samples.push_back({others[i].graph.microbatch, std::array<int64_t, 4>{512, 1024, 2048, 3072}[i % 4],
+                       &others[i].graph, &others[i].costs});
   LatencyFitOptions options;
   options.sequence = 1024;
   auto fitted = fitLatencyModel(plan, samples, options);

@@ -28,8 +28,7 @@ TEST(EmitPolynomial, FindsTheCoefficientsItWasMadeFrom) {
       for (int64_t &k : row)
         k = random() % 3 ? static_cast<int64_t>(random() % 2000001) - 1000000 : 0;
     auto value = [&](int64_t B, int64_t S) {
-      return c[0][0] + c[0][1] * S + c[0][2] * S * S +
-             B * (c[1][0] + c[1][1] * S + c[1][2] * S * S);
+      return c[0][0] + c[0][1] * S + c[0][2] * S * S + B * (c[1][0] + c[1][1] * S + c[1][2] * S * S);
     };
     auto p = interpolate(value);
     ASSERT_TRUE(p);
@@ -70,10 +69,10 @@ TEST(EmitPolynomial, PointsOnALineLeaveTheOtherMonomialsOut) {
 }
 
 TEST(EmitPolynomial, WhatLeaves64BitsIsRefused) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
   PolynomialFit fit({{1, 1}, {1, 2}, {1, 3}, {1, 4}});
-  EXPECT_FALSE(fit.through({most, -most, most, -most}));
-  EXPECT_EQ(fit.through({most, most, most, most})->c[0][0], most);
+  EXPECT_FALSE(fit.through({max, -max, max, -max}));
+  EXPECT_EQ(fit.through({max, max, max, max})->c[0][0], max);
 }
 
 TEST(EmitPolynomial, Domination) {

@@ -1,6 +1,6 @@
 // Step times, the fit and its files, on made-up networks whose parameters are known.
 #include "lib/machine/calibration/CalibrationFile.h"
-#include "lib/machine/calibration/Fit.h"
+#include "lib/machine/calibration/ParameterFit.h"
 #include "lib/machine/calibration/Score.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -31,21 +31,19 @@ Profile network(double width, double layers, double tokens, double tensor) {
   p.blocks = layers;
   p.boundaryBytes = 2 * tokens * width;
   p.blockParameters = layers * 12 * width * width / tensor;
-  auto add = [&](WorkClass work, double count, double flops, double bytes, double m, double n,
-                 double k) {
+  auto add = [&](WorkClass work, double count, double flops, double bytes, double m, double n, double k) {
     ProfileItem item;
     item.work = work;
     item.type = "bf16";
     item.count = count, item.flops = flops, item.bytes = bytes;
     item.m = m, item.n = n, item.k = k;
     if (work == WorkClass::Collective)
-      item.exchange = "all_reduce", item.payload = bytes;
+      item.communication = "all_reduce", item.payload = bytes;
     p.items.push_back(item);
   };
-  add(WorkClass::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5,
-      tokens, 4 * width / tensor, width);
-  add(WorkClass::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024,
-      64);
+  add(WorkClass::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5, tokens,
+      4 * width / tensor, width);
+  add(WorkClass::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024, 64);
   add(WorkClass::Softmax, 4, 0, 2 * tokens * 1024 * 16 / tensor, 1, 1, 1);
   add(WorkClass::Streaming, 30, 0, 4 * tokens * width, 1, 1, 1);
   if (tensor > 1)
@@ -74,8 +72,8 @@ std::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
           Case one;
           one.id = "r" + std::to_string(number++);
           one.stratum = "made up";
-          one.candidates.push_back(std::get<Candidate>(
-              candidateOf(network(width, 24, batch * 1024, tensor), layout, machine(), false)));
+          one.candidates.push_back(
+              std::get<Candidate>(candidateOf(network(width, 24, batch * 1024, tensor), layout, machine(), false)));
           one.microbatches.push_back(static_cast<int64_t>(batch));
           one.prior = priorOf(machine());
           one.seconds = predict(one, truth).total * (1 + noise * (2 * uniform() - 1));
@@ -90,7 +88,7 @@ Factors truth() {
   f[at(Parameter::MemoryEfficiency)] = 0.8;
   f[at(Parameter::Launch)] = 0.7;
   f[at(Parameter::LinkBandwidth)] = 1.3;
-  f[at(Parameter::StepCost)] = 2;
+  f[at(Parameter::HostOverheadPerStep)] = 2;
   return f;
 }
 
@@ -110,10 +108,10 @@ TEST(CalibrateStepTime, OneProductByHand) {
   x[at(Parameter::ProductEfficiency)] = 0.5;
   x[at(Parameter::ProductDepth)] = 50;
   x[at(Parameter::ProductWave)] = 1e6;
-  x[at(Parameter::KernelFloor)] = 1e-3;
+  x[at(Parameter::KernelLaunchOverhead)] = 1e-3;
   x[at(Parameter::Launch)] = 1e-9;
-  x[at(Parameter::MicrobatchCost)] = 0.5;
-  x[at(Parameter::StepCost)] = 7;
+  x[at(Parameter::HostOverheadPerMicrobatch)] = 0.5;
+  x[at(Parameter::HostOverheadPerStep)] = 7;
   double wave = 1 + 0.25 / (1 + 100.0 / 8192);
   EXPECT_NEAR(stepTime(c, x).total, 3 * (2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3) + 0.5) + 7, 1e-9);
   // A stage of half the blocks: m + p - 1 of them follow one another, each started by the host.
@@ -134,8 +132,7 @@ TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {
   };
   Parameters x = priorOf(machine());
   x[at(Parameter::LinkBandwidth)] = 240e9;
-  for (auto [devices, alpha, beta] :
-       {Fitted{2, 57e-6, 194e9}, {4, 69e-6, 220e9}, {8, 101e-6, 230e9}})
+  for (auto [devices, alpha, beta] : {Fitted{2, 57e-6, 194e9}, {4, 69e-6, 220e9}, {8, 101e-6, 230e9}})
     for (double bytes : {6.4e7, 2.56e8, 1e9}) {
       double fitted = alpha + 2 * (devices - 1) / devices * bytes / beta;
       EXPECT_NEAR(allReduceTime({devices, bytes, 1, 2e12}, x), fitted, 0.2 * fitted);
@@ -160,7 +157,7 @@ TEST(CalibrateStepTime, StepsOfARecurrentLayerNeedNoFramework) {
   double before = stepTime(c, x).total;
   x[at(Parameter::Launch)] *= 100;
   EXPECT_DOUBLE_EQ(stepTime(c, x).total, before);
-  x[at(Parameter::KernelFloor)] += 1e-6;
+  x[at(Parameter::KernelLaunchOverhead)] += 1e-6;
   EXPECT_NEAR(stepTime(c, x).total - before, 1e-3, 1e-9);
 }
 
@@ -222,8 +219,8 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
       const Candidate &c = one.candidates.front();
       StepTime t = stepTime(c, x);
       ASSERT_TRUE(std::isfinite(t.total) && t.total > 0);
-      EXPECT_NEAR(t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
-                      t.bubble + t.dataParallel + t.optimizer,
+      EXPECT_NEAR(t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +
+                      t.dataParallel + t.optimizer,
                   t.total, 1e-9 * t.total);
       Candidate faster = c;
       faster.memoryBandwidth *= 1.5;
@@ -244,8 +241,7 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
 TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
   auto fitted = fit(cases(truth(), 0.02, 3), {.priorWeight = 1});
   const Fit &f = std::get<Fit>(fitted);
-  for (Parameter p :
-       {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
+  for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
     EXPECT_TRUE(f.informed[at(p)]) << info(p).name;
     EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(p).name;
     EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(p).name;
@@ -294,8 +290,7 @@ TEST(CalibrateFit, BalancedHalvesKeepEveryShape) {
 
 TEST(CalibrateScore, RankCorrelationAndRegret) {
   // Spearman's example values: 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 0, 1, 1, 0 gives 0.8.
-  std::vector<Residual> rows = {
-      {"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
+  std::vector<Residual> rows = {{"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
   EXPECT_NEAR(rankingOf(rows).spearman, 0.8, 1e-12);
   EXPECT_NEAR(rankingOf(rows).regret, 0, 1e-12);
   rows[1].computed = 5; // the second best is chosen: twice the best
@@ -318,8 +313,7 @@ TEST(CalibrationFile, RoundTrip) {
   CalibrationFile before = file();
   std::string text = write(before);
   auto read = readCalibration(text, "c");
-  ASSERT_TRUE(std::holds_alternative<CalibrationFile>(read))
-      << std::get<std::vector<Issue>>(read)[0].message;
+  ASSERT_TRUE(std::holds_alternative<CalibrationFile>(read)) << std::get<std::vector<Issue>>(read)[0].message;
   auto &after = std::get<CalibrationFile>(read);
   EXPECT_EQ(after.machine, before.machine);
   EXPECT_EQ(after.value, before.value);
@@ -335,12 +329,10 @@ TEST(CalibrationFile, ErrorsHavePlaces) {
     size_t found = text.find(from);
     EXPECT_NE(found, std::string::npos) << from;
     auto read = readCalibration(text.replace(found, from.size(), to), "c");
-    return std::holds_alternative<CalibrationFile>(read) ? Issue{}
-                                                         : std::get<std::vector<Issue>>(read)[0];
+    return std::holds_alternative<CalibrationFile>(read) ? Issue{} : std::get<std::vector<Issue>>(read)[0];
   };
   EXPECT_EQ(first(good, "launch =", "lunch =").message, "unknown name 'lunch'");
-  EXPECT_EQ(first(good, "calibration 1", "calibration 2").message,
-            "this version reads 'calibration 1'");
+  EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
   EXPECT_EQ(first(good, "launch = ", "launch = 9").code, "A0469"); // outside of its interval
   EXPECT_EQ(first(good, "step_cost", "launch").message, "'launch' a second time");

@@ -1,7 +1,7 @@
 // Tables of measured steps: CSV as RFC 4180 has it, columns, cells, and rows that cannot be true.
-#include "lib/support/documents/Csv.h"
 #include "lib/machine/calibration/Lint.h"
 #include "lib/machine/calibration/Rows.h"
+#include "lib/support/documents/Csv.h"
 #include <gtest/gtest.h>
 
 namespace accord::calibrate {
@@ -118,10 +118,8 @@ TEST(CalibrateLint, NothingIsFasterThanItsPeak) {
   core.peak["fp16"] = FlopsPerSecond(1e14);
   machine.cores.push_back(core);
   machine.memories.push_back({});
-  std::string head =
-      "id,n_devices,precision,seq_len,global_batch,model_pflop_per_step,step_time_s\n";
-  EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,4.9\n", &machine),
-            Codes{"A0463:2"}); // 0.2 PFLOP/s: 5 s at least
+  std::string head = "id,n_devices,precision,seq_len,global_batch,model_pflop_per_step,step_time_s\n";
+  EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,4.9\n", &machine), Codes{"A0463:2"}); // 0.2 PFLOP/s: 5 s at least
   EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,5.1\n", &machine), Codes{});
 }
 

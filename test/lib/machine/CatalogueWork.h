@@ -3,9 +3,9 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/language/program/Elaborate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
@@ -13,8 +13,8 @@
 namespace accord::test {
 
 /// A network of the catalogue and a machine of it, at one micro-batch.
-inline std::optional<std::pair<WorkGraph, Machine>>
-ofCatalogue(const char *file, const char *model, const char *target, int64_t microbatch) {
+inline std::optional<std::pair<WorkGraph, Machine>> ofCatalogue(const char *file, const char *model, const char *target,
+                                                                int64_t microbatch) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

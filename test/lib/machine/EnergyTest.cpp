@@ -1,6 +1,6 @@
 // Energies against the published numbers and by their properties.
 #include "lib/machine/energy/Energy.h"
-#include "lib/machine/energy/Scaling.h"
+#include "lib/machine/energy/NodeScaling.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -14,9 +14,8 @@ TEST(Energy, PublishedArithmetic) {
   struct {
     const char *what, *type;
     double picojoules;
-  } rows[] = {{"add", "int8", 0.03},      {"multiply", "int8", 0.2}, {"add", "int32", 0.1},
-              {"multiply", "int32", 3.1}, {"add", "fp16", 0.4},      {"multiply", "fp16", 1.1},
-              {"add", "fp32", 0.9},       {"multiply", "fp32", 3.7}};
+  } rows[] = {{"add", "int8", 0.03}, {"multiply", "int8", 0.2}, {"add", "int32", 0.1}, {"multiply", "int32", 3.1},
+              {"add", "fp16", 0.4},  {"multiply", "fp16", 1.1}, {"add", "fp32", 0.9},  {"multiply", "fp32", 3.7}};
   for (auto &row : rows) {
     auto found = table().operation(row.what, row.type);
     ASSERT_TRUE(found) << row.what << row.type;
@@ -118,7 +117,7 @@ TEST(Energy, PartsAddUp) {
   cost.time = Seconds(1e-3);
   cost.bytes = {Bytes(1e6), Bytes(4e6)};
   cost.energy = Joules(2e9 * 0.5e-12 + 1e6 * 31e-12 + 4e6 * 1e-12); // 1 mJ, 31 uJ, 4 uJ
-  EnergyParts one = energyOf(cost, machine);
+  EnergyBreakdown one = energyOf(cost, machine);
   EXPECT_NEAR(one.arithmetic.value, 1e-3, 1e-12);
   EXPECT_NEAR(one.memories[0].value, 31e-6, 1e-15);
   EXPECT_NEAR(one.memories[1].value, 4e-6, 1e-15);
@@ -133,7 +132,7 @@ TEST(Energy, PartsAddUp) {
   graph.operations[1].region = kUpdateRegion;
   Costs costs;
   costs.operations = {cost, cost};
-  EnergyParts step = stepEnergyParts(graph, costs, machine, Seconds(5e-3));
+  EnergyBreakdown step = stepEnergyBreakdown(graph, costs, machine, Seconds(5e-3));
   EXPECT_NEAR(step.arithmetic.value, 4e-3, 1e-12); // three micro-batches and the update
   EXPECT_NEAR(step.memories[0].value, 4 * 31e-6, 1e-12);
   EXPECT_NEAR(step.idle.value, 50e-3, 1e-12);
@@ -142,7 +141,7 @@ TEST(Energy, PartsAddUp) {
 
 TEST(Energy, PowerAboveTheDesignPower) {
   Machine machine = chip();
-  EnergyParts energy;
+  EnergyBreakdown energy;
   energy.arithmetic = Joules(3);
   energy.memories = {Joules(1), Joules(0)};
   energy.idle = Joules(1);
@@ -177,8 +176,8 @@ TEST(Energy, TablesSayWhereTheyAreWrong) {
   auto areas = Table::parse(shippedTable("area"), "a", {"part", "type", "area", "node", "source"});
   ASSERT_TRUE(std::holds_alternative<Table>(areas));
   for (const TableRow &row : std::get<Table>(areas).rows())
-    EXPECT_TRUE(std::holds_alternative<double>(
-        std::get<Table>(areas).number(row, "area", Dimension::of(Base::Metre, 2))));
+    EXPECT_TRUE(
+        std::holds_alternative<double>(std::get<Table>(areas).number(row, "area", Dimension::of(Base::Metre, 2))));
 }
 
 } // namespace

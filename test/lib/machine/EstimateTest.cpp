@@ -48,8 +48,7 @@ Operation gemm(int64_t m, int64_t n, int64_t k, const std::string &type) {
   op.flops = 2 * m * n * k;
   op.bytesRead = 2 * (m * k + k * n);
   op.bytesWritten = 2 * m * n;
-  op.domain = {
-      {m, IteratorKind::Parallel}, {n, IteratorKind::Parallel}, {k, IteratorKind::Reduction}};
+  op.domain = {{m, IteratorKind::Parallel}, {n, IteratorKind::Parallel}, {k, IteratorKind::Reduction}};
   return op;
 }
 
@@ -106,20 +105,17 @@ TEST(Estimate, ArrayIsQuantizedToFolds) {
   EXPECT_NEAR(partial.compute.value, full.compute.value, 1e-12);
   // Two arrays share the folds, unless each operation runs on one of them.
   m.cores[0].count = 2;
-  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
-              1e-12);
-  m.cores[0].oneEach = true;
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2, 1e-12);
+  m.cores[0].perInstanceMapping = true;
   EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value, 1e-12);
   m.cores[0].count = 1;
-  m.cores[0].oneEach = false;
+  m.cores[0].perInstanceMapping = false;
   // The rate of another arithmetic, and a machine that states its peak alone.
   m.cores[0].peak = {{"int8", FlopsPerSecond(2 * 2 * 256 * 256 * 700e6)}};
-  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
-              1e-12);
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2, 1e-12);
   Hertz clock = m.clock;
   m.clock = Hertz(0);
-  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
-              1e-12);
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2, 1e-12);
   m.clock = clock;
   m.cores[0].peak = {};
   // Output stationary maps M instead of K.
@@ -135,14 +131,14 @@ TEST(Estimate, EitherIsPricedBothWays) {
   large.regions.resize(2);
   large.operations = {gemm(4096, 4096, 4096, "bf16")};
   large.regions[0].operations = {0};
-  auto times = [&](bool oneEach) {
-    m.cores[0].either = false, m.cores[0].oneEach = oneEach;
+  auto times = [&](bool perInstanceMapping) {
+    m.cores[0].anyMapping = false, m.cores[0].perInstanceMapping = perInstanceMapping;
     return std::get<Costs>(estimate(large, m)).operations[0];
   };
   OperationCost split = times(false), one = times(true);
   EXPECT_EQ(split.instances, 4);
   EXPECT_EQ(one.instances, 1);
-  m.cores[0].either = true;
+  m.cores[0].anyMapping = true;
   Costs both = std::get<Costs>(estimate(large, m));
   EXPECT_EQ(both.operations[0].time, split.time); // the faster one stands
   ASSERT_EQ(both.alternatives[0].size(), 1u);
@@ -231,8 +227,7 @@ TEST(Estimate, SaysEachCauseOnce) {
 }
 
 struct Constant : CostModel {
-  std::variant<ComputeTime, Issue> compute(const CostQuery &,
-                                           Assumptions &assumptions) const override {
+  std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &assumptions) const override {
     assumptions.insert("everything takes a second");
     return ComputeTime{Seconds(1), "1 s"};
   }
@@ -251,11 +246,10 @@ TEST(Estimate, PluginsRegisterModels) {
 TEST(Estimate, SameWhateverTheThreads) {
   RandomGraph g(1, {});
   while (g.graph.operations.size() < 3000)
-    g.operation(0, {0}, {g.value(0, 8)}, g.pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector,
-                g.pick(1, 1000), g.pick(1, 1000));
+    g.operation(0, {0}, {g.value(0, 8)}, g.pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector, g.pick(1, 1000),
+                g.pick(1, 1000));
   Machine m = smallMachine();
-  auto one = std::get<Costs>(estimate(g.graph, m, {"", 1})),
-       four = std::get<Costs>(estimate(g.graph, m, {"", 4}));
+  auto one = std::get<Costs>(estimate(g.graph, m, {"", 1})), four = std::get<Costs>(estimate(g.graph, m, {"", 4}));
   EXPECT_EQ(one.assumptions, four.assumptions);
   for (size_t i = 0; i < one.operations.size(); ++i)
     EXPECT_EQ(one.operations[i].formula, four.operations[i].formula);

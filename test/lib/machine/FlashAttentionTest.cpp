@@ -1,16 +1,15 @@
 // Attention that keeps no scores against attention made of matrix products and a softmax.
-#include "test/lib/training/TrainingGraphFixture.h"
-#include "lib/planning/analysis/KeptActivations.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/planning/analysis/SavedActivations.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/TrainingGraphFixture.h"
 #include <fmt/core.h>
 
 using namespace accord;
 
 namespace {
 
-std::string llama(const char *flash, int layers = 2, int seq = 6, int heads = 4, int kvHeads = 2,
-                  int hidden = 16) {
+std::string llama(const char *flash, int layers = 2, int seq = 6, int heads = 4, int kvHeads = 2, int hidden = 16) {
   return fmt::format(R"(
 import "catalog/llama2.dnn"
 train t = llama2(layers = {}, hidden = {}, heads = {}, kv_heads = {}, inner = 12, vocab = 8, seq = {}, flash = {}) on a100_80g {{
@@ -38,8 +37,7 @@ train t = net() on a100_80g {{
 }
 
 /// The step on inputs that `like` takes; parameters go by their order, their names differ.
-interpret::StepResult step(const TrainingGraph &one, const TrainingGraph &like,
-                           const interpret::StepInputs &inputs) {
+interpret::StepResult step(const TrainingGraph &one, const TrainingGraph &like, const interpret::StepInputs &inputs) {
   std::vector<std::string> names, others;
   for (auto parameter : dnn::TrainingGraphOp(one.graph).getParameters())
     names.push_back(parameter.getSymName().str());
@@ -82,8 +80,8 @@ TEST(FlashAttention, KeepsStatisticsInsteadOfScores) {
   constexpr int64_t kLayers = 3, kSequence = 32, kHeads = 8, kBatch = 2;
   TrainingGraph plain(llama("false", kLayers, kSequence, kHeads, kHeads, 64).c_str()),
       flash(llama("true", kLayers, kSequence, kHeads, kHeads, 64).c_str());
-  int64_t with = keptActivations(workOf(plain, kBatch)).at(0).bytes,
-          without = keptActivations(workOf(flash, kBatch)).at(0).bytes;
+  int64_t with = findSavedActivations(workOf(plain, kBatch)).at(0).bytes,
+          without = findSavedActivations(workOf(flash, kBatch)).at(0).bytes;
   int64_t rows = kLayers * kBatch * kHeads * kSequence;
   constexpr int64_t kScore = 2, kStatistic = 4; // bytes: bf16, fp32
   EXPECT_EQ(with - without, rows * kSequence * kScore - rows * kStatistic);

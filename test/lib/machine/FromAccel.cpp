@@ -24,8 +24,8 @@ Converted convert(const std::string &body, const std::string &with = "") {
       result.said += "note: " + note.str() + "\n";
     return mlir::success();
   });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      "accel.accelerator @m " + with + "{\n" + body + "\n}", &context);
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>("accel.accelerator @m " + with + "{\n" + body + "\n}", &context);
   if (module)
     result.machine = machineFrom(*module->getOps<accel::AcceleratorOp>().begin());
   return result;
@@ -45,10 +45,9 @@ const std::string kClock = "with {clock = #accel.quantity<940 MHz>} ";
 TEST(FromAccel, ArraysReachThePublishedPeakOfATpuV3) {
   std::string aliased = "accel.core @mxu [4] : tensor {array = [128, 128], dataflow = \"ws\"}";
   EXPECT_THAT(convert(kDram + aliased, kClock).said, HasSubstr("did you mean 'weight_stationary'"));
-  auto [machine, said] =
-      convert(kDram + "accel.core @mxu [4] : tensor {array = [128, 128], dataflow = "
-                      "\"weight_stationary\", multiply = \"bf16\"}",
-              kClock);
+  auto [machine, said] = convert(kDram + "accel.core @mxu [4] : tensor {array = [128, 128], dataflow = "
+                                         "\"weight_stationary\", multiply = \"bf16\"}",
+                                 kClock);
   ASSERT_TRUE(mlir::succeeded(machine)) << said;
   const Core &mxu = machine->cores[0];
   EXPECT_EQ(mxu.count, 4);
@@ -62,9 +61,8 @@ TEST(FromAccel, ArraysReachThePublishedPeakOfATpuV3) {
 // Google TPU v4: 2 cores x 128 lanes x 16 ALUs at 1050 MHz, one operation per cycle: 4.3 TFLOP/s
 // (Jouppi et al., ISCA 2023).
 TEST(FromAccel, LanesDoOneOperationPerCycle) {
-  auto [machine, said] =
-      convert(kDram + "accel.core @vpu [2] : vector {lanes = 2048, types = [\"fp32\"]}",
-              "with {clock = #accel.quantity<1050 MHz>} ");
+  auto [machine, said] = convert(kDram + "accel.core @vpu [2] : vector {lanes = 2048, types = [\"fp32\"]}",
+                                 "with {clock = #accel.quantity<1050 MHz>} ");
   ASSERT_TRUE(mlir::succeeded(machine)) << said;
   EXPECT_NEAR(2 * machine->cores[0].peak.at("fp32").value, 4.3e12, 0.01e12);
   EXPECT_EQ(machine->cores[0].lanes, 2048);
@@ -118,11 +116,11 @@ TEST(FromAccel, CyclesBecomeSecondsAndEnergyIsPerFlop) {
 TEST(FromAccel, PathsOrderMemoriesAndTellWhatCoresRead) {
   std::string l2 = "accel.memory @l2 : cache {bandwidth = #accel.quantity<4 TB/s>, capacity = "
                    "#accel.quantity<40 MiB>}\n";
-  auto [machine, said] = convert(
-      kSpad + l2 + kDram + kCore +
-          "accel.core @d : vector {peak = {fp32 = #accel.quantity<1 TFLOP/s>}, reads = @l2}\n"
-          "accel.path [@hbm] -> [@l2] -> [@vmem] -> [@c]",
-      kClock);
+  auto [machine, said] =
+      convert(kSpad + l2 + kDram + kCore +
+                  "accel.core @d : vector {peak = {fp32 = #accel.quantity<1 TFLOP/s>}, reads = @l2}\n"
+                  "accel.path [@hbm] -> [@l2] -> [@vmem] -> [@c]",
+              kClock);
   ASSERT_TRUE(mlir::succeeded(machine)) << said;
   EXPECT_EQ(machine->memories[0].name, "hbm");
   EXPECT_EQ(machine->memories[1].name, "l2");
@@ -132,19 +130,13 @@ TEST(FromAccel, PathsOrderMemoriesAndTellWhatCoresRead) {
 }
 
 TEST(FromAccel, SaysWhatItCannotPlanOn) {
-  EXPECT_THAT(
-      convert(kDram + kSpad + kCore).said,
-      HasSubstr(
-          "'bandwidth' of 'vmem' is counted in cycles, but the accelerator states no 'clock'"));
-  EXPECT_THAT(convert(kDram + "accel.core @v : vector {lanes = 8}").said,
-              HasSubstr("states no 'clock'"));
-  EXPECT_THAT(
-      convert(kDram + "accel.core @v [#accel.choice<pow2 [1, 8]>] : vector {lanes = 8}", kClock)
-          .said,
-      HasSubstr("'count' of 'v' is left open"));
-  EXPECT_THAT(
-      convert(kDram + "accel.core @v : vector {lanes = #accel.reference<\"t.cols\">}", kClock).said,
-      HasSubstr("'lanes' of 'v' has no value yet"));
+  EXPECT_THAT(convert(kDram + kSpad + kCore).said,
+              HasSubstr("'bandwidth' of 'vmem' is counted in cycles, but the accelerator states no 'clock'"));
+  EXPECT_THAT(convert(kDram + "accel.core @v : vector {lanes = 8}").said, HasSubstr("states no 'clock'"));
+  EXPECT_THAT(convert(kDram + "accel.core @v [#accel.choice<pow2 [1, 8]>] : vector {lanes = 8}", kClock).said,
+              HasSubstr("'count' of 'v' is left open"));
+  EXPECT_THAT(convert(kDram + "accel.core @v : vector {lanes = #accel.reference<\"t.cols\">}", kClock).said,
+              HasSubstr("'lanes' of 'v' has no value yet"));
   EXPECT_THAT(convert(kDram + kSpad + kCore + "accel.path [@hbm] -> [@c]", kClock).said,
               HasSubstr("no path reaches memory 'vmem'"));
   EXPECT_THAT(convert(kDram + kSpad + kCore + "accel.path [@hbm, @vmem] -> [@c]", kClock).said,

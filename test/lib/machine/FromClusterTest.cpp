@@ -11,11 +11,10 @@ using testing::HasSubstr;
 
 namespace {
 
-const std::string kGpu =
-    "accel.accelerator @a100 {\n"
-    "accel.memory @hbm : dram {bandwidth = #accel.quantity<2039 GB/s>, capacity = "
-    "#accel.quantity<80 GiB>}\n"
-    "accel.core @tc : tensor {peak = {bf16 = #accel.quantity<312 TFLOP/s>}}\n}\n";
+const std::string kGpu = "accel.accelerator @a100 {\n"
+                         "accel.memory @hbm : dram {bandwidth = #accel.quantity<2039 GB/s>, capacity = "
+                         "#accel.quantity<80 GiB>}\n"
+                         "accel.core @tc : tensor {peak = {bf16 = #accel.quantity<312 TFLOP/s>}}\n}\n";
 const std::string kNvlink = "accel.network @nvlink {connects = [@gpu], topology = \"switch\", "
                             "bandwidth = #accel.quantity<300 GB/s>";
 
@@ -28,8 +27,7 @@ std::variant<Cluster, Issue> convert(const std::string &body) {
     said += d.str();
     return mlir::success();
   });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      kGpu + "accel.cluster @c {\n" + body + "\n}", &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kGpu + "accel.cluster @c {\n" + body + "\n}", &context);
   if (!module)
     return Issue{"", said, {}, {}};
   accel::ClusterOp cluster = *module->getOps<accel::ClusterOp>().begin();
@@ -51,19 +49,18 @@ std::string codeOf(const std::string &body) {
 } // namespace
 
 TEST(FromCluster, ServersAndTheirNetworksBecomeLevels) {
-  auto result = convert(
-      "accel.server @dgx [16] {\naccel.device @gpu [8] : @a100\n"
-      "accel.host {memory = #accel.quantity<2 TiB>, cpu_cores = 128 : i64}\n" +
-      kNvlink +
-      ", latency = #accel.quantity<2 us>, efficiency = #accel.quantity<\"0.8\">, reduction = "
-      "\"in_switch\", bandwidth_by_peers = {\"16\" = #accel.quantity<230 GB/s>, \"2\" = "
-      "#accel.quantity<194 GB/s>}}\n}\n"
-      "accel.network @ib {connects = [@dgx], topology = \"fat_tree\", oversubscription = "
-      "#accel.quantity<\"2\">, leaf = 4 : i64, bandwidth = #accel.quantity<200 GB/s>, algorithm = "
-      "\"ring\", energy = #accel.quantity<30 pJ/B>}");
+  auto result = convert("accel.server @dgx [16] {\naccel.device @gpu [8] : @a100\n"
+                        "accel.host {memory = #accel.quantity<2 TiB>, cpu_cores = 128 : i64}\n" +
+                        kNvlink +
+                        ", latency = #accel.quantity<2 us>, efficiency = #accel.quantity<\"0.8\">, reduction = "
+                        "\"in_switch\", bandwidth_by_peers = {\"16\" = #accel.quantity<230 GB/s>, \"2\" = "
+                        "#accel.quantity<194 GB/s>}}\n}\n"
+                        "accel.network @ib {connects = [@dgx], topology = \"fat_tree\", oversubscription = "
+                        "#accel.quantity<\"2\">, leaf = 4 : i64, bandwidth = #accel.quantity<200 GB/s>, algorithm = "
+                        "\"ring\", energy = #accel.quantity<30 pJ/B>}");
   auto *cluster = std::get_if<Cluster>(&result);
   ASSERT_TRUE(cluster) << std::get<Issue>(result).message;
-  EXPECT_EQ(cluster->devicesPerServer, 8);
+  EXPECT_EQ(cluster->devicesPerNode, 8);
   EXPECT_EQ(cluster->servers, 16);
   EXPECT_EQ(cluster->fabric.devices(), 128);
   EXPECT_EQ(cluster->host.cpuCores, 128);
@@ -111,15 +108,12 @@ TEST(FromCluster, OneDeviceNeedsNoNetwork) {
 
 TEST(FromCluster, WhatIsNotEqualOrOpenIsRefused) {
   std::string server = "{\naccel.device @gpu : @a100\n}\n";
-  std::string network =
-      "accel.network @ib {connects = [@s, @t], topology = \"switch\", bandwidth = "
-      "#accel.quantity<200 GB/s>}";
+  std::string network = "accel.network @ib {connects = [@s, @t], topology = \"switch\", bandwidth = "
+                        "#accel.quantity<200 GB/s>}";
   EXPECT_EQ(codeOf("accel.server @s " + server + "accel.server @t " + server + network), "A0456");
-  EXPECT_EQ(codeOf("accel.device @gpu [#accel.choice<pow2 [1, 8]>] : @a100\n" + kNvlink + "}"),
+  EXPECT_EQ(codeOf("accel.device @gpu [#accel.choice<pow2 [1, 8]>] : @a100\n" + kNvlink + "}"), "A0456");
+  EXPECT_EQ(codeOf("accel.device @gpu [8] : @a100\n" + kNvlink +
+                   ", latency = #accel.choice<set [#accel.quantity<1 us>, #accel.quantity<2 us>]>}"),
             "A0456");
-  EXPECT_EQ(
-      codeOf("accel.device @gpu [8] : @a100\n" + kNvlink +
-             ", latency = #accel.choice<set [#accel.quantity<1 us>, #accel.quantity<2 us>]>}"),
-      "A0456");
   EXPECT_EQ(codeOf("accel.device @gpu [8000000] : @a100\n" + kNvlink + "}"), "A0454");
 }

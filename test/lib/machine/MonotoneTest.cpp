@@ -29,12 +29,10 @@ std::vector<std::pair<std::string, std::function<void(Machine &)>>> doublings(co
         peak = peak * 2;
   });
   for (size_t i = 0; i < m.memories.size(); ++i) {
-    all.emplace_back("bandwidth " + m.memories[i].name, [i](Machine &more) {
-      more.memories[i].bandwidth = more.memories[i].bandwidth * 2;
-    });
-    all.emplace_back("capacity " + m.memories[i].name, [i](Machine &more) {
-      more.memories[i].capacity = more.memories[i].capacity * 2;
-    });
+    all.emplace_back("bandwidth " + m.memories[i].name,
+                     [i](Machine &more) { more.memories[i].bandwidth = more.memories[i].bandwidth * 2; });
+    all.emplace_back("capacity " + m.memories[i].name,
+                     [i](Machine &more) { more.memories[i].capacity = more.memories[i].capacity * 2; });
   }
   for (size_t i = 0; i < m.cores.size(); ++i)
     all.emplace_back("count " + m.cores[i].name, [i](Machine &more) { more.cores[i].count *= 2; });
@@ -54,8 +52,7 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
     ++priced;
     const OperationCost &cost = costs->operations[0];
     for (size_t l = 0; l < cost.bytes.size(); ++l)
-      ASSERT_GE(cost.bytes[l].value,
-                static_cast<double>(op.bytesRead + op.bytesWritten) * (1 - 1e-12))
+      ASSERT_GE(cost.bytes[l].value, static_cast<double>(op.bytesRead + op.bytesWritten) * (1 - 1e-12))
           << i << ": " << m.memories[l].name << ": " << cost.formula;
     for (const auto &[what, change] : doublings(m)) {
       ++all;
@@ -69,10 +66,9 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
       if (m.memories.size() < 3)
         ASSERT_EQ(now.gap, 0) << i << ": twice the " << what;
       // What is not proven best is no slower either.
-      ASSERT_LE(now.time.value, cost.time.value * (1 + 1e-12))
-          << i << ": twice the " << what << "\n"
-          << cost.formula << "\n"
-          << now.formula;
+      ASSERT_LE(now.time.value, cost.time.value * (1 + 1e-12)) << i << ": twice the " << what << "\n"
+                                                               << cost.formula << "\n"
+                                                               << now.formula;
     }
   }
   EXPECT_GT(priced, 8000);

@@ -32,8 +32,8 @@ inline std::vector<int64_t> firstDevices(int64_t n) {
   return group;
 }
 
-inline std::vector<CollectiveCost> allWays(const Fabric &fabric, Collective kind,
-                                           const Groups &groups, double bytes) {
+inline std::vector<CollectiveCost> allAlternatives(const Fabric &fabric, Collective kind, const Groups &groups,
+                                                   double bytes) {
   auto model = CollectiveModel::make(fabric, kind, groups);
   if (auto *issue = std::get_if<Issue>(&model)) {
     ADD_FAILURE() << issue->message;
@@ -42,8 +42,7 @@ inline std::vector<CollectiveCost> allWays(const Fabric &fabric, Collective kind
   return std::get<CollectiveModel>(model).all(Bytes(bytes));
 }
 
-inline CollectiveCost best(const Fabric &fabric, Collective kind, const Groups &groups,
-                           double bytes) {
+inline CollectiveCost best(const Fabric &fabric, Collective kind, const Groups &groups, double bytes) {
   auto model = CollectiveModel::make(fabric, kind, groups);
   if (auto *issue = std::get_if<Issue>(&model)) {
     ADD_FAILURE() << issue->message;
@@ -52,8 +51,7 @@ inline CollectiveCost best(const Fabric &fabric, Collective kind, const Groups &
   return std::get<CollectiveModel>(model).cost(Bytes(bytes));
 }
 
-inline std::optional<CollectiveCost> by(Algorithm algorithm,
-                                        const std::vector<CollectiveCost> &costs) {
+inline std::optional<CollectiveCost> by(Algorithm algorithm, const std::vector<CollectiveCost> &costs) {
   for (const CollectiveCost &cost : costs)
     if (cost.algorithm == algorithm)
       return cost;
@@ -97,8 +95,7 @@ inline Route routeOf(const Network &net, int64_t a, int64_t b) {
   case Topology::Ring:
   case Topology::Mesh:
   case Topology::Torus: {
-    std::vector<int64_t> shape =
-        net.topology == Topology::Ring ? std::vector<int64_t>{n} : net.shape;
+    std::vector<int64_t> shape = net.topology == Topology::Ring ? std::vector<int64_t>{n} : net.shape;
     double ports = 0;
     std::vector<int64_t> at, goal;
     for (int64_t extent : shape) {
@@ -120,8 +117,7 @@ inline Route routeOf(const Network &net, int64_t a, int64_t b) {
       while (at[d] != goal[d]) {
         auto to = at;
         to[d] = (to[d] + step + shape[d]) % shape[d];
-        route.links.push_back(
-            {fmt::format("{}>{}", fmt::join(at, ","), fmt::join(to, ",")), kBandwidth / ports});
+        route.links.push_back({fmt::format("{}>{}", fmt::join(at, ","), fmt::join(to, ",")), kBandwidth / ports});
         at = to;
         ++route.hops;
       }

@@ -1,5 +1,5 @@
 // All-reduce times measured with NCCL: a line through two of them predicts the others.
-#include "lib/machine/collectives/Fit.h"
+#include "lib/machine/collectives/AlphaBetaFit.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

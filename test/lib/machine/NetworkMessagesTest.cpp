@@ -55,9 +55,7 @@ std::vector<Step> halvingDoublingAllReduce(int64_t n, double bytes) {
     for (int64_t b = 0; b < p; ++b)
       data[i][b] = {i};
   std::vector<Step> steps;
-  auto merge = [](std::set<int64_t> &into, const std::set<int64_t> &from) {
-    into.insert(from.begin(), from.end());
-  };
+  auto merge = [](std::set<int64_t> &into, const std::set<int64_t> &from) { into.insert(from.begin(), from.end()); };
   if (p < n) {
     Step &fold = steps.emplace_back();
     for (int64_t i = p; i < n; ++i) {
@@ -97,8 +95,7 @@ std::vector<Step> halvingDoublingAllReduce(int64_t n, double bytes) {
         data[i ^ d][b] = before[i][b];
         mine[i ^ d].push_back(b);
       }
-      step.push_back(
-          {i, i ^ d, bytes / static_cast<double>(p) * static_cast<double>(had[i].size())});
+      step.push_back({i, i ^ d, bytes / static_cast<double>(p) * static_cast<double>(had[i].size())});
     }
   }
   if (p < n) {
@@ -119,8 +116,8 @@ std::vector<Step> halvingDoublingAllReduce(int64_t n, double bytes) {
 TEST(NetworkMessages, HalvingDoublingIsWhatItsMessagesTake) {
   for (int64_t n : {2, 3, 4, 5, 6, 7, 8, 12})
     for (const Network &net : everyTopology(n)) {
-      auto cost = by(Algorithm::HalvingDoubling,
-                     allWays({{net}}, Collective::AllReduce, {firstDevices(n)}, 1e8));
+      auto cost =
+          by(Algorithm::HalvingDoubling, allAlternatives({{net}}, Collective::AllReduce, {firstDevices(n)}, 1e8));
       ASSERT_TRUE(cost) << nameOf(net);
       double simulated = timeOf(net, halvingDoublingAllReduce(n, 1e8));
       EXPECT_NEAR(cost->time.value, simulated, 1e-9 * simulated) << nameOf(net);
@@ -130,12 +127,10 @@ TEST(NetworkMessages, HalvingDoublingIsWhatItsMessagesTake) {
 TEST(NetworkMessages, RingIsWhatItsMessagesTake) {
   for (int64_t n : {2, 3, 4, 5, 6, 7, 8, 12})
     for (const Network &net : everyTopology(n)) {
-      auto cost =
-          by(Algorithm::Ring, allWays({{net}}, Collective::AllReduce, {firstDevices(n)}, 1e8));
+      auto cost = by(Algorithm::Ring, allAlternatives({{net}}, Collective::AllReduce, {firstDevices(n)}, 1e8));
       ASSERT_TRUE(cost) << nameOf(net);
       std::vector<Step> steps = ringAllReduce(n, 1e8);
-      bool lines = net.topology == Topology::Ring || net.topology == Topology::Mesh ||
-                   net.topology == Topology::Torus;
+      bool lines = net.topology == Topology::Ring || net.topology == Topology::Mesh || net.topology == Topology::Torus;
       if (!lines) {
         double simulated = timeOf(net, steps);
         EXPECT_NEAR(cost->time.value, simulated, 1e-9 * simulated) << nameOf(net);
@@ -162,7 +157,7 @@ TEST(NetworkMessages, RingOnAGridTakesAnOrderThatNoOtherBeats) {
     Network net = network(Topology::Mesh, a * b, {a, b});
     net.latency = Seconds(0);
     int64_t n = a * b;
-    double bytes = 1e8, least = 1e9;
+    double bytes = 1e8, min = 1e9;
     std::vector<int64_t> order = firstDevices(n);
     do {
       Step step;
@@ -176,19 +171,17 @@ TEST(NetworkMessages, RingOnAGridTakesAnOrderThatNoOtherBeats) {
       int hops = 0;
       for (auto &[from, to, size] : step)
         hops = std::max(hops, routeOf(net, from, to).hops);
-      least = std::min(least, (time - kLatency * hops) * 2 * static_cast<double>(n - 1));
+      min = std::min(min, (time - kLatency * hops) * 2 * static_cast<double>(n - 1));
     } while (std::next_permutation(order.begin() + 1, order.end()));
-    auto cost =
-        by(Algorithm::Ring, allWays({{net}}, Collective::AllReduce, {firstDevices(n)}, bytes));
-    EXPECT_NEAR(cost->time.value, least, 1e-9) << a << "x" << b;
+    auto cost = by(Algorithm::Ring, allAlternatives({{net}}, Collective::AllReduce, {firstDevices(n)}, bytes));
+    EXPECT_NEAR(cost->time.value, min, 1e-9) << a << "x" << b;
   }
 }
 
 TEST(NetworkMessages, AllToAllIsWhatItsMessagesTake) {
   for (int64_t n : {2, 3, 4, 6, 8, 12})
     for (const Network &net : everyTopology(n)) {
-      auto cost =
-          by(Algorithm::Direct, allWays({{net}}, Collective::AllToAll, {firstDevices(n)}, 1e8));
+      auto cost = by(Algorithm::Direct, allAlternatives({{net}}, Collective::AllToAll, {firstDevices(n)}, 1e8));
       ASSERT_TRUE(cost);
       Step step;
       for (int64_t i = 0; i < n; ++i)
@@ -217,8 +210,7 @@ TEST(NetworkMessages, BinomialBroadcastReachesAll) {
         }
       have = now;
     }
-    auto cost =
-        by(Algorithm::Tree, allWays({{net}}, Collective::Broadcast, {firstDevices(n)}, 1e8));
+    auto cost = by(Algorithm::Tree, allAlternatives({{net}}, Collective::Broadcast, {firstDevices(n)}, 1e8));
     ASSERT_TRUE(cost);
     EXPECT_NEAR(cost->time.value, timeOf(net, steps), 1e-12) << n;
   }
@@ -248,10 +240,10 @@ TEST(NetworkMessages, TwoTreesNeedDepthPlusPiecesRounds) {
       std::vector<int64_t> sent(n); // pieces handed to the parent
       int64_t root = std::find(parents.begin(), parents.end(), -1) - parents.begin(), rounds = 0;
       auto ready = [&](int64_t peer, const std::vector<int64_t> &before) {
-        int64_t most = pieces;
+        int64_t max = pieces;
         for (int64_t child : children[peer])
-          most = std::min(most, before[child]);
-        return most;
+          max = std::min(max, before[child]);
+        return max;
       };
       for (; ready(root, sent) < pieces; ++rounds) {
         auto before = sent;
@@ -293,8 +285,7 @@ TEST(NetworkMessages, GroupsShareLinksOnEveryTopology) {
         for (const char *axis : {"near", "far"}) {
           Groups groups = groupsAlong(axes, axis);
           int64_t peers = static_cast<int64_t>(groups[0].size());
-          auto ar =
-              by(Algorithm::HalvingDoubling, allWays({{net}}, Collective::AllReduce, groups, 1e8));
+          auto ar = by(Algorithm::HalvingDoubling, allAlternatives({{net}}, Collective::AllReduce, groups, 1e8));
           ASSERT_TRUE(ar);
           double simulated = timeOf(net, together(halvingDoublingAllReduce(peers, 1e8), groups));
           EXPECT_NEAR(ar->time.value, simulated, 1e-9 * simulated) << nameOf(net) << axis << inner;
@@ -303,7 +294,7 @@ TEST(NetworkMessages, GroupsShareLinksOnEveryTopology) {
             for (int64_t j = 0; j < peers; ++j)
               if (i != j)
                 step.push_back({i, j, 1e8 / static_cast<double>(peers)});
-          auto aa = by(Algorithm::Direct, allWays({{net}}, Collective::AllToAll, groups, 1e8));
+          auto aa = by(Algorithm::Direct, allAlternatives({{net}}, Collective::AllToAll, groups, 1e8));
           ASSERT_TRUE(aa);
           int64_t serial = net.topology == Topology::FullyConnected ? 1 : peers - 1;
           simulated = timeOf(net, together({step}, groups), serial);
@@ -318,8 +309,7 @@ TEST(NetworkMessages, LargeFabricsAreRouted) {
   std::vector<Axis> axes{{"tensor", 8}, {"data", 2048}};
   auto data = best(fabric, Collective::AllReduce, groupsAlong(axes, "data"), 1e9);
   EXPECT_NEAR(data.beta.value, 2 * 2047.0 / 2048 * 1e9 / (kBandwidth / 8), 1e-6);
-  auto all = CollectiveModel::make({{network(Topology::Switch, 5000)}}, Collective::AllToAll,
-                                   {firstDevices(5000)});
+  auto all = CollectiveModel::make({{network(Topology::Switch, 5000)}}, Collective::AllToAll, {firstDevices(5000)});
   ASSERT_TRUE(std::holds_alternative<Issue>(all));
   EXPECT_EQ(std::get<Issue>(all).code, "A0455");
 }

@@ -12,21 +12,20 @@ TEST(Network, PublishedFormulasOnASwitch) {
     Groups group{firstDevices(n)};
     double s = 3e8, a = kLatency, k = static_cast<double>(n), lg = std::log2(k);
     double part = (k - 1) / k * s / kBandwidth;
-    auto ar = allWays(fabric, Collective::AllReduce, group, s);
+    auto ar = allAlternatives(fabric, Collective::AllReduce, group, s);
     EXPECT_NEAR(by(Algorithm::Ring, ar)->time.value, 2 * (k - 1) * a + 2 * part, 1e-12);
     EXPECT_NEAR(by(Algorithm::HalvingDoubling, ar)->time.value, 2 * lg * a + 2 * part, 1e-12);
-    auto ag = allWays(fabric, Collective::AllGather, group, s);
+    auto ag = allAlternatives(fabric, Collective::AllGather, group, s);
     EXPECT_NEAR(by(Algorithm::Ring, ag)->time.value, (k - 1) * a + part, 1e-12);
     EXPECT_NEAR(by(Algorithm::HalvingDoubling, ag)->time.value, lg * a + part, 1e-12);
-    auto aa = allWays(fabric, Collective::AllToAll, group, s);
+    auto aa = allAlternatives(fabric, Collective::AllToAll, group, s);
     EXPECT_NEAR(by(Algorithm::Direct, aa)->time.value, (k - 1) * a + part, 1e-12);
-    double tree =
-        by(Algorithm::DoubleTree, allWays(fabric, Collective::AllReduce, group, 1e12))->time.value;
+    double tree = by(Algorithm::DoubleTree, allAlternatives(fabric, Collective::AllReduce, group, 1e12))->time.value;
     EXPECT_NEAR(tree, 2 * 1e12 / kBandwidth, 0.01 * tree);
     auto send = best(fabric, Collective::Send, {{0, n - 1}}, s);
     EXPECT_NEAR(send.time.value, a + s / kBandwidth, 1e-12);
     fabric.levels[0].inSwitchReduction = true;
-    auto sharp = by(Algorithm::InSwitch, allWays(fabric, Collective::AllReduce, group, s));
+    auto sharp = by(Algorithm::InSwitch, allAlternatives(fabric, Collective::AllReduce, group, s));
     ASSERT_TRUE(sharp);
     EXPECT_NEAR(sharp->time.value, a + s / kBandwidth, 1e-12);
   }
@@ -41,8 +40,7 @@ TEST(Network, HierarchicalOnServersWithOneNic) {
   outer.bandwidth = BytesPerSecond(25e9);
   Fabric fabric{{inner, outer}};
   double s = 1e9;
-  auto cost =
-      by(Algorithm::Hierarchical, allWays(fabric, Collective::AllReduce, {firstDevices(128)}, s));
+  auto cost = by(Algorithm::Hierarchical, allAlternatives(fabric, Collective::AllReduce, {firstDevices(128)}, s));
   ASSERT_TRUE(cost);
   double inside = 7.0 / 8 * s / 300e9, across = 2 * 15.0 / 16 * (s / 8) / (25e9 / 8);
   EXPECT_NEAR(cost->time.value, 2 * inside + across, 1e-9);
@@ -50,16 +48,14 @@ TEST(Network, HierarchicalOnServersWithOneNic) {
   std::vector<Axis> axes{{"tensor", 8}, {"data", 16}};
   Groups data = groupsAlong(axes, "data");
   ASSERT_EQ(data.size(), 8u);
-  EXPECT_EQ(data[3], (std::vector<int64_t>{3, 11, 19, 27, 35, 43, 51, 59, 67, 75, 83, 91, 99, 107,
-                                           115, 123}));
+  EXPECT_EQ(data[3], (std::vector<int64_t>{3, 11, 19, 27, 35, 43, 51, 59, 67, 75, 83, 91, 99, 107, 115, 123}));
   auto shared = best(fabric, Collective::AllReduce, data, s);
   auto alone = best(fabric, Collective::AllReduce, {data[0]}, s);
   EXPECT_NEAR(shared.time.value, 8 * alone.time.value, 1e-9);
   EXPECT_EQ(shared.flows, 8);
   Groups tensor = groupsAlong(axes, "tensor");
   EXPECT_EQ(tensor.size(), 16u);
-  EXPECT_NEAR(best(fabric, Collective::AllReduce, tensor, s).time.value, 2 * 7.0 / 8 * s / 300e9,
-              1e-9);
+  EXPECT_NEAR(best(fabric, Collective::AllReduce, tensor, s).time.value, 2 * 7.0 / 8 * s / 300e9, 1e-9);
 }
 
 /// AMD, MI300X: measured all-reduce bus bandwidth 47.7 GB/s of two GPUs and 312.9 GB/s of eight, on
@@ -93,9 +89,8 @@ TEST(Network, GridsAreBoundByTheirLinks) {
     Network mesh = network(Topology::Mesh, k * k, {k, k});
     double ports = k > 2 ? 4 : 2, n = static_cast<double>(k * k), width = static_cast<double>(k);
     double bisection = n / 2 * (s / n) * (n / 2) / (width * kBandwidth / ports);
-    for (const CollectiveCost &way :
-         allWays({{mesh}}, Collective::AllToAll, {firstDevices(k * k)}, s))
-      EXPECT_GE(way.beta.value, bisection * (1 - 1e-9)) << name(way.algorithm) << k;
+    for (const CollectiveCost &alternative : allAlternatives({{mesh}}, Collective::AllToAll, {firstDevices(k * k)}, s))
+      EXPECT_GE(alternative.beta.value, bisection * (1 - 1e-9)) << name(alternative.algorithm) << k;
   }
 }
 
@@ -107,21 +102,20 @@ TEST(Network, NothingBeatsTheLowerBounds) {
       for (double s : {1.0, 1e4, 1e8})
         for (unsigned kind = 0; kind < kCollectives; ++kind) {
           Collective collective = static_cast<Collective>(kind);
-          for (const CollectiveCost &way : allWays({{net}}, collective, {firstDevices(n)}, s)) {
-            double k = static_cast<double>(n), bytes = (k - 1) / k * s,
-                   steps = std::ceil(std::log2(k));
+          for (const CollectiveCost &alternative : allAlternatives({{net}}, collective, {firstDevices(n)}, s)) {
+            double k = static_cast<double>(n), bytes = (k - 1) / k * s, steps = std::ceil(std::log2(k));
             if (collective == Collective::AllReduce)
               bytes *= 2;
             if (collective == Collective::Broadcast || collective == Collective::Send)
               bytes = s;
             if (collective == Collective::Send ||
-                (way.algorithm == Algorithm::Direct && net.topology == Topology::FullyConnected))
+                (alternative.algorithm == Algorithm::Direct && net.topology == Topology::FullyConnected))
               steps = 1;
-            EXPECT_GE(way.beta.value, bytes / kBandwidth * (1 - 1e-9))
-                << nameOf(net) << name(way.algorithm) << name(collective);
-            EXPECT_GE(way.alpha.value, steps * kLatency * (1 - 1e-9))
-                << nameOf(net) << name(way.algorithm) << name(collective);
-            EXPECT_TRUE(std::isfinite(way.time.value));
+            EXPECT_GE(alternative.beta.value, bytes / kBandwidth * (1 - 1e-9))
+                << nameOf(net) << name(alternative.algorithm) << name(collective);
+            EXPECT_GE(alternative.alpha.value, steps * kLatency * (1 - 1e-9))
+                << nameOf(net) << name(alternative.algorithm) << name(collective);
+            EXPECT_TRUE(std::isfinite(alternative.time.value));
           }
         }
 }
@@ -131,9 +125,7 @@ TEST(Network, MoreIsNeverSlower) {
     for (Network net : everyTopology(n))
       for (unsigned kind = 0; kind < kCollectives; ++kind) {
         Collective collective = static_cast<Collective>(kind);
-        auto time = [&](double s) {
-          return best({{net}}, collective, {firstDevices(n)}, s).time.value;
-        };
+        auto time = [&](double s) { return best({{net}}, collective, {firstDevices(n)}, s).time.value; };
         double before = 0;
         for (double s : {0.0, 1.0, 1e3, 1e5, 1e7, 1e9}) {
           double now = time(s);

@@ -57,8 +57,7 @@ TEST(PriceCache, KeptPricesAreThoseFoundAnew) {
         accord::Operation other = randomOperation(draw);
         op.parts = {
             {"a", op.kind, op.core, op.type, op.flops, op.contraction, op.domain, op.tensors},
-            {"b", other.kind, other.core, other.type, other.flops, other.contraction, other.domain,
-             other.tensors}};
+            {"b", other.kind, other.core, other.type, other.flops, other.contraction, other.domain, other.tensors}};
         op.flops += other.flops;
       }
       graph.regions[0].operations.push_back(static_cast<OperationId>(graph.operations.size()));
@@ -66,13 +65,12 @@ TEST(PriceCache, KeptPricesAreThoseFoundAnew) {
     }
     Machine machine = randomMachine(draw);
     for (Core &core : machine.cores)
-      core.either = !core.oneEach && draw.coin();
+      core.anyMapping = !core.perInstanceMapping && draw.coin();
     for (int change = 0; change < 10; ++change) {
       Machine other = machine;
-      Core &core = other.cores[static_cast<size_t>(
-          draw.whole(0, static_cast<int64_t>(other.cores.size()) - 1))];
-      Memory &memory = other.memories[static_cast<size_t>(
-          draw.whole(0, static_cast<int64_t>(other.memories.size()) - 1))];
+      Core &core = other.cores[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(other.cores.size()) - 1))];
+      Memory &memory =
+          other.memories[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(other.memories.size()) - 1))];
       switch (change) {
       case 1:
         core.count *= 2;
@@ -99,7 +97,7 @@ TEST(PriceCache, KeptPricesAreThoseFoundAnew) {
         other.host.kernel = Seconds(1e-5);
         break;
       case 9:
-        core.oneEach = !core.oneEach, core.either = false;
+        core.perInstanceMapping = !core.perInstanceMapping, core.anyMapping = false;
         break;
       default:
         break;
@@ -115,8 +113,8 @@ TEST(PriceCache, NumbersAloneAreTheSame) {
   auto found = test::ofCatalogue("resnet.dnn", "resnet18", "tpu_like", 4);
   ASSERT_TRUE(found);
   auto &[graph, machine] = *found;
-  PriceCache prices(PriceCache::Keeps::Numbers);
-  prices.know(graph);
+  PriceCache prices(PriceCache::Detail::Numbers);
+  prices.registerGraph(graph);
   EstimateOptions options;
   options.prices = &prices;
   for (int i = 0; i < 4; ++i) {
@@ -125,8 +123,7 @@ TEST(PriceCache, NumbersAloneAreTheSame) {
       machine.memories.back().bandwidth.value *= 2;
     if (i == 3)
       machine.memories.back().bandwidth.value /= 64;
-    Costs kept = std::get<Costs>(estimate(graph, machine, options)),
-          anew = std::get<Costs>(estimate(graph, machine));
+    Costs kept = std::get<Costs>(estimate(graph, machine, options)), anew = std::get<Costs>(estimate(graph, machine));
     for (size_t op = 0; op < anew.operations.size(); ++op) {
       OperationCost plain = anew.operations[op];
       plain.formula = kept.operations[op].formula, plain.tiles.clear();

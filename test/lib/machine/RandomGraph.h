@@ -1,8 +1,8 @@
 // Small work graphs, drawn at random or built by hand, and their full unrolling, for tests of
 // algorithms on hierarchical graphs.
 #pragma once
-#include "lib/support/Check.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/support/Check.h"
 #include <algorithm>
 #include <map>
 #include <random>
@@ -28,9 +28,8 @@ public:
     graph.values.push_back(v);
     return static_cast<ValueId>(graph.values.size()) - 1;
   }
-  OperationId operation(RegionId region, std::vector<ValueId> operands,
-                        std::vector<ValueId> results, CoreKind core = CoreKind::Vector,
-                        int64_t flops = 1000, int64_t bytes = 100) {
+  OperationId operation(RegionId region, std::vector<ValueId> operands, std::vector<ValueId> results,
+                        CoreKind core = CoreKind::Vector, int64_t flops = 1000, int64_t bytes = 100) {
     Operation op;
     op.name = "op" + std::to_string(graph.operations.size());
     op.kind = core == CoreKind::None ? "reshape" : core == CoreKind::Tensor ? "linear" : "add";
@@ -97,7 +96,7 @@ public:
 
 struct Shape {
   unsigned depth = 2;
-  int64_t mostIterations = 7;
+  int64_t maxIterations = 7;
   bool stashes = true;
   bool repeats = true;
 };
@@ -108,14 +107,12 @@ public:
     graph.microbatches = pick(1, 3);
     ValueId input = value(0, 8 * pick(1, 9), Category::Inputs);
     ValueId weight = value(0, 0, Category::Weights);
-    graph.residents.push_back({"w", Category::Weights, 64});
+    graph.staticTensors.push_back({"w", Category::Weights, 64});
     fill(0, shape.depth, {input, weight});
     ValueId state = value(1, 0, Category::OptimizerStates);
     fill(1, 0, {state});
   }
-  int64_t pick(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
 
 private:
   ValueId any(const std::vector<ValueId> &from) {
@@ -147,8 +144,8 @@ private:
         std::vector<ValueId> results;
         for (int64_t k = pick(1, 2); k > 0; --k)
           results.push_back(value(region, 8 * pick(0, 9)));
-        operation(region, operands, results, pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector,
-                  pick(1, 50) * 1000, pick(0, 5) * 1000);
+        operation(region, operands, results, pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector, pick(1, 50) * 1000,
+                  pick(0, 5) * 1000);
         for (ValueId v : results)
           made(v);
       }
@@ -174,7 +171,7 @@ private:
       stacks.back() = again;
       return;
     }
-    int64_t count = pick(1, shape_.mostIterations);
+    int64_t count = pick(1, shape_.maxIterations);
     if (graph.values[of].slices != 1 || graph.values[of].bytes % count ||
         graph.values[of].category == Category::Weights)
       return;
@@ -187,8 +184,8 @@ private:
   }
 
   template <typename Made>
-  void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible,
-                std::vector<ValueId> &stacks, Made made) {
+  void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible, std::vector<ValueId> &stacks,
+                Made made) {
     std::vector<ValueId> consumed; // one stack, or all of the same length
     if (!stacks.empty() && pick(0, 2) > 0) {
       int64_t slices = graph.values[stacks.back()].slices;
@@ -198,8 +195,8 @@ private:
         stacks.pop_back();
       } while (all && !stacks.empty() && graph.values[stacks.back()].slices == slices);
     }
-    OperationId id = repeat(region, !consumed.empty() ? graph.values[consumed[0]].slices
-                                                      : pick(1, shape_.mostIterations));
+    OperationId id =
+        repeat(region, !consumed.empty() ? graph.values[consumed[0]].slices : pick(1, shape_.maxIterations));
     RegionId body = graph.operations[id].body;
     graph.regions[body].reverse = pick(0, 1);
     std::vector<ValueId> inside = visible, arguments;
@@ -215,8 +212,7 @@ private:
     for (size_t k = 0; k < arguments.size(); ++k) {
       std::vector<ValueId> fitting{arguments[k]};
       for (ValueId v : own)
-        if (graph.values[v].bytes == graph.values[arguments[k]].bytes &&
-            graph.values[v].slices == 1)
+        if (graph.values[v].bytes == graph.values[arguments[k]].bytes && graph.values[v].slices == 1)
           fitting.insert(fitting.end(), 3, v);
       if (fitting.size() == 1) { // make one of the right size
         ValueId next = value(body, graph.values[arguments[k]].bytes);
@@ -230,8 +226,7 @@ private:
       // iteration apart.
       if (shape_.stashes && pick(0, 2) == 0)
         for (ValueId kept : {arguments[k], yielded})
-          if (graph.values[kept].category == Category::Activations &&
-              graph.values[kept].slices == 1)
+          if (graph.values[kept].category == Category::Activations && graph.values[kept].slices == 1)
             stacks.push_back(stash(id, kept));
     }
     if (shape_.stashes)
@@ -295,17 +290,17 @@ struct Flat {
   int64_t peak() const {
     std::map<int64_t, int64_t> change;
     int64_t now = 0;
-    for (const Resident &r : graph_.residents)
+    for (const StaticTensor &r : graph_.staticTensors)
       now += r.bytes;
     for (const Storage &s : storages)
       if (s.to > s.from) {
         change[s.from] += s.bytes;
         change[s.to] -= s.bytes;
       }
-    int64_t most = now;
+    int64_t max = now;
     for (auto [time, bytes] : change)
-      most = std::max(most, now += bytes);
-    return most;
+      max = std::max(max, now += bytes);
+    return max;
   }
 
 private:
@@ -322,8 +317,7 @@ private:
     }
   }
   Tensor fresh(ValueId v, int node, int64_t at) {
-    if (graph_.values[v].category == Category::Weights ||
-        graph_.values[v].category == Category::OptimizerStates)
+    if (graph_.values[v].category == Category::Weights || graph_.values[v].category == Category::OptimizerStates)
       return {node, -1};
     storages.push_back({graph_.values[v].bytes, at, at});
     return {node, static_cast<int>(storages.size()) - 1};
@@ -337,8 +331,7 @@ private:
     for (const Operation &op : graph_.operations)
       results.insert(op.results.begin(), op.results.end());
     for (ValueId v = 0; v < graph_.values.size(); ++v)
-      if (graph_.values[v].region == r && !results.count(v) && !env.count(v) &&
-          graph_.values[v].alias == kNone)
+      if (graph_.values[v].region == r && !results.count(v) && !env.count(v) && graph_.values[v].alias == kNone)
         env[v] = {fresh(v, -1, at)};
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
@@ -425,8 +418,7 @@ inline Schedule sequential(const WorkGraph &graph, const std::vector<Picoseconds
   };
   region(region, 0);
   region(region, 1);
-  schedule.step = {graph.microbatches * schedule.regions[0].length.value +
-                   schedule.regions[1].length.value};
+  schedule.step = {graph.microbatches * schedule.regions[0].length.value + schedule.regions[1].length.value};
   return schedule;
 }
 

@@ -10,9 +10,7 @@ namespace accord::testing {
 class Draw {
 public:
   explicit Draw(unsigned seed) : random_(seed) {}
-  int64_t whole(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
+  int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
   /// Log-uniform.
   double any(double low, double high) {
     return low * std::pow(high / low, std::uniform_real_distribution<>(0, 1)(random_));
@@ -37,8 +35,7 @@ inline Machine randomMachine(Draw &draw) {
     Memory memory;
     memory.name = "memory" + std::to_string(i);
     memory.kind = i == 0 ? "dram" : draw.one<const char *>({"scratchpad", "cache"});
-    memory.capacity =
-        Bytes(std::ceil(i == 0 ? 1e12 : draw.any(2048, 1e8 / static_cast<double>(i))));
+    memory.capacity = Bytes(std::ceil(i == 0 ? 1e12 : draw.any(2048, 1e8 / static_cast<double>(i))));
     memory.bandwidth = BytesPerSecond(draw.any(1e9, 1e13));
     memory.latency = Seconds(draw.coin() ? 0 : draw.any(1e-9, 1e-6));
     memory.efficiency = draw.coin() ? 1 : draw.any(0.3, 1);
@@ -57,13 +54,13 @@ inline Machine randomMachine(Draw &draw) {
     Core tensor = core("tc" + std::to_string(i), CoreKind::Tensor);
     if (draw.coin()) {
       tensor.rows = int64_t{1} << draw.whole(0, 7), tensor.cols = int64_t{1} << draw.whole(0, 7);
-      tensor.dataflow = draw.one<const char *>(
-          {"output_stationary", "weight_stationary", "input_stationary", "row_stationary"});
+      tensor.dataflow =
+          draw.one<const char *>({"output_stationary", "weight_stationary", "input_stationary", "row_stationary"});
       tensor.overlapFill = draw.coin(), tensor.overlapDrain = draw.coin();
-      tensor.oneEach = draw.coin();
+      tensor.perInstanceMapping = draw.coin();
     } else {
       tensor.peak = {{"bf16", FlopsPerSecond(draw.any(1e10, 1e15))}};
-      tensor.halfWork = Flops(draw.coin() ? 0 : draw.any(1e6, 1e10));
+      tensor.halfPerformanceWork = Flops(draw.coin() ? 0 : draw.any(1e6, 1e10));
     }
     m.cores.push_back(tensor);
   }
@@ -75,8 +72,7 @@ inline Machine randomMachine(Draw &draw) {
   return m;
 }
 
-inline LoopTensor randomTensor(std::vector<std::vector<LoopTensor::Term>> dimensions,
-                               bool written = false) {
+inline LoopTensor randomTensor(std::vector<std::vector<LoopTensor::Term>> dimensions, bool written = false) {
   LoopTensor t;
   t.dimensions = std::move(dimensions), t.written = written, t.elementBits = 16;
   return t;
@@ -107,8 +103,7 @@ inline Operation randomOperation(Draw &draw) {
             r = loop(draw.one<int64_t>({1, 3, 5}), true), s = loop(draw.one<int64_t>({1, 3}), true);
     int64_t stride = draw.whole(1, 2);
     op.tensors = {randomTensor({{{0}}, {{4}}, {{2, stride}, {5}}, {{3, stride}, {6}}}),
-                  randomTensor({{{1}}, {{4}}, {{5}}, {{6}}}),
-                  randomTensor({{{0}}, {{1}}, {{2}}, {{3}}}, true)};
+                  randomTensor({{{1}}, {{4}}, {{5}}, {{6}}}), randomTensor({{{0}}, {{1}}, {{2}}, {{3}}}, true)};
     op.flops = 2 * n * c * h * w * i * r * s;
     op.bytesRead = 2 * (n * i * (stride * (h - 1) + r) * (stride * (w - 1) + s) + c * i * r * s);
     op.bytesWritten = 2 * n * c * h * w;

@@ -1,6 +1,6 @@
 // How many different rows of a table skewed lookups touch.
-#include "test/lib/training/TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "test/lib/training/TrainingGraphFixture.h"
 #include <cmath>
 #include <random>
 #include <set>
@@ -27,8 +27,7 @@ TEST(Skew, DistinctRowsAreThoseOfZipf) {
   for (int64_t rows : {1, 2, 100, 5000, 300000})
     for (int64_t lookups : {1, 7, 1000, 100000})
       for (double skew : {0.0, 0.5, 1.05, 2.0}) {
-        double found = dnn::distinctRows(lookups, rows, skew),
-               wanted = expected(lookups, rows, skew);
+        double found = dnn::distinctRows(lookups, rows, skew), wanted = expected(lookups, rows, skew);
         EXPECT_NEAR(found / wanted, 1, 1e-3) << lookups << " of " << rows << " with " << skew;
         EXPECT_LE(found, 1.000001 * static_cast<double>(std::min(lookups, rows)));
       }
@@ -81,6 +80,5 @@ train t = net() on a100_80g {
   EXPECT_LT(rows, kIds);
   EXPECT_EQ(bytes("", "embedding_bag"), std::pair(kIds * 4 + kIds * kRow, kResult));
   EXPECT_EQ(bytes(", skew = 1.05", "embedding_bag"), std::pair(kIds * 4 + rows * kRow, kResult));
-  EXPECT_EQ(bytes(", skew = 1.05", "embedding_bag_grad"),
-            std::pair(kResult + kIds * 4 + rows * kRow, rows * kRow));
+  EXPECT_EQ(bytes(", skew = 1.05", "embedding_bag_grad"), std::pair(kResult + kIds * 4 + rows * kRow, rows * kRow));
 }

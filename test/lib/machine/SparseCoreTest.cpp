@@ -1,8 +1,8 @@
 // What a machine's description says of zeros, and of layers side by side, as plain data; written
 // again as one design of a space.
-#include "test/lib/exploration/DesignSpaceFixture.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/Diagnostics.h"
+#include "test/lib/exploration/DesignSpaceFixture.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,11 +11,9 @@ using namespace accord::test;
 
 namespace {
 
-std::string machine(const std::string &sparse, const std::string &more = "",
-                    const std::string &bandwidth = "12 GB/s") {
-  return "accelerator s {\n  clock = 1 GHz\n  memory ram : dram { capacity = 4 GiB, bandwidth = " +
-         bandwidth + " }\n  core c : tensor { array = 16 x 16, multiply = fp16" + sparse + " }\n" +
-         more + "}\n";
+std::string machine(const std::string &sparse, const std::string &more = "", const std::string &bandwidth = "12 GB/s") {
+  return "accelerator s {\n  clock = 1 GHz\n  memory ram : dram { capacity = 4 GiB, bandwidth = " + bandwidth +
+         " }\n  core c : tensor { array = 16 x 16, multiply = fp16" + sparse + " }\n" + more + "}\n";
 }
 
 std::optional<Machine> read(const std::string &text) {
@@ -27,13 +25,13 @@ std::optional<Machine> read(const std::string &text) {
   return mlir::succeeded(made) ? std::optional(*made) : std::nullopt;
 }
 
-auto allOf(const ZeroUse &use) {
+auto enumerateChoices(const SparseAcceleration &use) {
   return std::tie(use.mode, use.compress, use.kept, use.of, use.granule);
 }
-auto allOf(const SparseCore &core) {
-  return std::tuple_cat(allOf(core.stationary), allOf(core.streaming),
-                        std::tie(core.tile, core.slots, core.lanes, core.metadataBits,
-                                 core.setupCycles, core.gatedEnergy, core.wordsPerCycle));
+auto enumerateChoices(const SparseCore &core) {
+  return std::tuple_cat(enumerateChoices(core.stationary), enumerateChoices(core.streaming),
+                        std::tie(core.tile, core.slots, core.lanes, core.metadataBits, core.setupCycles,
+                                 core.gatedEnergy, core.wordsPerCycle));
 }
 
 const std::string kAll = ", sparse { stationary = skip, streaming = gate, compress = {stationary}, "
@@ -46,8 +44,8 @@ TEST(SparseCore, EveryKey) {
   auto made = read(machine(kAll));
   ASSERT_TRUE(made && made->cores[0].sparse);
   const SparseCore &core = *made->cores[0].sparse;
-  EXPECT_EQ(core.stationary.mode, ZeroUse::Mode::Skip);
-  EXPECT_EQ(core.streaming.mode, ZeroUse::Mode::Gate);
+  EXPECT_EQ(core.stationary.mode, SparseAcceleration::Mode::Skip);
+  EXPECT_EQ(core.streaming.mode, SparseAcceleration::Mode::Gate);
   EXPECT_TRUE(core.stationary.compress);
   EXPECT_FALSE(core.streaming.compress);
   EXPECT_EQ(core.stationary.of, 0); // any zeros
@@ -67,22 +65,22 @@ TEST(SparseCore, NothingIsStatedUnlessItIs) {
   auto plain = read(machine(", sparse { streaming = skip }"));
   ASSERT_TRUE(plain && plain->cores[0].sparse);
   SparseCore expected;
-  expected.streaming.mode = ZeroUse::Mode::Skip;
-  EXPECT_EQ(allOf(*plain->cores[0].sparse), allOf(expected));
+  expected.streaming.mode = SparseAcceleration::Mode::Skip;
+  EXPECT_EQ(enumerateChoices(*plain->cores[0].sparse), enumerateChoices(expected));
 }
 
 TEST(SparseCore, KeptOfNeighbours) {
   auto weights = read(machine(", sparse nm(2, 4) { rate = 2, on = weights, metadata = 2 bit }"));
   ASSERT_TRUE(weights && weights->cores[0].sparse);
   SparseCore expected;
-  expected.stationary = {ZeroUse::Mode::Skip, true, 2, 4, 1};
+  expected.stationary = {SparseAcceleration::Mode::Skip, true, 2, 4, 1};
   expected.metadataBits = 2;
-  EXPECT_EQ(allOf(*weights->cores[0].sparse), allOf(expected));
+  EXPECT_EQ(enumerateChoices(*weights->cores[0].sparse), enumerateChoices(expected));
   auto activations = read(machine(", sparse nm(1, 4) { rate = 4, on = activations }"));
   ASSERT_TRUE(activations && activations->cores[0].sparse);
   expected = {};
-  expected.streaming = {ZeroUse::Mode::Skip, true, 1, 4, 1};
-  EXPECT_EQ(allOf(*activations->cores[0].sparse), allOf(expected));
+  expected.streaming = {SparseAcceleration::Mode::Skip, true, 1, 4, 1};
+  EXPECT_EQ(enumerateChoices(*activations->cores[0].sparse), enumerateChoices(expected));
 }
 
 TEST(SparseCore, LayersSideBySide) {
@@ -97,25 +95,23 @@ TEST(SparseCore, LayersSideBySide) {
 TEST(SparseCore, WhatIsWrong) {
   for (const char *sparse :
        {", sparse { stationary = skipped }", ", sparse { tile = 0 }", ", sparse { lanes = 1.5 }",
-        ", sparse { metadata = 2 }", ", sparse { gated = 1.5 }", ", sparse { gated = -1 }",
-        ", sparse { rate = 2 }", ", sparse { setup = 3 us }", ", sparse { compress = weights }",
-        ", sparse nm(4, 2) { }", ", sparse nm(2, 4) { rate = 1.5 }",
-        ", sparse nm(2, 4) { lanes = 2 }", ", sparse mn(2, 4) { }",
+        ", sparse { metadata = 2 }", ", sparse { gated = 1.5 }", ", sparse { gated = -1 }", ", sparse { rate = 2 }",
+        ", sparse { setup = 3 us }", ", sparse { compress = weights }", ", sparse nm(4, 2) { }",
+        ", sparse nm(2, 4) { rate = 1.5 }", ", sparse nm(2, 4) { lanes = 2 }", ", sparse mn(2, 4) { }",
         ", sparse { }, sparse nm(2, 4) { }"})
     EXPECT_FALSE(read(machine(sparse))) << sparse;
-  for (const char *fabric : {"  dataflow { }\n", "  dataflow { multipliers = 0 }\n",
-                             "  dataflow { multipliers = 1, "
-                             "multiplier_bits = 18 }\n",
-                             "  dataflow = output_stationary\n",
-                             "  dataflow { multipliers = 1 }\n  dataflow { multipliers = 2 }\n"})
+  for (const char *fabric :
+       {"  dataflow { }\n", "  dataflow { multipliers = 0 }\n",
+        "  dataflow { multipliers = 1, "
+        "multiplier_bits = 18 }\n",
+        "  dataflow = output_stationary\n", "  dataflow { multipliers = 1 }\n  dataflow { multipliers = 2 }\n"})
     EXPECT_FALSE(read(machine("", fabric))) << fabric;
 }
 
 TEST(SparseCore, DesignsAreWrittenAgain) {
-  for (const std::string &sparse :
-       {kAll, std::string(", sparse nm(2, 4) { rate = 2, setup = 8 cycles }")}) {
-    Machines machines(machine(sparse, "  dataflow { multipliers = 64, multiplier_bits = 9 x 8 }\n",
-                              "{12 GB/s, 24 GB/s}"));
+  for (const std::string &sparse : {kAll, std::string(", sparse nm(2, 4) { rate = 2, setup = 8 cycles }")}) {
+    Machines machines(
+        machine(sparse, "  dataflow { multipliers = 64, multiplier_bits = 9 x 8 }\n", "{12 GB/s, 24 GB/s}"));
     auto made = machines.space("s");
     ASSERT_TRUE(std::holds_alternative<DesignSpace>(made));
     const auto &space = std::get<DesignSpace>(made);
@@ -124,7 +120,7 @@ TEST(SparseCore, DesignsAreWrittenAgain) {
     ASSERT_TRUE(std::holds_alternative<Machine>(one));
     auto again = read(space.text(design));
     ASSERT_TRUE(again && again->cores[0].sparse && again->fabric) << space.text(design);
-    EXPECT_EQ(allOf(*std::get<Machine>(one).cores[0].sparse), allOf(*again->cores[0].sparse));
+    EXPECT_EQ(enumerateChoices(*std::get<Machine>(one).cores[0].sparse), enumerateChoices(*again->cores[0].sparse));
     EXPECT_EQ(again->fabric->multiplierRows, 9);
     EXPECT_EQ(again->memories[0].bandwidth.value, 24e9);
   }
@@ -133,16 +129,15 @@ TEST(SparseCore, DesignsAreWrittenAgain) {
 // Data sheets of A100 and H100: twice the dense peak with 2:4 weights.
 TEST(SparseCore, ShippedGpusSkipTwoOfFour) {
   for (auto [file, name] : {std::pair("a100", "a100_80g"), {"h100", "h100"}}) {
-    Machines machines(
-        std::filesystem::path(fmt::format("{}/lib/catalog/{}.accel", ACCORD_SOURCE_DIR, file)));
+    Machines machines(std::filesystem::path(fmt::format("{}/lib/catalog/{}.accel", ACCORD_SOURCE_DIR, file)));
     auto made = machineFrom(machines[name]);
     ASSERT_TRUE(mlir::succeeded(made)) << name;
-    const auto &zeros = made->cores[0].sparse;
-    ASSERT_TRUE(zeros) << name;
-    EXPECT_EQ(zeros->stationary.mode, ZeroUse::Mode::Skip);
-    EXPECT_TRUE(zeros->stationary.compress);
-    EXPECT_EQ(zeros->stationary.kept, 2);
-    EXPECT_EQ(zeros->stationary.of, 4);
-    EXPECT_EQ(zeros->streaming.mode, ZeroUse::Mode::None);
+    const auto &sparsity = made->cores[0].sparse;
+    ASSERT_TRUE(sparsity) << name;
+    EXPECT_EQ(sparsity->stationary.mode, SparseAcceleration::Mode::Skip);
+    EXPECT_TRUE(sparsity->stationary.compress);
+    EXPECT_EQ(sparsity->stationary.kept, 2);
+    EXPECT_EQ(sparsity->stationary.of, 4);
+    EXPECT_EQ(sparsity->streaming.mode, SparseAcceleration::Mode::None);
   }
 }

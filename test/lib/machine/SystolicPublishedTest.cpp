@@ -1,9 +1,9 @@
 // Systolic arrays against counts that SCALE-Sim v3 gives, its formulas on published layer lists,
 // and properties.
-#include "test/lib/support/SharedData.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/Systolic.h"
 #include "test/fuzz/Random.h"
+#include "test/lib/support/SharedData.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -14,8 +14,8 @@ using namespace accord;
 
 namespace {
 
-constexpr Dataflow kFlows[] = {Dataflow::OutputStationary, Dataflow::WeightStationary,
-                               Dataflow::InputStationary, Dataflow::RowStationary};
+constexpr Dataflow kFlows[] = {Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary,
+                               Dataflow::RowStationary};
 
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -33,14 +33,8 @@ struct PrintedCase {
 };
 const PrintedCase kPrinted[] = {
     {{1, 1, 1, 1}, 1, 1, {{1, 1, 1, 1, 1.0}, {2, 1, 1, 1, 1.0}, {2, 1, 1, 1, 1.0}}},
-    {{1, 1, 1, 1},
-     8,
-     8,
-     {{15, 1, 1, 1, 0.015625}, {23, 1, 1, 1, 0.015625}, {23, 1, 1, 1, 0.015625}}},
-    {{1, 5, 7, 3},
-     4,
-     4,
-     {{36, 30, 42, 35, 0.546875}, {30, 30, 21, 35, 0.65625}, {34, 15, 42, 35, 0.46875}}},
+    {{1, 1, 1, 1}, 8, 8, {{15, 1, 1, 1, 0.015625}, {23, 1, 1, 1, 0.015625}, {23, 1, 1, 1, 0.015625}}},
+    {{1, 5, 7, 3}, 4, 4, {{36, 30, 42, 35, 0.546875}, {30, 30, 21, 35, 0.65625}, {34, 15, 42, 35, 0.46875}}},
     {{1, 64, 64, 64},
      32,
      32,
@@ -54,31 +48,22 @@ const PrintedCase kPrinted[] = {
     {{1, 100, 10, 20},
      8,
      16,
-     {{546, 2000, 2600, 1000, 0.600961538},
-      {390, 2000, 200, 3000, 0.520833333},
-      {840, 2000, 1400, 3000, 0.744047619}}},
+     {{546, 2000, 2600, 1000, 0.600961538}, {390, 2000, 200, 3000, 0.520833333}, {840, 2000, 1400, 3000, 0.744047619}}},
     {{1, 17, 129, 40},
      32,
      4,
      {{2442, 22440, 5160, 2193, 0.519176136},
       {5478, 22440, 5160, 4386, 0.610795455},
       {1950, 680, 25800, 4386, 0.53125}}},
-    {{1, 2, 3, 200},
-     1,
-     5,
-     {{408, 400, 1200, 6, 0.6}, {1400, 400, 600, 1200, 0.6}, {1600, 400, 600, 1200, 0.4}}},
+    {{1, 2, 3, 200}, 1, 5, {{408, 400, 1200, 6, 0.6}, {1400, 400, 600, 1200, 0.6}, {1600, 400, 600, 1200, 0.4}}},
     {{1, 49, 64, 27},
      12,
      14,
-     {{1275, 6615, 8640, 3136, 0.746666667},
-      {1275, 6615, 1728, 9408, 0.685714286},
-      {1200, 1323, 6912, 9408, 0.65625}}},
+     {{1275, 6615, 8640, 3136, 0.746666667}, {1275, 6615, 1728, 9408, 0.685714286}, {1200, 1323, 6912, 9408, 0.65625}}},
     {{1, 196, 32, 9},
      32,
      32,
-     {{497, 1764, 2016, 6272, 0.875},
-      {290, 1764, 288, 6272, 0.28125},
-      {882, 1764, 2016, 6272, 0.24609375}}},
+     {{497, 1764, 2016, 6272, 0.875}, {290, 1764, 288, 6272, 0.28125}, {882, 1764, 2016, 6272, 0.24609375}}},
     {{1, 32, 100, 64},
      24,
      7,
@@ -88,15 +73,12 @@ const PrintedCase kPrinted[] = {
     {{1, 128, 48, 96},
      16,
      64,
-     {{1392, 12288, 36864, 6144, 0.75},
-      {1332, 12288, 4608, 36864, 0.75},
-      {1704, 12288, 9216, 36864, 1.0}}},
+     {{1392, 12288, 36864, 6144, 0.75}, {1332, 12288, 4608, 36864, 0.75}, {1704, 12288, 9216, 36864, 1.0}}},
 };
 
 struct Layer {
   std::string name;
-  std::vector<int64_t>
-      v; ///< M, N, K, or input height and width, filter height and width, channels, filters, stride
+  std::vector<int64_t> v; ///< M, N, K, or input height and width, filter height and width, channels, filters, stride
 };
 
 /// The layer lists beside this checkout or in $ACCORD_DATA; none if they are not there.
@@ -130,9 +112,7 @@ std::vector<Layer> read(const std::filesystem::path &path) {
 }
 
 using Terms = std::vector<std::vector<LoopTensor::Term>>;
-LoopTensor tensor(Terms dimensions, bool written = false) {
-  return {std::move(dimensions), {}, 16, written};
-}
+LoopTensor tensor(Terms dimensions, bool written = false) { return {std::move(dimensions), {}, 16, written}; }
 constexpr auto kSum = IteratorKind::Reduction;
 
 } // namespace
@@ -169,8 +149,8 @@ TEST(SystolicPublished, LayerListsForwardAndGradients) {
         domain = {{m}, {n}, {k, kSum}};
         lhs = {{{0}}, {{2}}}, rhs = {{{2}}, {{1}}}, result = {{{0}}, {{1}}};
       } else {
-        int64_t h = layer.v[0], w = layer.v[1], fh = layer.v[2], fw = layer.v[3], c = layer.v[4],
-                f = layer.v[5], s = layer.v[6];
+        int64_t h = layer.v[0], w = layer.v[1], fh = layer.v[2], fw = layer.v[3], c = layer.v[4], f = layer.v[5],
+                s = layer.v[6];
         int64_t oh = up(h - fh, s) + 1, ow = up(w - fw, s) + 1;
         m = oh * ow, n = f, k = c * fh * fw;
         domain = {{oh}, {ow}, {f}, {c, kSum}, {fh, kSum}, {fw, kSum}};
@@ -203,9 +183,7 @@ TEST(SystolicPublished, LayerListsForwardAndGradients) {
 // PEs are active in CONV2 (two sets of 5 x 27 below each other, in strips of 14 and 13), 156 in
 // CONV3 to CONV5 (four sets of 3 x 13 below each other).
 TEST(SystolicPublished, EyerissActivePes) {
-  auto active = [](const Convolution &conv) {
-    return 168 * rowStationaryCost(conv, {12, 14})->mappingEfficiency;
-  };
+  auto active = [](const Convolution &conv) { return 168 * rowStationaryCost(conv, {12, 14})->mappingEfficiency; };
   EXPECT_NEAR(active({2, 4, 128, 48, 5, 5, 27, 27}), 135, 1e-9);
   EXPECT_NEAR(active({1, 4, 384, 256, 3, 3, 13, 13}), 156, 1e-9);
   EXPECT_NEAR(active({2, 4, 192, 192, 3, 3, 13, 13}), 156, 1e-9);
@@ -221,8 +199,7 @@ TEST(SystolicPublished, NeverSlowerWithMore) {
     SystolicArray a{1 + any() % 512, 1 + any() % 512, any() % 100 + 1, false, false, true};
     for (Dataflow flow : kFlows) {
       auto cost = [&](const SystolicArray &array) {
-        return *(flow == Dataflow::RowStationary && i % 2 ? rowStationaryCost(v, array)
-                                                          : systolicCost(g, flow, array));
+        return *(flow == Dataflow::RowStationary && i % 2 ? rowStationaryCost(v, array) : systolicCost(g, flow, array));
       };
       SystolicCost base = cost(a);
       EXPECT_GT(base.utilization, 0);
@@ -246,8 +223,7 @@ TEST(SystolicPublished, NeverSlowerWithMore) {
       SystolicCost both = cost(b);
       b.overlapFill = false;
       SystolicCost drain = cost(b);
-      EXPECT_TRUE(drain.cycles <= base.cycles && both.cycles <= fill.cycles &&
-                  both.cycles <= drain.cycles);
+      EXPECT_TRUE(drain.cycles <= base.cycles && both.cycles <= fill.cycles && both.cycles <= drain.cycles);
     }
   }
 }
@@ -263,32 +239,32 @@ TEST(SystolicPublished, LongStreamsAreCutForIdleArrays) {
 }
 
 TEST(SystolicPublished, StopsAtTheLargestCount) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  Convolution huge{most, most, most, most, most, most, most, most, most, most, most, most};
-  for (int64_t rows : {int64_t{1}, int64_t{3}, most})
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
+  Convolution huge{max, max, max, max, max, max, max, max, max, max, max, max};
+  for (int64_t rows : {int64_t{1}, int64_t{3}, max})
     for (Dataflow flow : kFlows)
       for (bool overlap : {false, true}) {
         SystolicArray a{rows, 2, rows, overlap, overlap, true, overlap};
-        SystolicCost product = *systolicCost({most, most, most, most}, flow, a);
+        SystolicCost product = *systolicCost({max, max, max, max}, flow, a);
         SystolicCost row = *rowStationaryCost(huge, a);
         for (const SystolicCost &cost : {product, row})
-          for (Count count : {cost.cycles, cost.folds, cost.lhsReads, cost.rhsReads,
-                              cost.resultWrites, cost.resultReads, cost.interval})
-            EXPECT_TRUE(count >= 0 && count <= kMostCount);
+          for (Count count : {cost.cycles, cost.folds, cost.lhsReads, cost.rhsReads, cost.resultWrites,
+                              cost.resultReads, cost.interval})
+            EXPECT_TRUE(count >= 0 && count <= kMaxCount);
         EXPECT_TRUE(std::isfinite(row.utilization) && std::isfinite(product.utilization));
       }
-  EXPECT_TRUE(systolicCost({most, most, most, most}, kFlows[0], {1, 1})->cycles == kMostCount);
+  EXPECT_TRUE(systolicCost({max, max, max, max}, kFlows[0], {1, 1})->cycles == kMaxCount);
   for (SystolicArray none : {SystolicArray{0, 1}, {1, 0}, {1, 1, 0}, {-1, 1}, {1, -5}})
     for (Dataflow flow : kFlows)
       EXPECT_FALSE(systolicCost({1, 1, 1, 1}, flow, none));
   // Extents below 1 count as 1, as everywhere in a domain.
   EXPECT_TRUE(systolicCost({0, -3, 0, 0}, kFlows[0], {4, 4})->cycles == 7);
-  Convolution odd{0, -1, 0, 0, 0, -most, 0, 0, -1, 0, -most, 0};
+  Convolution odd{0, -1, 0, 0, 0, -max, 0, 0, -1, 0, -max, 0};
   EXPECT_TRUE(rowStationaryCost(odd, {4, 4})->cycles == 11);
 }
 
 TEST(SystolicPublished, NamesOfDataflows) {
   for (Dataflow flow : kFlows)
-    EXPECT_EQ(dataflowNamed(name(flow)), flow);
-  EXPECT_EQ(dataflowNamed("stationary"), std::nullopt);
+    EXPECT_EQ(parseDataflow(name(flow)), flow);
+  EXPECT_EQ(parseDataflow("stationary"), std::nullopt);
 }

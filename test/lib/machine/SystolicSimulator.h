@@ -29,8 +29,7 @@ struct StationaryFolds {
 /// PEs with the operand that stays in them.
 class StationaryArray {
 public:
-  explicit StationaryArray(const StationaryFolds &folds)
-      : is(folds), steps(folds.kept * folds.outputs) {
+  explicit StationaryArray(const StationaryFolds &folds) : is(folds), steps(folds.kept * folds.outputs) {
     pes.resize(static_cast<size_t>(is.rows * is.cols));
     for (Pe &pe : pes)
       for (auto &bank : pe.bank)
@@ -94,8 +93,7 @@ private:
     for (int c = 0; c < is.cols; ++c) {
       Column &column = columns[static_cast<size_t>(c)];
       int before = column.loading - (is.fill ? 2 : 1); // the fold that its registers hold
-      bool free =
-          before < 0 || (is.fill || is.drain ? at(0, c).done >= before : empty && begun > before);
+      bool free = before < 0 || (is.fill || is.drain ? at(0, c).done >= before : empty && begun > before);
       loads[static_cast<size_t>(c)] = column.loading < is.folds && (column.loaded > 0 || free);
     }
     std::vector<Sum> above(static_cast<size_t>(is.cols)); // of the cycle before
@@ -147,9 +145,7 @@ private:
   void load(int c) {
     Column &column = columns[static_cast<size_t>(c)];
     int fold = column.loading, bank = is.fill ? fold % 2 : 0, length = is.rows * is.kept;
-    auto place = [&](int p) -> Kept & {
-      return at(p / is.kept, c).bank[bank][static_cast<size_t>(p % is.kept)];
-    };
+    auto place = [&](int p) -> Kept & { return at(p / is.kept, c).bank[bank][static_cast<size_t>(p % is.kept)]; };
     for (int p = length - 1; p > 0; --p)
       if (place(p - 1).fold == fold)
         place(p) = place(p - 1);
@@ -187,8 +183,7 @@ inline int64_t runOutputStationary(const OutputFolds &is, int interval) {
     int64_t value = 0;
   };
   auto index = [&](int r, int c) { return static_cast<size_t>(r * is.cols + c); };
-  std::vector<Token> across(index(is.rows, 0)), down(across),
-      edge(static_cast<size_t>(is.rows + is.cols));
+  std::vector<Token> across(index(is.rows, 0)), down(across), edge(static_cast<size_t>(is.rows + is.cols));
   std::vector<int64_t> sums(across.size());
   int64_t left = 0, now = 0, began = 0;
   int begun = 0;
@@ -198,8 +193,7 @@ inline int64_t runOutputStationary(const OutputFolds &is, int interval) {
     for (size_t i = edge.size() - 1; i > 0; --i)
       edge[i] = edge[i - 1];
     bool due = begun < is.folds &&
-               (begun == 0 ||
-                (interval ? now - began == interval : left == int64_t{begun} * is.rows * is.cols));
+               (begun == 0 || (interval ? now - began == interval : left == int64_t{begun} * is.rows * is.cols));
     if (due && leader.fold >= 0 && leader.step + 1 < is.depth)
       return -1;
     if (due) {
@@ -246,8 +240,7 @@ inline int64_t runOutputStationary(const OutputFolds &is, int interval) {
 /// Times of whole columns: when each is loaded, entered and free again.
 class SkewArray {
 public:
-  SkewArray(int64_t rows, int64_t cols, bool fill, bool drain)
-      : rows(rows), cols(cols), fill(fill), drain(drain) {}
+  SkewArray(int64_t rows, int64_t cols, bool fill, bool drain) : rows(rows), cols(cols), fill(fill), drain(drain) {}
 
   int64_t stationary(int64_t folds, int64_t kept, int64_t outputs) const {
     int64_t length = kept * outputs, edgeFree = 0, empty = 0;

@@ -1,7 +1,7 @@
 // Cycles and accesses of systolic arrays against arrays that are stepped PE by PE, against counts
 // that SCALE-Sim v3 prints, and against its formulas on published layer lists.
 #include "lib/machine/array/Systolic.h"
-#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include "test/fuzz/Random.h"
 #include "test/lib/machine/SystolicSimulator.h"
 #include <filesystem>
@@ -56,13 +56,11 @@ struct Matrices {
 /// Deals the folds to the arrays and steps each; the slowest one's cycles, and what all of them
 /// access.
 /// Streams are cut into `pieces`, whose folds follow each other.
-Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, int64_t pieces,
-             fuzz::Random &random) {
+Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, int64_t pieces, fuzz::Random &random) {
   Matrices x(g, random);
   int R = static_cast<int>(array.rows), C = static_cast<int>(array.cols);
   int64_t onRows = flow == kOutput ? g.m : g.k, onCols = flow == kInput ? g.m : g.n;
-  int64_t rowFolds = up(onRows, R), colFolds = up(onCols, C),
-          folds = g.batch * rowFolds * colFolds * pieces;
+  int64_t rowFolds = up(onRows, R), colFolds = up(onCols, C), folds = g.batch * rowFolds * colFolds * pieces;
   int64_t whole = flow == kOutput ? g.k : flow == kInput ? g.n : g.m, piece = up(whole, pieces);
   Counted counted;
   for (int64_t part = 0; part < (array.split ? array.count : 1); ++part) {
@@ -138,20 +136,17 @@ Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, int64_t p
 
 std::string shown(const Gemm &g, Dataflow flow, const SystolicArray &a) {
   std::ostringstream out;
-  out << name(flow) << " " << g.batch << " x " << g.m << "," << g.n << "," << g.k << " on "
-      << a.count << " of " << a.rows << "x" << a.cols << (a.overlapFill ? " fill" : "")
-      << (a.overlapDrain ? " drain" : "") << (a.split ? " split" : "");
+  out << name(flow) << " " << g.batch << " x " << g.m << "," << g.n << "," << g.k << " on " << a.count << " of "
+      << a.rows << "x" << a.cols << (a.overlapFill ? " fill" : "") << (a.overlapDrain ? " drain" : "")
+      << (a.split ? " split" : "");
   return out.str();
 }
 
-int64_t oneTo(fuzz::Random &random, size_t most) {
-  return 1 + static_cast<int64_t>(random.below(most));
-}
+int64_t oneTo(fuzz::Random &random, size_t max) { return 1 + static_cast<int64_t>(random.below(max)); }
 
 /// The fewest cycles of all ways to cut a stream of `steps`, as `run` gives them for folds and
 /// steps.
-template <typename Run>
-int64_t bestCut(int64_t folds, int64_t steps, const SystolicArray &a, Run run) {
+template <typename Run> int64_t bestCut(int64_t folds, int64_t steps, const SystolicArray &a, Run run) {
   int64_t best = std::numeric_limits<int64_t>::max();
   for (int64_t cuts : {1, 2, 3, 4, 6, 8, 12}) {
     if (cuts > 1 && (cuts > a.count || cuts > steps || !a.split || !a.cutStream))
@@ -167,11 +162,9 @@ int64_t skewed(const Gemm &g, Dataflow flow, const SystolicArray &a) {
   int64_t onRows = flow == kOutput ? g.m : g.k, onCols = flow == kInput ? g.m : g.n;
   int64_t steps = flow == kOutput ? g.k : flow == kInput ? g.n : g.m;
   SkewArray array(a.rows, a.cols, a.overlapFill, a.overlapDrain);
-  return bestCut(g.batch * up(onRows, a.rows) * up(onCols, a.cols), steps, a,
-                 [&](int64_t folds, int64_t piece) {
-                   return flow == kOutput ? array.outputs(folds, piece)
-                                          : array.stationary(folds, 1, piece);
-                 });
+  return bestCut(g.batch * up(onRows, a.rows) * up(onCols, a.cols), steps, a, [&](int64_t folds, int64_t piece) {
+    return flow == kOutput ? array.outputs(folds, piece) : array.stationary(folds, 1, piece);
+  });
 }
 
 } // namespace
@@ -180,8 +173,7 @@ TEST(Systolic, EqualsTheArrayThatIsSteppedPeByPe) {
   fuzz::Random random(11);
   for (int i = 0; i < 300; ++i) {
     Gemm g{oneTo(random, 2), oneTo(random, 9), oneTo(random, 9), oneTo(random, 9)};
-    SystolicArray a{oneTo(random, 5), oneTo(random, 5), oneTo(random, 3), i % 2 > 0,
-                    i % 4 > 1,        i % 8 < 5,        i % 16 < 12};
+    SystolicArray a{oneTo(random, 5), oneTo(random, 5), oneTo(random, 3), i % 2 > 0, i % 4 > 1, i % 8 < 5, i % 16 < 12};
     for (Dataflow flow : {kOutput, kWeight, kInput}) {
       SCOPED_TRACE(shown(g, flow, a));
       SystolicCost cost = systolicCost(g, flow, a).value();
@@ -200,16 +192,14 @@ TEST(Systolic, EqualsTheSkewOfColumnsOnArraysUpTo512) {
   fuzz::Random random(12);
   for (int i = 0; i < 2000; ++i) {
     Gemm g{oneTo(random, 3), oneTo(random, 900), oneTo(random, 900), oneTo(random, 900)};
-    size_t most = size_t{1} << random.below(10);
-    SystolicArray a{oneTo(random, most), oneTo(random, most), oneTo(random, 9),
-                    i % 2 > 0,           i % 4 > 1,           i % 8 < 6};
+    size_t max = size_t{1} << random.below(10);
+    SystolicArray a{oneTo(random, max), oneTo(random, max), oneTo(random, 9), i % 2 > 0, i % 4 > 1, i % 8 < 6};
     if (i % 5 == 0) // long and thin
       (i % 2 ? a.rows : a.cols) = 1;
     if (i % 7 == 0)
       (i % 2 ? a.rows : a.cols) = 512;
     for (Dataflow flow : {kOutput, kWeight, kInput}) {
-      int64_t folds = g.batch * up(flow == kOutput ? g.m : g.k, a.rows) *
-                      up(flow == kInput ? g.m : g.n, a.cols);
+      int64_t folds = g.batch * up(flow == kOutput ? g.m : g.k, a.rows) * up(flow == kInput ? g.m : g.n, a.cols);
       if (folds * a.cols > 100000) // too long to step
         continue;
       ASSERT_EQ(int64_t(systolicCost(g, flow, a)->cycles), skewed(g, flow, a)) << shown(g, flow, a);
@@ -218,8 +208,7 @@ TEST(Systolic, EqualsTheSkewOfColumnsOnArraysUpTo512) {
 }
 
 /// A convolution stepped PE by PE; also checks its results against the definition.
-static Counted stepRows(const Convolution &v, const SystolicArray &array, int64_t pieces,
-                        fuzz::Random &random) {
+static Counted stepRows(const Convolution &v, const SystolicArray &array, int64_t pieces, fuzz::Random &random) {
   int R = static_cast<int>(array.rows), C = static_cast<int>(array.cols);
   int64_t inRows = (v.outRows - 1) * v.rowStride + (v.filterRows - 1) * v.rowDilation + 1,
           inCols = (v.outCols - 1) * v.colStride + (v.filterCols - 1) * v.colDilation + 1;
@@ -243,12 +232,10 @@ static Counted stepRows(const Convolution &v, const SystolicArray &array, int64_
   };
   // Sets below each other are channels; sets beside each other planes, filters changing fastest,
   // then groups, then images.
-  int64_t below = std::max<int64_t>(R / v.filterRows, 1),
-          beside = std::max<int64_t>(C / v.outRows, 1), rowStrips = up(v.filterRows, R),
-          colStrips = up(v.outRows, C), channelFolds = up(v.channels, below),
+  int64_t below = std::max<int64_t>(R / v.filterRows, 1), beside = std::max<int64_t>(C / v.outRows, 1),
+          rowStrips = up(v.filterRows, R), colStrips = up(v.outRows, C), channelFolds = up(v.channels, below),
           planes = v.groups * v.images * v.filters,
-          folds = channelFolds * up(planes, beside) * rowStrips * colStrips * pieces,
-          piece = up(v.outCols, pieces);
+          folds = channelFolds * up(planes, beside) * rowStrips * colStrips * pieces, piece = up(v.outCols, pieces);
   struct Place {
     int64_t group, image, filter, channel, i, j;
   };
@@ -318,8 +305,7 @@ static Counted stepRows(const Convolution &v, const SystolicArray &array, int64_
               for (int64_t a = 0; a < v.filterRows; ++a)
                 for (int64_t b = 0; b < v.filterCols; ++b)
                   sum += filter[kernel(g, f, ch, a, b)] *
-                         input[in(g, i, ch, h * v.rowStride + a * v.rowDilation,
-                                  w * v.colStride + b * v.colDilation)];
+                         input[in(g, i, ch, h * v.rowStride + a * v.rowDilation, w * v.colStride + b * v.colDilation)];
             EXPECT_EQ(found[out(g, i, f, h, w)], sum);
           }
   return counted;
@@ -331,24 +317,19 @@ TEST(Systolic, RowStationaryEqualsTheArrayThatIsSteppedPeByPe) {
     Convolution v{oneTo(random, 2), oneTo(random, 2), oneTo(random, 3), oneTo(random, 4),
                   oneTo(random, 4), oneTo(random, 3), oneTo(random, 6), oneTo(random, 5),
                   oneTo(random, 3), oneTo(random, 3), oneTo(random, 2), oneTo(random, 2)};
-    SystolicArray a{oneTo(random, 7), oneTo(random, 7), oneTo(random, 4),
-                    i % 2 > 0,        i % 4 > 1,        true,
-                    i % 8 > 2};
+    SystolicArray a{oneTo(random, 7), oneTo(random, 7), oneTo(random, 4), i % 2 > 0, i % 4 > 1, true, i % 8 > 2};
     SCOPED_TRACE(i);
     SystolicCost cost = rowStationaryCost(v, a).value();
     Counted counted = stepRows(v, a, cost.pieces, random);
     ASSERT_EQ(int64_t(cost.cycles), counted.cycles);
     SkewArray array(a.rows, a.cols, a.overlapFill, a.overlapDrain);
     ASSERT_EQ(bestCut(int64_t(cost.folds) / cost.pieces, v.outCols, a,
-                      [&](int64_t folds, int64_t piece) {
-                        return array.stationary(folds, v.filterCols, piece);
-                      }),
+                      [&](int64_t folds, int64_t piece) { return array.stationary(folds, v.filterCols, piece); }),
               counted.cycles);
     EXPECT_EQ(int64_t(cost.lhsReads), counted.lhs);
     EXPECT_EQ(int64_t(cost.rhsReads), counted.rhs);
     EXPECT_EQ(int64_t(cost.resultWrites), counted.writes);
-    EXPECT_EQ(int64_t(cost.resultWrites - cost.resultReads),
-              v.groups * v.images * v.filters * v.outRows * v.outCols);
+    EXPECT_EQ(int64_t(cost.resultWrites - cost.resultReads), v.groups * v.images * v.filters * v.outRows * v.outCols);
   }
 }
 

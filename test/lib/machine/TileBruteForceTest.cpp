@@ -75,23 +75,19 @@ public:
     for (size_t l = 0; l < tilings.size(); ++l)
       for (unsigned loop : tilings[l].order)
         all.emplace_back(l, loop);
-    auto around = [&](size_t l, unsigned i) {
-      return l ? tilings[l - 1].tile[i] : nest.loops[i].extent;
-    };
+    auto around = [&](size_t l, unsigned i) { return l ? tilings[l - 1].tile[i] : nest.loops[i].extent; };
     std::vector<size_t> depth(tensors, 0); // loops outside of the transfer
     for (size_t t = 0; t < tensors; ++t)
       for (size_t d = 0; d < all.size(); ++d)
         for (const auto &terms : nest.tensors[t].dimensions)
           for (const Term &term : terms)
-            if (term.loop == all[d].second &&
-                tilings[all[d].first].tile[term.loop] < around(all[d].first, term.loop))
+            if (term.loop == all[d].second && tilings[all[d].first].tile[term.loop] < around(all[d].first, term.loop))
               depth[t] = d + 1;
     std::vector<int64_t> counters;
     auto leaf = [&](const std::vector<int64_t> &from, const std::vector<int64_t> &size) {
       for (unsigned t = 0; t < tensors; ++t) {
         Elements wanted = touched(t, from, size);
-        std::vector<int64_t> here(counters.begin(),
-                                  counters.begin() + static_cast<std::ptrdiff_t>(depth[t]));
+        std::vector<int64_t> here(counters.begin(), counters.begin() + static_cast<std::ptrdiff_t>(depth[t]));
         if (byPlace ? here == place[t] : wanted == held[t])
           continue;
         place[t] = here;
@@ -105,8 +101,7 @@ public:
         held[t] = wanted;
       }
     };
-    auto walk = [&](auto &&self, size_t d, std::vector<int64_t> from,
-                    std::vector<int64_t> size) -> void {
+    auto walk = [&](auto &&self, size_t d, std::vector<int64_t> from, std::vector<int64_t> size) -> void {
       if (d == all.size())
         return leaf(from, size);
       auto [l, loop] = all[d];
@@ -133,8 +128,7 @@ public:
   int64_t footprint(const std::vector<int64_t> &tile) {
     int64_t bits = 0;
     for (unsigned t = 0; t < nest.tensors.size(); ++t)
-      bits += std::popcount(touched(t, std::vector<int64_t>(tile.size(), 0), tile)) *
-              nest.tensors[t].elementBits;
+      bits += std::popcount(touched(t, std::vector<int64_t>(tile.size(), 0), tile)) * nest.tensors[t].elementBits;
     return bits;
   }
 
@@ -153,8 +147,8 @@ struct Random {
   }
 };
 
-Nest gemm(Random &random, int64_t most) {
-  return {{{random(1, most), 1, "m"}, {random(1, most), 1, "n"}, {random(1, most), 1, "k"}},
+Nest gemm(Random &random, int64_t max) {
+  return {{{random(1, max), 1, "m"}, {random(1, max), 1, "n"}, {random(1, max), 1, "k"}},
           {{"A", {{{0, 1}}, {{2, 1}}}, {}, random.of<int64_t>({8, 16, 32}), false},
            {"B", {{{2, 1}}, {{1, 1}}}, {}, random.of<int64_t>({8, 16, 32}), false},
            {"C", {{{0, 1}}, {{1, 1}}}, {}, random.of<int64_t>({16, 32}), true}}};
@@ -222,8 +216,7 @@ std::vector<Tiling> randomTilings(Random &random, const Nest &nest, size_t count
     tilings[l].order.resize(nest.loops.size());
     std::iota(tilings[l].order.begin(), tilings[l].order.end(), 0);
     for (size_t i = tilings[l].order.size(); i > 1; --i)
-      std::swap(tilings[l].order[i - 1],
-                tilings[l].order[static_cast<size_t>(random(0, static_cast<int64_t>(i) - 1))]);
+      std::swap(tilings[l].order[i - 1], tilings[l].order[static_cast<size_t>(random(0, static_cast<int64_t>(i) - 1))]);
   }
   return tilings;
 }
@@ -292,8 +285,7 @@ TEST(TileBruteForce, TrafficOfOneMemoryIsWhatAReplayMoves) {
     Replay replay(nest);
     const LevelMapping &level = std::get<Mapping>(priced).levels[0];
     expectTraffic(nest, level, replay.run(tilings, cutsWindow(nest, tilings[0].tile)));
-    EXPECT_DOUBLE_EQ(level.footprint.value * 8,
-                     static_cast<double>(replay.footprint(tilings[0].tile)));
+    EXPECT_DOUBLE_EQ(level.footprint.value * 8, static_cast<double>(replay.footprint(tilings[0].tile)));
   }
 }
 
@@ -306,9 +298,8 @@ TEST(TileBruteForce, TrafficOfAHierarchyIsWhatTransfersAtTheirPlacesMove) {
     ASSERT_TRUE(std::holds_alternative<Mapping>(priced));
     Replay replay(nest);
     for (size_t l = 0; l < 3; ++l)
-      expectTraffic(
-          nest, std::get<Mapping>(priced).levels[l],
-          replay.run({tilings.begin(), tilings.begin() + static_cast<long>(l) + 1}, true));
+      expectTraffic(nest, std::get<Mapping>(priced).levels[l],
+                    replay.run({tilings.begin(), tilings.begin() + static_cast<long>(l) + 1}, true));
   }
 }
 
@@ -327,28 +318,24 @@ TEST(TileBruteForce, NoMappingOfOneMemoryIsBetter) {
     levels[1].bandwidth = BytesPerSecond(random(0, 1) ? 1e6 : 2);
     levels[1].doubleBuffered = doubled;
     levels[1].capacity = Bytes(static_cast<double>(random(whole / 8, whole * 2)) / 8);
-    double perIteration = 0.01 * static_cast<double>(random(0, 40)),
-           perTile = 0.5 * static_cast<double>(random(0, 3));
+    double perIteration = 0.01 * static_cast<double>(random(0, 40)), perTile = 0.5 * static_cast<double>(random(0, 3));
     ComputeOfTile compute = [&](std::span<const int64_t> extents) {
       double iterations = 1;
       for (int64_t e : extents)
         iterations *= static_cast<double>(e);
       return Seconds(perTile + perIteration * iterations);
     };
-    double total =
-        std::accumulate(nest.loops.begin(), nest.loops.end(), perIteration,
-                        [](double p, const NestLoop &l) { return p * double(l.extent); });
+    double total = std::accumulate(nest.loops.begin(), nest.loops.end(), perIteration,
+                                   [](double p, const NestLoop &l) { return p * double(l.extent); });
     double rate = levels[0].bandwidth.value;
     Answer answer;
     eachTile(nest, extentsOf(nest), [&](const std::vector<int64_t> &tile) {
-      if (static_cast<double>(replay.footprint(tile)) * (doubled ? 2 : 1) >
-          levels[1].capacity.value * 8)
+      if (static_cast<double>(replay.footprint(tile)) * (doubled ? 2 : 1) > levels[1].capacity.value * 8)
         return;
       double tiles = 1;
       std::vector<unsigned> order;
       for (unsigned i = 0; i < tile.size(); ++i) {
-        tiles *=
-            std::ceil(static_cast<double>(nest.loops[i].extent) / static_cast<double>(tile[i]));
+        tiles *= std::ceil(static_cast<double>(nest.loops[i].extent) / static_cast<double>(tile[i]));
         if (tile[i] < nest.loops[i].extent)
           order.push_back(i); // loops of one iteration are anywhere
       }
@@ -357,8 +344,7 @@ TEST(TileBruteForce, NoMappingOfOneMemoryIsBetter) {
         for (unsigned i = 0; i < tile.size(); ++i)
           if (tile[i] == nest.loops[i].extent)
             all.push_back(i);
-        double bits =
-            static_cast<double>(replay.run({{tile, all}}, cutsWindow(nest, tile)).bits(nest));
+        double bits = static_cast<double>(replay.run({{tile, all}}, cutsWindow(nest, tile)).bits(nest));
         double link = levels[0].latency.value + bits / 8 / rate, core = total + perTile * tiles;
         answer.take(doubled ? std::max(link, core) : link + core, bits);
       } while (std::next_permutation(order.begin(), order.end()));
@@ -424,8 +410,7 @@ TEST(TileBruteForce, NoMappingOfTwoMemoriesIsBetter) {
           if (!fits(second, 2))
             return;
           for (const auto &inside : orders(first, second)) {
-            double bits2 = static_cast<double>(
-                replay.run({{first, outside}, {second, inside}}, true).bits(nest));
+            double bits2 = static_cast<double>(replay.run({{first, outside}, {second, inside}}, true).bits(nest));
             // No arithmetic: memory 2 is filled from 1, which is filled from 0 before or meanwhile.
             double link2 = bits2 / 8 / levels[1].bandwidth.value;
             answer.take(levels[1].doubleBuffered ? std::max(link1, link2) : link1 + link2, bits1);

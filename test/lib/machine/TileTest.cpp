@@ -1,6 +1,6 @@
 // Properties of mappings, published bounds, the interface.
+#include "lib/machine/tiling/LoopSplit.h"
 #include "lib/machine/tiling/Mapping.h"
-#include "lib/machine/tiling/Split.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -26,8 +26,7 @@ std::vector<Level> dramAnd(double bytes, bool doubled = false) {
 
 const ComputeOfTile nothing = [](std::span<const int64_t>) { return Seconds(0); };
 
-Mapping mapped(const Nest &nest, const std::vector<Level> &levels,
-               const ComputeOfTile &compute = nothing) {
+Mapping mapped(const Nest &nest, const std::vector<Level> &levels, const ComputeOfTile &compute = nothing) {
   auto found = bestMapping(nest, levels, compute);
   if (auto *issue = std::get_if<Issue>(&found)) {
     ADD_FAILURE() << issue->message;
@@ -36,8 +35,7 @@ Mapping mapped(const Nest &nest, const std::vector<Level> &levels,
   return std::get<Mapping>(found);
 }
 
-std::string refused(const Nest &nest, const std::vector<Level> &levels,
-                    const ComputeOfTile &compute = nothing) {
+std::string refused(const Nest &nest, const std::vector<Level> &levels, const ComputeOfTile &compute = nothing) {
   auto found = bestMapping(nest, levels, compute);
   auto *issue = std::get_if<Issue>(&found);
   return issue ? issue->code : "";
@@ -155,7 +153,7 @@ TEST(Tile, MoreOfAnythingIsNeverSlower) {
     twoMemories += deep;
     ASSERT_TRUE(mapping->exact);
     ASSERT_EQ(mapping->gap, 0);
-    double most = mapping->time.value * (1 + 1e-9);
+    double max = mapping->time.value * (1 + 1e-9);
     for (size_t l = 0; l + 1 < levels.size(); ++l) {
       const LevelMapping &level = mapping->levels[l];
       double once = 0, capacity = levels[l + 1].capacity.value;
@@ -163,27 +161,23 @@ TEST(Tile, MoreOfAnythingIsNeverSlower) {
       for (const NestLoop &loop : nest.loops)
         all.push_back(loop.extent);
       for (size_t t = 0; t < nest.tensors.size(); ++t) {
-        double least =
-            elements(nest.tensors[t], all) * static_cast<double>(nest.tensors[t].elementBits) / 8;
-        EXPECT_GE(level.tensors[t].read.value + level.tensors[t].written.value, least);
-        once += least;
+        double min = elements(nest.tensors[t], all) * static_cast<double>(nest.tensors[t].elementBits) / 8;
+        EXPECT_GE(level.tensors[t].read.value + level.tensors[t].written.value, min);
+        once += min;
       }
       EXPECT_GE(level.bytes.value, once);
-      EXPECT_LE(footprintBits(nest, level.tile) / 8 * (levels[l + 1].doubleBuffered ? 2 : 1),
-                capacity);
+      EXPECT_LE(footprintBits(nest, level.tile) / 8 * (levels[l + 1].doubleBuffered ? 2 : 1), capacity);
     }
     for (size_t l = 0; l < levels.size(); ++l)
       for (int what = 0; what < 3; ++what) {
         auto better = levels;
-        (what == 0   ? better[l].bandwidth.value
-         : what == 1 ? better[l].capacity.value
-                     : better[l].ports.value) *= 2;
+        (what == 0 ? better[l].bandwidth.value : what == 1 ? better[l].capacity.value : better[l].ports.value) *= 2;
         auto again = solve(better, 1);
         ASSERT_TRUE(std::holds_alternative<Mapping>(again));
-        EXPECT_LE(std::get<Mapping>(again).time.value, most)
+        EXPECT_LE(std::get<Mapping>(again).time.value, max)
             << "round " << round << ", memory " << l << ", number " << what;
       }
-    EXPECT_LE(std::get<Mapping>(solve(levels, 2)).time.value, most) << "round " << round;
+    EXPECT_LE(std::get<Mapping>(solve(levels, 2)).time.value, max) << "round " << round;
   }
   EXPECT_GT(mapped, 7000);
   EXPECT_GT(twoMemories, 300);
@@ -198,14 +192,12 @@ TEST(Tile, AFloorOfTheArithmeticChangesNoAnswer) {
     Nest nest = matrices(int64_t(m), int64_t(n), int64_t(k));
     auto levels = randomLevels(random, round % 8 ? 2 : 3);
     ComputeOfTile compute = [](std::span<const int64_t> e) {
-      return Seconds(std::ceil(double(e[0]) / 8) * std::ceil(double(e[1]) / 8) *
-                     (double(e[2]) + 14));
+      return Seconds(std::ceil(double(e[0]) / 8) * std::ceil(double(e[1]) / 8) * (double(e[2]) + 14));
     };
     SearchLimits limits;
     auto plain = bestMapping(nest, levels, compute, limits);
     limits.floor = [&](std::span<const int64_t> e) {
-      return Seconds(std::ceil(m / std::min(8.0, double(e[0]))) *
-                     std::ceil(n / std::min(8.0, double(e[1]))) *
+      return Seconds(std::ceil(m / std::min(8.0, double(e[0]))) * std::ceil(n / std::min(8.0, double(e[1]))) *
                      (k + 14 * std::ceil(k / double(e[2]))));
     };
     auto shorter = bestMapping(nest, levels, compute, limits);
@@ -248,8 +240,7 @@ TEST(Tile, ATinyMatrixProductByHand) {
   EXPECT_DOUBLE_EQ(m.levels[0].bytes.value, (2 * 16 + 2 * 16 + 16) * 4);
   EXPECT_DOUBLE_EQ(m.time.value, 80 * 4 / 1e9);
   EXPECT_EQ(m.binds, "bandwidth dram");
-  EXPECT_EQ(describe(matrices(4, 4, 4), dramAnd(32), m)[0],
-            "vmem tile 2x2x1, order n m k: A 2x, B 2x, C 1x");
+  EXPECT_EQ(describe(matrices(4, 4, 4), dramAnd(32), m)[0], "vmem tile 2x2x1, order n m k: A 2x, B 2x, C 1x");
 }
 
 TEST(Tile, WhatFitsMovesOnce) {
@@ -257,8 +248,7 @@ TEST(Tile, WhatFitsMovesOnce) {
   double once = (100 * 300 + 300 * 200 + 100 * 200) * 4.0;
   Mapping m = mapped(nest, dramAnd(once));
   EXPECT_DOUBLE_EQ(m.levels[0].bytes.value, once);
-  EXPECT_EQ(describe(nest, dramAnd(once), m)[0],
-            "vmem tile 100x200x300, all at once: A 1x, B 1x, C 1x");
+  EXPECT_EQ(describe(nest, dramAnd(once), m)[0], "vmem tile 100x200x300, all at once: A 1x, B 1x, C 1x");
   // Half of the memory holds it no more, but a tile of C in turn with all of B still moves all
   // once.
   EXPECT_DOUBLE_EQ(mapped(nest, dramAnd(once, true)).levels[0].bytes.value, once);
@@ -270,14 +260,12 @@ TEST(Tile, DoubleBufferingOverlapsAndTakesRoom) {
   ComputeOfTile compute = [](std::span<const int64_t> e) {
     return Seconds(static_cast<double>(e[0] * e[1] * e[2]) * 1e-9);
   };
-  Mapping once = mapped(nest, dramAnd(1e6), compute),
-          twice = mapped(nest, dramAnd(1e6, true), compute);
+  Mapping once = mapped(nest, dramAnd(1e6), compute), twice = mapped(nest, dramAnd(1e6, true), compute);
   double transfer = 3 * 64 * 64 * 4 / 1e9, arithmetic = 64 * 64 * 64 * 1e-9;
   EXPECT_DOUBLE_EQ(once.time.value, transfer + arithmetic);
   EXPECT_DOUBLE_EQ(twice.time.value, std::max(transfer, arithmetic));
   EXPECT_EQ(twice.binds, "compute");
-  EXPECT_GT(mapped(nest, dramAnd(4096, true)).levels[0].bytes.value,
-            mapped(nest, dramAnd(4096)).levels[0].bytes.value);
+  EXPECT_GT(mapped(nest, dramAnd(4096, true)).levels[0].bytes.value, mapped(nest, dramAnd(4096)).levels[0].bytes.value);
 }
 
 // The window of a strided convolution leaves gaps or a halo: positions counted one by one.
@@ -297,8 +285,7 @@ TEST(Tile, ElementsAreTheDifferentPositions) {
 }
 
 TEST(Tile, PaddingIsNotFetched) {
-  Nest nest{{{56, 1, "h"}, {3, 3, "r"}},
-            {{"X", {{{0, 1}, {1, 1}}}, {56}, 8, false}, {"Y", {{{0, 1}}}, {}, 8, true}}};
+  Nest nest{{{56, 1, "h"}, {3, 3, "r"}}, {{"X", {{{0, 1}, {1, 1}}}, {56}, 8, false}, {"Y", {{{0, 1}}}, {}, 8, true}}};
   EXPECT_DOUBLE_EQ(mapped(nest, dramAnd(1e4)).levels[0].bytes.value, 56 + 56);
 }
 
@@ -310,7 +297,7 @@ TEST(Tile, OperationsBecomeNests) {
   std::vector<LoopTensor> tensors = {{{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{3, 1}}}, {}, 16, false},
                                      {{Terms{{3, 1}}, Terms{{2, 1}}}, {}, 16, false},
                                      {{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}}, {}, 16, true}};
-  Grouped linear = grouped(nestOf(domain, tensors));
+  GroupedNest linear = grouped(nestOf(domain, tensors));
   ASSERT_EQ(linear.nest.loops.size(), 3u);
   EXPECT_EQ(linear.members[0], (std::vector<unsigned>{0, 1}));
   EXPECT_EQ(linear.nest.loops[0].extent, 8 * 512);
@@ -335,9 +322,8 @@ TEST(Tile, RefusesWhatCannotBe) {
   EXPECT_EQ(refused(nest, dramAnd(23, true)), "A0453");
   EXPECT_EQ(refused(nest, dramAnd(24, true)), "");
   auto issue = std::get<Issue>(bestMapping(nest, dramAnd(23, true), nothing));
-  EXPECT_EQ(issue.message,
-            "memory 'vmem' has 23 B, but one tile of each tensor takes 24 B, counted "
-            "twice because it is double buffered");
+  EXPECT_EQ(issue.message, "memory 'vmem' has 23 B, but one tile of each tensor takes 24 B, counted "
+                           "twice because it is double buffered");
   Nest folds = nest;
   folds.loops[0].granule = folds.loops[1].granule = 4;
   EXPECT_EQ(refused(folds, dramAnd((4 + 4 + 16) * 4)), "");

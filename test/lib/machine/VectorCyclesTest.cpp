@@ -22,8 +22,7 @@ int64_t roundsOf(int64_t elements, int64_t lanes) {
 
 /// Sums every row with `group` lanes each, really adding, a cycle of the machine at a time (an
 /// element takes `c`, a pairwise sum 1); -1 if a sum is wrong.
-int64_t stepRows(int64_t rows, int64_t length, int64_t c, int64_t reductions, int64_t slots,
-                 int64_t group) {
+int64_t stepRows(int64_t rows, int64_t length, int64_t c, int64_t reductions, int64_t slots, int64_t group) {
   int64_t now = 0, next = 0;
   while (next < rows) {
     int64_t longest = 0;
@@ -61,35 +60,32 @@ TEST(VectorCycles, ElementsEqualTheSteppedLanes) {
   for (int i = 0; i < 2000; ++i) {
     auto elements = static_cast<int64_t>(random.below(3000));
     auto c = static_cast<double>(random.below(30));
-    VectorUnit unit{1 + static_cast<int64_t>(random.below(130)),
-                    1 + static_cast<int64_t>(random.below(8)), random.percent(70)};
-    EXPECT_EQ(
-        elementCycles(elements, c, unit),
-        c * static_cast<double>(roundsOf(elements, unit.lanes * (unit.split ? unit.count : 1))));
+    VectorUnit unit{1 + static_cast<int64_t>(random.below(130)), 1 + static_cast<int64_t>(random.below(8)),
+                    random.percent(70)};
+    EXPECT_EQ(elementCycles(elements, c, unit),
+              c * static_cast<double>(roundsOf(elements, unit.lanes * (unit.split ? unit.count : 1))));
   }
 }
 
 TEST(VectorCycles, RowsEqualTheBestOfTheSteppedGroups) {
   fuzz::Random random(42);
   for (int i = 0; i < 1500; ++i) {
-    RowWork work{1 + static_cast<int64_t>(random.below(60)),
-                 1 + static_cast<int64_t>(random.below(200)),
+    RowWork work{1 + static_cast<int64_t>(random.below(60)), 1 + static_cast<int64_t>(random.below(200)),
                  static_cast<double>(1 + random.below(8)), static_cast<int64_t>(random.below(3))};
-    VectorUnit unit{1 + static_cast<int64_t>(random.below(100)),
-                    1 + static_cast<int64_t>(random.below(4))};
+    VectorUnit unit{1 + static_cast<int64_t>(random.below(100)), 1 + static_cast<int64_t>(random.below(4))};
     int64_t best = std::numeric_limits<int64_t>::max(), lanes = 0;
     auto consider = [&](int64_t group, int64_t slots) {
-      int64_t cycles = stepRows(work.rows, work.length, static_cast<int64_t>(work.cyclesPerElement),
-                                work.reductions, slots, group);
+      int64_t cycles =
+          stepRows(work.rows, work.length, static_cast<int64_t>(work.cyclesPerElement), work.reductions, slots, group);
       ASSERT_GE(cycles, 0);
       if (cycles < best)
         best = cycles, lanes = group;
     };
-    int64_t most = 1;
+    int64_t max = 1;
     for (int64_t group = 1; group <= unit.lanes; group *= 2)
-      consider(group, unit.lanes / group * unit.count), most = group;
+      consider(group, unit.lanes / group * unit.count), max = group;
     for (int64_t cores = 2; cores <= unit.count; cores *= 2)
-      consider(most * cores, unit.count / cores);
+      consider(max * cores, unit.count / cores);
     RowCycles found = *rowCycles(work, unit);
     ASSERT_EQ(found.cycles, static_cast<double>(best));
     ASSERT_EQ(found.lanesPerRow, lanes);
@@ -109,13 +105,10 @@ TEST(VectorCycles, WhichMappingIsBetter) {
 
 TEST(VectorCycles, NeverSlowerWithMore) {
   fuzz::Random random(43);
-  auto any = [&](size_t bits) {
-    return 1 + static_cast<int64_t>(random.below(size_t{1} << random.below(bits)));
-  };
+  auto any = [&](size_t bits) { return 1 + static_cast<int64_t>(random.below(size_t{1} << random.below(bits))); };
   for (int i = 0; i < 20000; ++i) {
     RowWork work{any(24), any(16), static_cast<double>(any(5)), any(2)};
-    VectorUnit unit{any(12), any(6)}, more{unit.lanes + any(6), unit.count},
-        cores{unit.lanes, unit.count + any(4)};
+    VectorUnit unit{any(12), any(6)}, more{unit.lanes + any(6), unit.count}, cores{unit.lanes, unit.count + any(4)};
     RowCycles base = *rowCycles(work, unit);
     EXPECT_LE(rowCycles(work, more)->cycles, base.cycles);
     EXPECT_LE(rowCycles(work, cores)->cycles, base.cycles);
@@ -127,7 +120,7 @@ TEST(VectorCycles, NeverSlowerWithMore) {
 }
 
 TEST(VectorCycles, OddInput) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
   constexpr double infinite = std::numeric_limits<double>::infinity();
   for (VectorUnit unit : {VectorUnit{0, 1}, {1, 0}, {-4, 1}, {1, -1}}) {
     EXPECT_FALSE(elementCycles(5, 1, unit));
@@ -139,10 +132,10 @@ TEST(VectorCycles, OddInput) {
   }
   EXPECT_EQ(elementCycles(0, 5, {8, 1}), 0);
   EXPECT_EQ(elementCycles(-7, 5, {8, 1}), 0);
-  EXPECT_EQ(elementCycles(most, 1, {most, most}), 1);
-  EXPECT_EQ(rowCycles({most, most, 1, 1}, {most, most})->cycles, 2 + 62); // 2^62 lanes of a row
+  EXPECT_EQ(elementCycles(max, 1, {max, max}), 1);
+  EXPECT_EQ(rowCycles({max, max, 1, 1}, {max, max})->cycles, 2 + 62); // 2^62 lanes of a row
   EXPECT_EQ(rowCycles({0, 0, 3, -2}, {4, 2})->cycles, 3);
-  EXPECT_FALSE(std::isnan(rowCycles({most, most, 1e300, most}, {1, 1})->cycles));
+  EXPECT_FALSE(std::isnan(rowCycles({max, max, 1e300, max}, {1, 1})->cycles));
 }
 
 TEST(VectorCycles, PublishedTable) {

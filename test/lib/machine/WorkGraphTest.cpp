@@ -66,11 +66,9 @@ TEST(WorkGraph, CheckFindsEachDefect) {
       {"is a view of itself", [](WorkGraph &g) { g.values[0].alias = 0; }},
       {"which is not around it",
        [](WorkGraph &g) {
-         g.operations[2].operands[0] = g.operations[0].results[0],
-         g.values[g.operations[0].results[0]].region = 1;
+         g.operations[2].operands[0] = g.operations[0].results[0], g.values[g.operations[0].results[0]].region = 1;
        }},
-      {"needs its own result",
-       [](WorkGraph &g) { g.operations[2].operands[0] = g.operations[2].results[0]; }},
+      {"needs its own result", [](WorkGraph &g) { g.operations[2].operands[0] = g.operations[2].results[0]; }},
       {"negative work", [](WorkGraph &g) { g.operations[2].flops = -1; }},
       {"has -8 bytes", [](WorkGraph &g) { g.values[0].bytes = -8; }},
       {"runs more than", [](WorkGraph &g) { g.regions[3].count = int64_t{1} << 62; }},

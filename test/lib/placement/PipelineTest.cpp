@@ -1,7 +1,7 @@
 // Pipelines of passes: closed forms of the papers, the verifier's event simulation, and what must
 // hold of any.
 #include "lib/placement/evaluate/Pipeline.h"
-#include "lib/placement/verify/PlacementSimulation.h"
+#include "lib/placement/verify/PipelineReplay.h"
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
@@ -11,23 +11,21 @@ using enum PipelineSchedule;
 
 namespace {
 
-PipelineToReplay toReplay(const PipelineShape &shape, const std::vector<StageTimes> &stages,
-                          const StageEdges &feeds) {
-  return {shape.schedule, shape.groups, shape.chunks, shape.microbatches, stages, feeds};
+ReplayInput toReplay(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &feeds) {
+  return {shape.schedule, shape.groups, shape.virtualStages, shape.microbatches, stages, feeds};
 }
 
 /// Steps of both simulations, which have to be one.
-int64_t stepOf(const PipelineShape &shape, const std::vector<StageTimes> &stages,
-               const StageEdges &feeds) {
+int64_t stepOf(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &feeds) {
   int64_t step = simulate(shape, stages, feeds).step;
   EXPECT_EQ(step, replay(toReplay(shape, stages, feeds)).step);
   return step;
 }
 
-int64_t equalStages(const PipelineShape &shape, int64_t forward, int64_t backward, int64_t weight) {
-  auto n = static_cast<size_t>(shape.groups * shape.chunks);
+int64_t uniformStages(const PipelineShape &shape, int64_t forward, int64_t backward, int64_t weight) {
+  auto n = static_cast<size_t>(shape.groups * shape.virtualStages);
   std::vector<StageTimes> stages(
-      n, {forward / shape.chunks, backward / shape.chunks, weight / shape.chunks, 0, 0});
+      n, {forward / shape.virtualStages, backward / shape.virtualStages, weight / shape.virtualStages, 0, 0});
   return stepOf(shape, stages, chainOf(n));
 }
 
@@ -36,7 +34,7 @@ TEST(Pipeline, GPipeAndOneFOneBOfEqualStages) {
   for (PipelineSchedule schedule : {GPipe, OneFOneB})
     for (int64_t p = 1; p <= 9; ++p)
       for (int64_t m = 1; m <= 20; ++m)
-        EXPECT_EQ(equalStages({schedule, p, 1, m}, 7, 9, 4), (m + p - 1) * 20) << p << " " << m;
+        EXPECT_EQ(uniformStages({schedule, p, 1, m}, 7, 9, 4), (m + p - 1) * 20) << p << " " << m;
 }
 
 /// (m + (p - 1) / v) (tF + tB): section 2.2.2, m a multiple of p.
@@ -44,8 +42,7 @@ TEST(Pipeline, InterleavedEqualStages) {
   for (int64_t v : {2, 3, 4})
     for (int64_t p = 1; p <= 8; ++p)
       for (int64_t m = p; m <= 4 * p; m += p)
-        EXPECT_EQ(equalStages({Interleaved, p, v, m}, 12 * 2, 12 * 3, 12),
-                  m * 72 + (p - 1) * 72 / v)
+        EXPECT_EQ(uniformStages({Interleaved, p, v, m}, 12 * 2, 12 * 3, 12), m * 72 + (p - 1) * 72 / v)
             << p << " " << v << " " << m;
 }
 
@@ -54,8 +51,7 @@ TEST(Pipeline, ZeroBubbleOfEqualStages) {
   for (auto [f, b, w] : {std::array<int64_t, 3>{10, 10, 10}, {10, 12, 8}, {5, 9, 3}, {6, 6, 0}})
     for (int64_t p = 1; p <= 8; ++p)
       for (int64_t m = p; m <= 3 * p + 2; ++m)
-        EXPECT_EQ(equalStages({ZeroBubble, p, 1, m}, f, b, w),
-                  m * (f + b + w) + (p - 1) * (f + b - w))
+        EXPECT_EQ(uniformStages({ZeroBubble, p, 1, m}, f, b, w), m * (f + b + w) + (p - 1) * (f + b - w))
             << p << " " << m << " " << f << b << w;
 }
 
@@ -67,17 +63,17 @@ TEST(Pipeline, ClosedFormsAsTheHeaderSays) {
 }
 
 /// Most pieces that a group holds together, as its passes ran.
-int64_t mostPieces(const PipelineShape &shape, size_t group) {
-  auto n = static_cast<size_t>(shape.groups * shape.chunks);
+int64_t maxPieces(const PipelineShape &shape, size_t group) {
+  auto n = static_cast<size_t>(shape.groups * shape.virtualStages);
   PipelineRun run = simulate(shape, std::vector<StageTimes>(n, {4, 4, 4, 0, 0}), chainOf(n), true);
-  int64_t held = 0, most = 0;
+  int64_t held = 0, max = 0;
   for (const SimulatedPass &pass : run.passes[group]) {
     bool frees = pass.pass.pass == (shape.schedule == ZeroBubble ? Pass::Weight : Pass::Backward);
     held += pass.pass.pass == Pass::Forward ? 1 : frees ? -1 : 0;
-    most = std::max(most, held);
+    max = std::max(max, held);
   }
   EXPECT_EQ(held, 0);
-  return most;
+  return max;
 }
 
 TEST(Pipeline, ActivationsInFlight) {
@@ -85,9 +81,9 @@ TEST(Pipeline, ActivationsInFlight) {
     for (int64_t m = 1; m <= 14; ++m)
       for (int64_t s = 0; s < p; ++s) {
         auto g = static_cast<size_t>(s);
-        EXPECT_EQ(mostPieces({GPipe, p, 1, m}, g), m);
-        EXPECT_EQ(mostPieces({OneFOneB, p, 1, m}, g), std::min(m, p - s));
-        EXPECT_LE(mostPieces({ZeroBubble, p, 1, m}, g), std::min(m, p));
+        EXPECT_EQ(maxPieces({GPipe, p, 1, m}, g), m);
+        EXPECT_EQ(maxPieces({OneFOneB, p, 1, m}, g), std::min(m, p - s));
+        EXPECT_LE(maxPieces({ZeroBubble, p, 1, m}, g), std::min(m, p));
         EXPECT_EQ(inFlightOf({GPipe, p, 1, m})[g], m);
         EXPECT_EQ(inFlightOf({OneFOneB, p, 1, m})[g], std::min(m, p - s));
         EXPECT_EQ(inFlightOf({ZeroBubble, p, 1, m})[g], std::min(m, p));
@@ -101,12 +97,10 @@ TEST(Pipeline, ActivationsInFlightInterleaved) {
   for (int64_t v : {2, 3, 4})
     for (int64_t p = 2; p <= 6; ++p)
       for (int64_t m = p; m <= 4 * p; m += p) {
-        EXPECT_EQ(mostPieces({Interleaved, p, v, m}, 0), m == p ? p * v : (v + 1) * p - 1)
-            << p << " " << v << " " << m;
-        for (const auto &held : heldOf({Interleaved, p, v, m}, 0))
-          EXPECT_EQ(std::accumulate(held.begin(), held.end(), int64_t(0)),
-                    m == p ? p * v : (v + 1) * p - 1);
-        EXPECT_LE(heldOf({Interleaved, p, v, m}, 0).size(), static_cast<size_t>(2 * v + 2));
+        EXPECT_EQ(maxPieces({Interleaved, p, v, m}, 0), m == p ? p * v : (v + 1) * p - 1) << p << " " << v << " " << m;
+        for (const auto &held : inFlightStatesOf({Interleaved, p, v, m}, 0))
+          EXPECT_EQ(std::accumulate(held.begin(), held.end(), int64_t(0)), m == p ? p * v : (v + 1) * p - 1);
+        EXPECT_LE(inFlightStatesOf({Interleaved, p, v, m}, 0).size(), static_cast<size_t>(2 * v + 2));
       }
 }
 
@@ -114,37 +108,35 @@ TEST(Pipeline, ActivationsInFlightInterleaved) {
 /// of `heldOf` and the verifier's walk.
 TEST(Pipeline, PeaksOfChunksTogether) {
   std::mt19937_64 random(5);
-  auto pick = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
+  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
   size_t less = 0;
   for (int i = 0; i < 600; ++i) {
     PipelineShape shape{Interleaved, pick(1, 7), pick(2, 6), 1};
     shape.microbatches = shape.groups * pick(1, 6);
-    auto p = static_cast<size_t>(shape.groups), n = p * static_cast<size_t>(shape.chunks);
+    auto p = static_cast<size_t>(shape.groups), n = p * static_cast<size_t>(shape.virtualStages);
     std::vector<StageTimes> stages;
     for (size_t s = 0; s < n; ++s)
       stages.push_back({pick(1, 50), pick(1, 50), pick(1, 50), pick(0, 9), 0});
     PipelineRun run = simulate(shape, stages, chainOf(n), true);
     for (size_t g = 0; g < p; ++g) {
-      std::vector<int64_t> kept, held(static_cast<size_t>(shape.chunks));
+      std::vector<int64_t> activations, held(static_cast<size_t>(shape.virtualStages));
       for (size_t c = 0; c < held.size(); ++c)
-        kept.push_back(pick(0, 2) ? pick(0, 1000) : 0);
-      int64_t bytes = 0, most = 0;
+        activations.push_back(pick(0, 2) ? pick(0, 1000) : 0);
+      int64_t bytes = 0, max = 0;
       for (const SimulatedPass &pass : run.passes[g]) {
-        bytes += (pass.pass.pass == Pass::Forward ? 1 : -1) * kept[pass.pass.stage / p];
-        most = std::max(most, bytes);
+        bytes += (pass.pass.pass == Pass::Forward ? 1 : -1) * activations[pass.pass.stage / p];
+        max = std::max(max, bytes);
       }
-      auto moment = peakOf(heldOf(shape, static_cast<int64_t>(g)), kept);
-      ASSERT_EQ(std::inner_product(kept.begin(), kept.end(), moment.begin(), int64_t(0)), most);
-      auto again = peakOf(toReplay(shape, stages, chainOf(n)), static_cast<int64_t>(g), kept);
-      ASSERT_EQ(again, std::pair(most, moment));
+      auto moment = peakOf(inFlightStatesOf(shape, static_cast<int64_t>(g)), activations);
+      ASSERT_EQ(std::inner_product(activations.begin(), activations.end(), moment.begin(), int64_t(0)), max);
+      auto again = peakOf(toReplay(shape, stages, chainOf(n)), static_cast<int64_t>(g), activations);
+      ASSERT_EQ(again, std::pair(max, moment));
       std::vector<int64_t> alone = inFlightOf(shape);
       int64_t rooms = 0;
       for (size_t c = 0; c < held.size(); ++c)
-        rooms += alone[c * p + g] * kept[c];
-      ASSERT_LE(most, rooms);
-      less += most < rooms;
+        rooms += alone[c * p + g] * activations[c];
+      ASSERT_LE(max, rooms);
+      less += max < rooms;
     }
   }
   EXPECT_GT(less, 1000u);
@@ -158,21 +150,18 @@ struct Uneven {
 
 Uneven uneven(uint64_t seed) {
   std::mt19937_64 random(seed);
-  auto pick = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
+  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
   Uneven all;
   all.shape.schedule = static_cast<PipelineSchedule>(pick(0, 3));
   all.shape.groups = pick(1, 7);
   bool interleaves = all.shape.schedule == Interleaved;
-  all.shape.chunks = interleaves ? pick(2, 4) : 1;
+  all.shape.virtualStages = interleaves ? pick(2, 4) : 1;
   all.shape.microbatches = interleaves ? all.shape.groups * pick(1, 4) : pick(1, 20);
-  auto n = static_cast<size_t>(all.shape.groups * all.shape.chunks);
+  auto n = static_cast<size_t>(all.shape.groups * all.shape.virtualStages);
   bool beside = pick(0, 1), dag = pick(0, 1), small = pick(0, 1); // small: many equal times
-  int64_t most = small ? 3 : 1000;
+  int64_t max = small ? 3 : 1000;
   for (size_t s = 0; s < n; ++s)
-    all.stages.push_back(
-        {pick(0, most), pick(0, most), pick(0, most), beside ? pick(0, most) : 0, pick(0, most)});
+    all.stages.push_back({pick(0, max), pick(0, max), pick(0, max), beside ? pick(0, max) : 0, pick(0, max)});
   all.feeds = chainOf(n);
   if (dag)
     for (uint32_t to = 0; to < n; ++to) {
@@ -205,14 +194,12 @@ TEST(Pipeline, PassesNeitherOverlapNorComeEarly) {
     Uneven all = uneven(seed);
     PipelineRun run = simulate(all.shape, all.stages, all.feeds, true);
     auto m = static_cast<size_t>(all.shape.microbatches);
-    std::vector<std::vector<SimulatedPass>> of(3 * all.stages.size(),
-                                               std::vector<SimulatedPass>(m));
+    std::vector<std::vector<SimulatedPass>> of(3 * all.stages.size(), std::vector<SimulatedPass>(m));
     size_t count = 0;
     for (const auto &group : run.passes)
       for (size_t i = 0; i < group.size(); ++i, ++count) {
         ASSERT_GE(group[i].start, i ? group[i - 1].end : 0) << seed;
-        of[3 * group[i].pass.stage + static_cast<size_t>(group[i].pass.pass)]
-          [group[i].pass.microbatch] = group[i];
+        of[3 * group[i].pass.stage + static_cast<size_t>(group[i].pass.pass)][group[i].pass.microbatch] = group[i];
       }
     ASSERT_EQ(count, (all.shape.schedule == ZeroBubble ? 3 : 2) * m * all.stages.size());
     for (uint32_t s = 0; s < all.stages.size(); ++s)
@@ -239,8 +226,8 @@ TEST(Pipeline, MonotoneInEveryDuration) {
       continue;
     int64_t step = simulate(all.shape, all.stages, all.feeds).step;
     for (size_t s = 0; s < all.stages.size(); ++s)
-      for (auto duration : {&StageTimes::forward, &StageTimes::backward, &StageTimes::weight,
-                            &StageTimes::send, &StageTimes::finish}) {
+      for (auto duration : {&StageTimes::forward, &StageTimes::backward, &StageTimes::weight, &StageTimes::send,
+                            &StageTimes::stepTail}) {
         std::vector<StageTimes> longer = all.stages;
         longer[s].*duration += 1 + static_cast<int64_t>(random() % 300);
         ASSERT_GE(simulate(all.shape, longer, all.feeds).step, step) << seed << " " << s;
@@ -255,8 +242,8 @@ TEST(Pipeline, TimesScale) {
     Uneven all = uneven(seed);
     PipelineRun run = simulate(all.shape, all.stages, all.feeds);
     for (StageTimes &times : all.stages)
-      times = {1000003 * times.forward, 1000003 * times.backward, 1000003 * times.weight,
-               1000003 * times.send, 1000003 * times.finish};
+      times = {1000003 * times.forward, 1000003 * times.backward, 1000003 * times.weight, 1000003 * times.send,
+               1000003 * times.stepTail};
     ASSERT_EQ(simulate(all.shape, all.stages, all.feeds).step, 1000003 * run.step) << seed;
   }
 }

@@ -1,5 +1,5 @@
 #include "test/lib/placement/PlacementEnumerator.h"
-#include "lib/placement/verify/PlacementWorth.h"
+#include "lib/placement/verify/PlanReevaluation.h"
 #include "test/lib/placement/PlacementEnumeratorPasses.h"
 #include <algorithm>
 #include <array>
@@ -18,20 +18,19 @@ using Id = PlacementProblem::Id;
 class Enumerator {
 public:
   Enumerator(const PlacementProblem &problem, const EnumeratorOptions &options)
-      : p_(problem), options_(options), n_(static_cast<int>(problem.layers.size())),
-        all_((Mask(1) << n_) - 1) {
+      : p_(problem), options_(options), n_(static_cast<int>(problem.layers.size())), all_((Mask(1) << n_) - 1) {
     out_.best = options.below;
     for (const auto &edge : p_.edges) {
       before_[edge.to] |= Mask(1) << edge.from;
       after_[edge.from] |= Mask(1) << edge.to;
     }
     for (int l = 0; l < n_; ++l)
-      if (p_.evenly && p_.layers[l].of == *p_.evenly)
+      if (p_.uniformClass && p_.layers[l].of == *p_.uniformClass)
         shared_ |= Mask(1) << l;
-    sums_.resize(p_.forms.size() << n_);
-    for (Id form = 0; form < p_.forms.size(); ++form)
+    sums_.resize(p_.parallelConfigs.size() << n_);
+    for (Id parallelConfig = 0; parallelConfig < p_.parallelConfigs.size(); ++parallelConfig)
       for (Mask set = 1; set <= all_; ++set)
-        sums_[(form << n_) + set] = sum(form, set);
+        sums_[(parallelConfig << n_) + set] = sum(parallelConfig, set);
     output_.resize(size_t(n_) << n_);
     for (int l = 0; l < n_; ++l)
       for (const auto &edge : p_.edges)
@@ -46,13 +45,13 @@ public:
   Enumerated run() {
     for (PipelineSchedule schedule : p_.schedules) {
       bool interleaved = schedule == PipelineSchedule::Interleaved;
-      for (int64_t v : interleaved ? p_.chunks : std::vector<int64_t>{1})
+      for (int64_t v : interleaved ? p_.virtualStages : std::vector<int64_t>{1})
         for (int64_t p = interleaved ? 2 : 1; p * v <= n_ && v >= (interleaved ? 2 : 1); ++p) {
           if (!p_.mayHaveGroups(p) || !p_.mayHaveStages(p * v))
             continue;
           std::vector<int64_t> counts;
-          for (const auto &form : p_.forms)
-            if (int64_t each = form.data * form.microbatch; p_.batch % each == 0)
+          for (const auto &parallelConfig : p_.parallelConfigs)
+            if (int64_t each = parallelConfig.data * parallelConfig.microbatch; p_.batch % each == 0)
               counts.push_back(p_.batch / each), out_.complete &= p_.batch / each <= Microbatches;
           std::sort(counts.begin(), counts.end());
           counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
@@ -67,53 +66,55 @@ public:
 private:
   struct Sum {
     bool can = true;
-    int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
-            expertGradients = 0, weights = 0, least = 0, hostResident = 0;
+    int64_t forward = 0, backward = 0, weight = 0, update = 0, staticMemory = 0, gradients = 0, expertGradients = 0,
+            weights = 0, min = 0, hostStaticMemory = 0;
     double joules = 0;
   };
   struct Option {
-    std::array<int64_t, Layers> again; ///< by chunk
+    std::array<int64_t, Layers> recomputeTime; ///< by chunk
     double joules;
     int64_t memory;
-    std::array<uint32_t, Layers> keep; ///< by layer
+    std::array<uint32_t, Layers> recomputeChoice; ///< by layer
   };
   using Options = std::vector<Option>;
 
-  Sum sum(Id form, Mask set) const {
+  Sum sum(Id parallelConfig, Mask set) const {
     Sum all;
     for (Id l = 0; l < Id(n_); ++l) {
       if (!(set >> l & 1))
         continue;
       const auto &layer = p_.layers[l];
-      const auto &cost = p_.classes[layer.of].costs[form];
+      const auto &cost = p_.classes[layer.of].costs[parallelConfig];
       if (!cost) {
         all.can = false;
         return all;
       }
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
-      all.update += cost->update, all.resident += cost->resident;
-      all.hostResident += cost->hostResident, all.expertGradients += cost->expertGradients;
+      all.update += cost->update, all.staticMemory += cost->staticMemory;
+      all.hostStaticMemory += cost->hostStaticMemory, all.expertGradients += cost->expertGradients;
       all.gradients += cost->gradients, all.weights += cost->weights;
       all.joules += cost->joules;
-      int64_t least = INT64_MAX;
-      for (const auto &keep : cost->keeps)
-        least = std::min(least, keep.again);
-      all.least += least;
+      int64_t min = INT64_MAX;
+      for (const auto &recomputeChoice : cost->recomputeChoices)
+        min = std::min(min, recomputeChoice.recomputeTime);
+      all.min += min;
     }
     return all;
   }
-  const Sum &sumOf(int s) const { return sums_[(form_[s % groups_] << n_) + set_[s]]; }
-  const PlacementProblem::Form &formOf(int s) const { return p_.forms[form_[s % groups_]]; }
-  const PlacementProblem::Kind &kindOf(int s) const { return p_.kinds[formOf(s).kind]; }
+  const Sum &sumOf(int s) const { return sums_[(parallelConfig_[s % groups_] << n_) + set_[s]]; }
+  const PlacementProblem::ParallelConfig &parallelConfigOf(int s) const {
+    return p_.parallelConfigs[parallelConfig_[s % groups_]];
+  }
+  const PlacementProblem::DeviceType &kindOf(int s) const { return p_.deviceTypes[parallelConfigOf(s).deviceType]; }
 
   void shape(PipelineSchedule schedule, int p, int v, int m) {
-    schedule_ = schedule, groups_ = p, chunks_ = v, m_ = m, stages_ = p * v;
+    schedule_ = schedule, groups_ = p, virtualStages_ = v, m_ = m, stages_ = p * v;
     Passes passes(schedule, p, v, m);
     passes_ = &passes;
     cache_.clear();
-    direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
+    direct_.assign((size_t(p) * p_.parallelConfigs.size()) << n_, nullptr);
     std::fill(used_.begin(), used_.end(), 0);
-    used_.resize(p_.kinds.size());
+    used_.resize(p_.deviceTypes.size());
     devices_ = 0, price_ = 0, tdp_ = 0, joules_ = 0, watts_ = 0, memory_ = 0;
     stage(0, 0);
   }
@@ -121,25 +122,24 @@ private:
   /// Least value of a plan in which the groups so far are all there are, and steps take so long.
   double value(int64_t step) const {
     double seconds = static_cast<double>(step) * 1e-12;
-    const double values[] = {static_cast<double>(step), joules_ + watts_ * seconds,
-                             price_ / 3600 * seconds, tdp_ * seconds, static_cast<double>(memory_)};
+    const double values[] = {static_cast<double>(step), joules_ + watts_ * seconds, price_ / 3600 * seconds,
+                             tdp_ * seconds, static_cast<double>(memory_)};
     return values[static_cast<size_t>(p_.objective)];
   }
-  bool better(double worth, int64_t step) const {
-    return worth < out_.best * (1 - 1e-9) || (worth <= out_.best * (1 + 1e-9) && step < out_.step);
+  bool better(double planValue, int64_t step) const {
+    return planValue < out_.best * (1 - 1e-9) || (planValue <= out_.best * (1 + 1e-9) && step < out_.step);
   }
   bool useless(int64_t step) const {
     double seconds = static_cast<double>(step) * 1e-12;
     const PlacementProblem::Limits &limits = p_.limits;
-    return (!options_.everything && !better(value(step), step)) ||
-           (limits.step > 0 && step > limits.step) ||
+    return (!options_.everything && !better(value(step), step)) || (limits.step > 0 && step > limits.step) ||
            (limits.devices > 0 && devices_ > limits.devices) ||
            (limits.joules > 0 && joules_ + watts_ * seconds > limits.joules * (1 + 1e-12)) ||
            (limits.price > 0 && price_ / 3600 * seconds > limits.price * (1 + 1e-12));
   }
 
   bool over() {
-    out_.complete &= out_.cuts + out_.simulated <= options_.most;
+    out_.complete &= out_.cuts + out_.simulated <= options_.max;
     return !out_.complete;
   }
 
@@ -152,43 +152,44 @@ private:
       sets(s, done);
       return;
     }
-    for (Id form = 0; form < p_.forms.size(); ++form) {
-      const auto &one = p_.forms[form];
-      const auto &kind = p_.kinds[one.kind];
+    for (Id parallelConfig = 0; parallelConfig < p_.parallelConfigs.size(); ++parallelConfig) {
+      const auto &one = p_.parallelConfigs[parallelConfig];
+      const auto &deviceType = p_.deviceTypes[one.deviceType];
       int64_t devices = one.tensor * one.data;
-      bool other = p_.batch % (one.data * one.microbatch) != 0 ||
-                   p_.batch / (one.data * one.microbatch) != m_ ||
-                   used_[one.kind] + devices > kind.devices;
+      bool other = p_.batch % (one.data * one.microbatch) != 0 || p_.batch / (one.data * one.microbatch) != m_ ||
+                   used_[one.deviceType] + devices > deviceType.devices;
       for (int g = 0; g < s; ++g) {
-        const auto &earlier = p_.forms[form_[g]];
+        const auto &earlier = p_.parallelConfigs[parallelConfig_[g]];
         bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||
                      earlier.order == PlacementProblem::RankOrder::TensorPipelineData;
-        other |= form_[g] != form && (whole || (p_.sameForm && earlier.kind == one.kind));
+        other |= parallelConfig_[g] != parallelConfig &&
+                 (whole || (p_.uniformConfigPerDeviceType && earlier.deviceType == one.deviceType));
       }
       if (other)
         continue;
-      form_[s] = form, first_[s] = used_[one.kind];
+      parallelConfig_[s] = parallelConfig, first_[s] = used_[one.deviceType];
       auto n = static_cast<double>(devices);
       auto before = std::tuple(devices_, price_, tdp_, watts_);
-      used_[one.kind] += devices, devices_ += devices;
-      price_ += kind.pricePerHour * n, tdp_ += kind.tdpWatts * n, watts_ += kind.idleWatts * n;
+      used_[one.deviceType] += devices, devices_ += devices;
+      price_ += deviceType.pricePerHour * n, tdp_ += deviceType.tdpWatts * n, watts_ += deviceType.idleWatts * n;
       sets(s, done);
-      used_[one.kind] -= devices;
+      used_[one.deviceType] -= devices;
       std::tie(devices_, price_, tdp_, watts_) = before;
     }
   }
 
   /// Where layers have to be.
-  bool pinsAllow(int s, Mask set) const {
-    for (Id id = 0; id < p_.pins.size(); ++id) {
-      const auto &pin = p_.pins[id];
+  bool constraintsAllow(int s, Mask set) const {
+    for (Id id = 0; id < p_.placementConstraints.size(); ++id) {
+      const auto &constraint = p_.placementConstraints[id];
       Mask under = 0;
       for (int l = 0; l < n_; ++l)
-        for (Id of : p_.layers[l].pins)
+        for (Id of : p_.layers[l].placementConstraints)
           under |= Mask{of == id} << l;
-      bool kind =
-          pin.kinds.empty() || std::count(pin.kinds.begin(), pin.kinds.end(), formOf(s).kind);
-      if ((set & under) && (!kind || pin.stage.value_or(s) != s || (pin.together && under & ~set)))
+      bool deviceType =
+          constraint.deviceTypes.empty() ||
+          std::count(constraint.deviceTypes.begin(), constraint.deviceTypes.end(), parallelConfigOf(s).deviceType);
+      if ((set & under) && (!deviceType || constraint.stage.value_or(s) != s || (constraint.sameStage && under & ~set)))
         return false;
     }
     return true;
@@ -198,11 +199,11 @@ private:
     int after = stages_ - s - 1;
     for (Mask set = left; set; set = (set - 1) & left) {
       int size = std::popcount(set);
-      if ((after == 0 ? set != left : std::popcount(left) - size < after) || !pinsAllow(s, set))
+      if ((after == 0 ? set != left : std::popcount(left) - size < after) || !constraintsAllow(s, set))
         continue;
       if (std::popcount(set & shared_) * stages_ != std::popcount(shared_))
         continue;
-      if (chunks_ > 1 && !p_.evenly && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
+      if (virtualStages_ > 1 && !p_.uniformClass && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
         continue;
       Mask needs = 0;
       for (Mask rest = set; rest; rest &= rest - 1)
@@ -213,7 +214,7 @@ private:
       const Sum &sum = sumOf(s);
       if (!sum.can)
         continue;
-      if (chunks_ == 1 && optionsOf(s).empty())
+      if (virtualStages_ == 1 && optionsOf(s).empty())
         continue;
       ++out_.cuts;
       if (over())
@@ -222,11 +223,10 @@ private:
       int64_t load = 0;
       for (int t = s % groups_; t <= s; t += groups_) {
         const Sum &one = sumOf(t);
-        load += m_ * (one.forward + one.backward + one.weight + one.least + p_.perMicrobatch) +
-                one.update;
+        load += m_ * (one.forward + one.backward + one.weight + one.min + p_.hostOverheadPerMicrobatch) + one.update;
       }
       joules_ += sum.joules;
-      if (!useless(load + p_.perStep))
+      if (!useless(load + p_.hostOverheadPerStep))
         stage(s + 1, done | set);
       joules_ = joules;
     }
@@ -236,12 +236,12 @@ private:
   const Options &optionsOf(int s) {
     int g = s % groups_;
     Options **direct = nullptr;
-    if (chunks_ == 1) {
-      direct = &direct_[((size_t(g) * p_.forms.size() + form_[g]) << n_) + set_[g]];
+    if (virtualStages_ == 1) {
+      direct = &direct_[((size_t(g) * p_.parallelConfigs.size() + parallelConfig_[g]) << n_) + set_[g]];
       if (*direct)
         return **direct;
     }
-    std::vector<uint32_t> key{form_[g], uint32_t(g)};
+    std::vector<uint32_t> key{parallelConfig_[g], uint32_t(g)};
     Mask layers = 0;
     for (int t = g; t < stages_; t += groups_)
       key.push_back(set_[t]), layers |= set_[t];
@@ -251,46 +251,47 @@ private:
       *direct = &list;
     if (!added)
       return list;
-    std::array<int, Layers> chunkOf{};
-    int64_t resident = 0, hostResident = 0;
+    std::array<int, Layers> virtualStageOf{};
+    int64_t staticMemory = 0, hostStaticMemory = 0;
     for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident, hostResident += sumOf(t).hostResident;
+      staticMemory += sumOf(t).staticMemory, hostStaticMemory += sumOf(t).hostStaticMemory;
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
-        chunkOf[std::countr_zero(rest)] = t / groups_;
+        virtualStageOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, size_t> seen; // where in the list
     Option option{};
-    auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-                      std::array<int64_t, Layers> host, int64_t working) -> void {
+    auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> activations, std::array<int64_t, Layers> host,
+                      int64_t workspace) -> void {
       if (rest) {
-        int l = std::countr_zero(rest), c = chunkOf[l];
-        const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
-        for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
-          const auto &keep = cost.keeps[k];
+        int l = std::countr_zero(rest), c = virtualStageOf[l];
+        const auto &cost = *p_.classes[p_.layers[l].of].costs[parallelConfig_[g]];
+        for (uint32_t k = 0; k < cost.recomputeChoices.size(); ++k) {
+          const auto &recomputeChoice = cost.recomputeChoices[k];
           Option before = option;
-          auto with = kept, outside = host;
-          outside[c] += keep.hostKept;
-          with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
-          option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, outside, std::max(working, keep.working));
+          auto with = activations, outside = host;
+          outside[c] += recomputeChoice.hostActivations;
+          with[c] += recomputeChoice.activations, option.recomputeTime[c] += recomputeChoice.recomputeTime,
+              option.recomputeChoice[l] = k;
+          option.joules += cost.recomputeJoules * static_cast<double>(recomputeChoice.recomputeTime);
+          self(self, rest & (rest - 1), with, outside, std::max(workspace, recomputeChoice.workspace));
           option = before;
         }
         return;
       }
       auto peak = [&](const std::array<int64_t, Layers> &each) {
-        int64_t most = 0;
+        int64_t max = 0;
         for (const auto &held : passes_->held[size_t(g)]) {
           int64_t now = 0;
-          for (int c = 0; c < chunks_; ++c)
+          for (int c = 0; c < virtualStages_; ++c)
             now += held[size_t(c)] * each[c];
-          most = std::max(most, now);
+          max = std::max(max, now);
         }
-        return most;
+        return max;
       };
-      option.memory = resident + peak(kept) + working;
-      if (option.memory > kindOf(g).memory || hostResident + peak(host) > kindOf(g).hostMemory)
+      option.memory = staticMemory + peak(activations) + workspace;
+      if (option.memory > kindOf(g).memory || hostStaticMemory + peak(host) > kindOf(g).hostMemory)
         return;
-      auto [at, added] = seen.try_emplace({option.again, option.joules}, list.size());
+      auto [at, added] = seen.try_emplace({option.recomputeTime, option.joules}, list.size());
       if (added)
         list.push_back(option);
       else if (option.memory < list[at->second].memory)
@@ -300,17 +301,17 @@ private:
     return list;
   }
 
-  int64_t apartOf(const PlacementProblem::Form &form) const {
-    return form.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
+  int64_t apartOf(const PlacementProblem::ParallelConfig &parallelConfig) const {
+    return parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
   }
 
-  bool inOneServer(int a, int b) const {
-    if (formOf(a).kind != formOf(b).kind)
+  bool onOneNode(int a, int b) const {
+    if (parallelConfigOf(a).deviceType != parallelConfigOf(b).deviceType)
       return false;
-    int64_t per = kindOf(a).perServer;
-    if (formOf(a).order == PlacementProblem::RankOrder::TensorPipelineData) {
-      for (int64_t r = 0; r < formOf(a).data; ++r) {
-        int64_t tensor = formOf(a).tensor, low = (r * groups_ + std::min(a, b)) * tensor;
+    int64_t per = kindOf(a).devicesPerNode;
+    if (parallelConfigOf(a).order == PlacementProblem::RankOrder::TensorPipelineData) {
+      for (int64_t r = 0; r < parallelConfigOf(a).data; ++r) {
+        int64_t tensor = parallelConfigOf(a).tensor, low = (r * groups_ + std::min(a, b)) * tensor;
         int64_t high = (r * groups_ + std::max(a, b) + 1) * tensor - 1;
         if (low / per != high / per)
           return false;
@@ -318,7 +319,7 @@ private:
       return true;
     }
     int64_t from = std::min(first_[a], first_[b]);
-    int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
+    int64_t to = std::max(first_[a] + parallelConfigOf(a).devices(), first_[b] + parallelConfigOf(b).devices()) - 1;
     return from / per == to / per;
   }
 
@@ -326,9 +327,9 @@ private:
   void plan() {
     for (int s = 0; s < stages_; ++s) {
       const Sum &sum = sumOf(s);
-      int64_t gather = best(formOf(s).gather, static_cast<double>(sum.weights));
-      pipeline_.times[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather,
-                            sum.weight, 0, 0};
+      int64_t gather = best(parallelConfigOf(s).gather, static_cast<double>(sum.weights));
+      pipeline_.times[s] = {sum.forward + gather + p_.hostOverheadPerMicrobatch, sum.backward + gather, sum.weight, 0,
+                            0};
       pipeline_.feeds[s].clear(), pipeline_.fed[s].clear();
     }
     for (int a = 0; a < stages_; ++a)
@@ -346,11 +347,12 @@ private:
         int from = a % groups_, to = b % groups_;
         if (from == to)
           continue;
-        const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
+        const auto &link =
+            p_.links[parallelConfigOf(a).deviceType * p_.deviceTypes.size() + parallelConfigOf(b).deviceType];
         double each = static_cast<double>(bytes) *
-                      static_cast<double>(formOf(a).data * formOf(a).microbatch) /
-                      static_cast<double>(std::min(formOf(a).devices(), formOf(b).devices()));
-        int64_t takes = best({inOneServer(from, to) ? link.inside : link.across}, each);
+                      static_cast<double>(parallelConfigOf(a).data * parallelConfigOf(a).microbatch) /
+                      static_cast<double>(std::min(parallelConfigOf(a).devices(), parallelConfigOf(b).devices()));
+        int64_t takes = best({onOneNode(from, to) ? link.intraNode : link.interNode}, each);
         if (p_.blockingTransfers)
           pipeline_.times[b].forward += takes, pipeline_.times[a].backward += takes;
         else
@@ -366,21 +368,20 @@ private:
       }
       if (a == b)
         continue;
-      int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[form_[a]]->tied,
-                               p_.classes[p_.layers[tie.b].of].costs[form_[b]]->tied);
+      int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[parallelConfig_[a]]->tied,
+                               p_.classes[p_.layers[tie.b].of].costs[parallelConfig_[b]]->tied);
       int64_t takes = 0;
       for (int from : {a, b}) {
-        const auto &link =
-            p_.links[formOf(from).kind * p_.kinds.size() + formOf(a + b - from).kind];
-        takes =
-            std::max(takes, best({inOneServer(a, b) ? link.inside : link.across}, double(bytes)));
+        const auto &link = p_.links[parallelConfigOf(from).deviceType * p_.deviceTypes.size() +
+                                    parallelConfigOf(a + b - from).deviceType];
+        takes = std::max(takes, best({onOneNode(a, b) ? link.intraNode : link.interNode}, double(bytes)));
       }
       tied_[a] += takes, tied_[b] += takes;
     }
-    keeps(0);
+    recomputeChoices(0);
   }
 
-  void keeps(int g) {
+  void recomputeChoices(int g) {
     if (over())
       return;
     if (g == groups_) {
@@ -388,31 +389,34 @@ private:
       finished();
       return;
     }
-    const auto &form = formOf(g);
+    const auto &parallelConfig = parallelConfigOf(g);
     for (const Option &option : optionsOf(g)) {
-      int64_t busy = 0, hides = 0, gradients = 0, experts = 0, updates = 0;
+      int64_t busy = 0, overlapTime = 0, gradients = 0, experts = 0, updates = 0;
       for (int s = g; s < stages_; s += groups_) {
         const Sum &sum = sumOf(s);
-        pipeline_.backward[s] = pipeline_.times[s].backward + option.again[size_t(s / groups_)];
+        pipeline_.backward[s] = pipeline_.times[s].backward + option.recomputeTime[size_t(s / groups_)];
         busy += pipeline_.times[s].forward + pipeline_.backward[s] + pipeline_.times[s].weight;
-        hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
+        overlapTime += sum.backward + option.recomputeTime[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update, experts += sum.expertGradients;
       }
-      int64_t together = std::max<int64_t>(
-          1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
-      int64_t exchange = exchanged(form.syncs, gradients, together) +
-                         exchanged(form.expertSyncs, experts, together / form.expert);
-      int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
-      if (p_.hides < 1)
-        hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
-      exchange -= std::min(exchange, hidden);
-      pipeline_.finish[g] = exchange + updates + tied_[g];
+      int64_t replicasPerNode =
+          std::max<int64_t>(1, std::min(parallelConfig.data,
+                                        kindOf(g).devicesPerNode / (parallelConfig.tensor * apartOf(parallelConfig))));
+      int64_t exchange =
+          exchanged(parallelConfig.gradientSyncs, gradients, replicasPerNode) +
+          exchanged(parallelConfig.expertGradientSyncs, experts, replicasPerNode / parallelConfig.expert);
+      int64_t overlapFraction = static_cast<int64_t>(p_.overlapFraction * static_cast<double>(overlapTime));
+      if (p_.maxOverlap < 1)
+        overlapFraction =
+            std::min(overlapFraction, static_cast<int64_t>(p_.maxOverlap * static_cast<double>(exchange)));
+      exchange -= std::min(exchange, overlapFraction);
+      pipeline_.stepTail[g] = exchange + updates + tied_[g];
       double joules = joules_;
       joules_ += option.joules;
       int64_t memory = std::exchange(memory_, std::max(memory_, option.memory));
       chosen_[g] = &option;
-      if (!useless(m_ * busy + pipeline_.finish[g] + p_.perStep))
-        keeps(g + 1);
+      if (!useless(m_ * busy + pipeline_.stepTail[g] + p_.hostOverheadPerStep))
+        recomputeChoices(g + 1);
       else
         ++out_.choices;
       joules_ = joules, memory_ = memory;
@@ -421,48 +425,47 @@ private:
 
   void finished() {
     ++out_.simulated;
-    int64_t step = std::max(passes_->run(pipeline_) + p_.perStep, p_.leastStep);
-    double worth = value(step);
+    int64_t step = std::max(passes_->run(pipeline_) + p_.hostOverheadPerStep, p_.minStep);
+    double planValue = value(step);
     const auto &limits = p_.limits;
     double seconds = static_cast<double>(step) * 1e-12;
-    bool within = (limits.step <= 0 || step <= limits.step) &&
-                  (limits.devices <= 0 || devices_ <= limits.devices) &&
+    bool within = (limits.step <= 0 || step <= limits.step) && (limits.devices <= 0 || devices_ <= limits.devices) &&
                   (limits.joules <= 0 || joules_ + watts_ * seconds <= limits.joules) &&
                   (limits.price <= 0 || price_ / 3600 * seconds <= limits.price) &&
                   (limits.watts <= 0 || joules_ + watts_ * seconds <= limits.watts * seconds);
-    bool is = within && better(worth, step);
+    bool is = within && better(planValue, step);
     if (is || (options_.sampleEvery > 0 && out_.simulated % options_.sampleEvery == 0))
-      compare(step, worth);
+      compare(step, planValue);
     if (is)
-      out_.best = std::min(out_.best, worth), out_.step = step, out_.plan = made();
+      out_.best = std::min(out_.best, planValue), out_.step = step, out_.plan = made();
   }
 
   Placement made() const {
-    Placement plan{schedule_, chunks_, m_, std::vector<PlacedStage>(size_t(stages_))};
+    Placement plan{schedule_, virtualStages_, m_, std::vector<PlacedStage>(size_t(stages_))};
     for (int s = 0; s < stages_; ++s) {
-      plan.stages[size_t(s)].form = form_[s % groups_];
+      plan.stages[size_t(s)].parallelConfig = parallelConfig_[s % groups_];
       for (Id l = 0; l < Id(n_); ++l)
         if (set_[s] >> l & 1) {
           plan.stages[size_t(s)].layers.push_back(l);
-          plan.stages[size_t(s)].keeps.push_back(chosen_[s % groups_]->keep[l]);
+          plan.stages[size_t(s)].recomputeChoices.push_back(chosen_[s % groups_]->recomputeChoice[l]);
         }
     }
     return plan;
   }
 
-  void compare(int64_t step, double worth) {
+  void compare(int64_t step, double planValue) {
     ++out_.sampled;
     Placement plan = made();
-    auto issues = misfits(p_, plan);
-    auto again = worthAgain(p_, plan);
+    auto issues = placementViolations(p_, plan);
+    auto recomputeTime = reevaluate(p_, plan);
     if (!issues.empty())
       out_.difference = issues[0].message;
-    else if (!again)
+    else if (!recomputeTime)
       out_.difference = "no worth";
-    else if (again->step != step || !again->fits ||
-             !(std::abs(again->value - worth) <= 1e-9 * std::abs(worth)))
-      out_.difference = fmt::format("step {} and {}, value {} and {}, fits {}", step, again->step,
-                                    worth, again->value, again->fits);
+    else if (recomputeTime->step != step || !recomputeTime->fits ||
+             !(std::abs(recomputeTime->value - planValue) <= 1e-9 * std::abs(planValue)))
+      out_.difference = fmt::format("step {} and {}, value {} and {}, fits {}", step, recomputeTime->step, planValue,
+                                    recomputeTime->value, recomputeTime->fits);
   }
 
   const PlacementProblem &p_;
@@ -474,13 +477,13 @@ private:
   std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
   Enumerated out_;
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
-  int groups_ = 1, chunks_ = 1, stages_ = 1;
+  int groups_ = 1, virtualStages_ = 1, stages_ = 1;
   int64_t m_ = 1;
   Passes *passes_ = nullptr;
   std::map<std::vector<uint32_t>, Options> cache_;
   std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
   std::array<Mask, Layers> set_{};
-  std::array<Id, Layers> form_{};
+  std::array<Id, Layers> parallelConfig_{};
   std::array<int64_t, Layers> first_{}, tied_{};
   Passes::Pipeline pipeline_;
   std::array<const Option *, Layers> chosen_{};

@@ -7,10 +7,10 @@
 namespace accord::test {
 
 struct EnumeratorOptions {
-  double below = INFINITY;    ///< only plans of less value are of interest
-  uint64_t most = UINT64_MAX; ///< cuts and simulations after which it gives up
-  uint64_t sampleEvery = 0;   ///< each so-many-th simulated plan is compared with `worthAgain`
-  bool everything = false;    ///< simulate also what is known to be no better
+  double below = INFINITY;   ///< only plans of less value are of interest
+  uint64_t max = UINT64_MAX; ///< cuts and simulations after which it gives up
+  uint64_t sampleEvery = 0;  ///< each so-many-th simulated plan is compared with `worthAgain`
+  bool everything = false;   ///< simulate also what is known to be no better
 };
 
 struct Enumerated {

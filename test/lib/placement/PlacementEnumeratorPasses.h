@@ -8,21 +8,21 @@
 namespace accord::test {
 
 /// The fastest of several ways to move so many bytes.
-inline int64_t best(const std::vector<LinearTime> &ways, double bytes) {
-  double least = INFINITY;
-  for (const LinearTime &way : ways)
-    least = std::min(least, way.latency + bytes * way.perByte);
-  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
+inline int64_t best(const std::vector<AlphaBetaModel> &alternatives, double bytes) {
+  double min = INFINITY;
+  for (const AlphaBetaModel &way : alternatives)
+    min = std::min(min, way.latency + bytes * way.perByte);
+  return bytes > 0 && !alternatives.empty() ? static_cast<int64_t>(std::ceil(min)) : 0;
 }
 
 /// Of the exchange with most members in a server, but no more than `here`.
-inline int64_t exchanged(const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes,
+inline int64_t exchanged(const std::vector<PlacementProblem::GradientSync> &gradientSyncs, int64_t bytes,
                          int64_t here) {
-  const PlacementProblem::Sync *sync = syncs.empty() ? nullptr : &syncs.front();
-  for (const auto &one : syncs)
-    if (one.together <= here)
+  const PlacementProblem::GradientSync *sync = gradientSyncs.empty() ? nullptr : &gradientSyncs.front();
+  for (const auto &one : gradientSyncs)
+    if (one.replicasPerNode <= here)
       sync = &one;
-  return sync ? best(sync->ways, static_cast<double>(bytes)) : 0;
+  return sync ? best(sync->alternatives, static_cast<double>(bytes)) : 0;
 }
 
 /// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
@@ -32,8 +32,8 @@ struct Passes {
   /// By stage; `finish` by group.
   struct Pipeline {
     std::array<StageTimes, Layers> times{};
-    std::array<int64_t, Layers> backward{}, finish{}; ///< backward with what is computed again
-    std::array<std::vector<int>, Layers> feeds, fed;  ///< stages before it, stages after it
+    std::array<int64_t, Layers> backward{}, stepTail{}; ///< backward with what is computed again
+    std::array<std::vector<int>, Layers> feeds, fed;    ///< stages before it, stages after it
   };
   struct One {
     uint8_t stage, microbatch;
@@ -43,8 +43,7 @@ struct Passes {
   std::vector<std::vector<std::vector<int64_t>>> held; ///< by group: micro-batches by chunk
 
   Passes(PipelineSchedule schedule, int p, int v, int m)
-      : held(size_t(p)), split(schedule == PipelineSchedule::ZeroBubble), groups(p), stages(p * v),
-        microbatches(m) {
+      : held(size_t(p)), split(schedule == PipelineSchedule::ZeroBubble), groups(p), stages(p * v), microbatches(m) {
     std::vector<std::vector<One>> orders;
     for (int g = 0; g < p; ++g)
       orders.push_back(orderOf(schedule, p, v, m, g));
@@ -58,8 +57,7 @@ struct Passes {
         for (; next[g] < orders[g].size(); ++next[g]) {
           One one = orders[g][next[g]];
           int s = one.stage;
-          if (one.forward ? s > 0 && !done[1][s - 1][one.microbatch]
-                          : s + 1 < p * v && !done[0][s + 1][one.microbatch])
+          if (one.forward ? s > 0 && !done[1][s - 1][one.microbatch] : s + 1 < p * v && !done[0][s + 1][one.microbatch])
             break;
           done[one.forward][s][one.microbatch] = true;
           list.push_back(one);
@@ -70,7 +68,7 @@ struct Passes {
 
   /// Each pass when its group is free and all has arrived.
   int64_t run(const Pipeline &in) {
-    int64_t most = std::min(microbatches, groups);
+    int64_t max = std::min(microbatches, groups);
     std::array<int64_t, Layers> free{}, forwardLink{}, backwardLink{};
     std::array<int, Layers> owed{}, holds{};
     for (auto &stage : arrived)
@@ -80,8 +78,7 @@ struct Passes {
       int g = stage % groups;
       const StageTimes &times = in.times[stage];
       int64_t arrival = arrived[forward][stage][i];
-      for (; split && owed[g] > 0 &&
-             ((forward && holds[g] >= most) || free[g] + times.weight <= arrival);
+      for (; split && owed[g] > 0 && ((forward && holds[g] >= max) || free[g] + times.weight <= arrival);
            --owed[g], --holds[g])
         free[g] += times.weight;
       int64_t takes = forward ? times.forward : in.backward[stage] + (split ? 0 : times.weight);
@@ -98,7 +95,7 @@ struct Passes {
     }
     int64_t step = 0;
     for (int g = 0; g < groups; ++g)
-      step = std::max(step, free[g] + owed[g] * in.times[g].weight + in.finish[g]);
+      step = std::max(step, free[g] + owed[g] * in.times[g].weight + in.stepTail[g]);
     return step;
   }
 
@@ -112,11 +109,10 @@ private:
     else
       warm = std::min(all, 2 * (p - g - 1) + (v - 1) * p);
     auto pass = [&](int k, bool forward) {
-      int chunk = k / p % v, round = k / (p * v);
+      int virtualStage = k / p % v, round = k / (p * v);
       if (v == 1)
         return One{uint8_t(g), uint8_t(k), forward};
-      return One{uint8_t((forward ? chunk : v - 1 - chunk) * p + g), uint8_t(round * p + k % p),
-                 forward};
+      return One{uint8_t((forward ? virtualStage : v - 1 - virtualStage) * p + g), uint8_t(round * p + k % p), forward};
     };
     std::vector<One> order;
     for (int f = 0, b = 0; b < all;)

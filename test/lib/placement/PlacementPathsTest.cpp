@@ -1,11 +1,11 @@
 // Means of paths that prove bounds: none is above what a plan takes, whatever paths it has; and
 // what is no path, no mean or not all plans is refused.
-#include "lib/placement/output/PlacementJson.h"
-#include "lib/placement/evaluate/Judge.h"
 #include "lib/placement/evaluate/Pipeline.h"
-#include "lib/placement/solve/Place.h"
-#include "lib/placement/verify/Placement.h"
-#include "lib/placement/verify/PlacementEven.h"
+#include "lib/placement/evaluate/PlanEvaluator.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include "lib/placement/verify/BalancedStepBound.h"
+#include "lib/placement/verify/PlacementVerifier.h"
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -25,37 +25,36 @@ int64_t pick(Random &random, int64_t low, int64_t high) {
 
 /// Interleaved stages of one form on p groups with v chunks: a chain of layers that are equal but
 /// for the first and the last, or of any.
-PlacementProblem evenProblem(Random &random, int64_t p, int64_t v, int64_t most = 7) {
+PlacementProblem balancedProblem(Random &random, int64_t p, int64_t v, int64_t max = 7) {
   PlacementProblem problem;
-  auto small = [&](int64_t most) { return pick(random, 0, most); };
-  int64_t layers = pick(random, p * v, most);
+  auto small = [&](int64_t max) { return pick(random, 0, max); };
+  int64_t layers = pick(random, p * v, max);
   problem.batch = p * pick(random, 1, 2);
   problem.schedules = {PipelineSchedule::Interleaved};
-  problem.chunks = {v};
+  problem.virtualStages = {v};
   problem.groups = {{p, p}};
-  PlacementProblem::Kind kind;
-  kind.devices = 8, kind.perServer = pick(random, 1, 5);
-  PlacementProblem::Form form;
-  form.tensor = pick(random, 1, 2);
+  PlacementProblem::DeviceType deviceType;
+  deviceType.devices = 8, deviceType.devicesPerNode = pick(random, 1, 5);
+  PlacementProblem::ParallelConfig parallelConfig;
+  parallelConfig.tensor = pick(random, 1, 2);
   if (pick(random, 0, 2) == 0) {
-    form.data = 2, problem.batch *= 2;
-    form.syncs = {{1, {{static_cast<double>(small(20)), 0.75}}}, {2, {{1, 0.25}}}};
-    if (p * form.tensor > 4)
-      form.tensor = 1;
+    parallelConfig.data = 2, problem.batch *= 2;
+    parallelConfig.gradientSyncs = {{1, {{static_cast<double>(small(20)), 0.75}}}, {2, {{1, 0.25}}}};
+    if (p * parallelConfig.tensor > 4)
+      parallelConfig.tensor = 1;
     if (pick(random, 0, 1) == 0)
-      form.gather = {{2, 0.1}, {0, 0.5}};
+      parallelConfig.gather = {{2, 0.1}, {0, 0.5}};
     if (pick(random, 0, 2) == 0)
-      form.order = PlacementProblem::RankOrder::TensorPipelineData;
+      parallelConfig.order = PlacementProblem::RankOrder::TensorPipelineData;
   }
-  problem.forms = {form};
+  problem.parallelConfigs = {parallelConfig};
   problem.links = {{{static_cast<double>(small(5)), 0.5}, {static_cast<double>(small(20)), 1.25}}};
   for (int c = 0; c < 3; ++c) {
     PlacementProblem::Cost cost;
     cost.forward = small(60), cost.backward = small(60), cost.weight = small(40);
-    cost.update = small(60), cost.resident = small(20), cost.gradients = small(80);
+    cost.update = small(60), cost.staticMemory = small(20), cost.gradients = small(80);
     cost.weights = small(40), cost.tied = small(60);
-    cost.keeps = {{"none", 0, 10 + small(20), small(15)},
-                  {"full", 5 + small(30), small(8), small(20)}};
+    cost.recomputeChoices = {{"none", 0, 10 + small(20), small(15)}, {"full", 5 + small(30), small(8), small(20)}};
     problem.classes.push_back({std::string(1, static_cast<char>('a' + c)), {cost}});
   }
   bool any = pick(random, 0, 3) == 0;
@@ -67,44 +66,45 @@ PlacementProblem evenProblem(Random &random, int64_t p, int64_t v, int64_t most 
   }
   if (pick(random, 0, 1) == 0)
     problem.ties = {{0, static_cast<uint32_t>(layers - 1)}};
-  kind.memory = pick(random, 0, 2) == 0 ? 100'000 : pick(random, 60, 600) * most / 7;
-  problem.kinds = {kind};
+  deviceType.memory = pick(random, 0, 2) == 0 ? 100'000 : pick(random, 60, 600) * max / 7;
+  problem.deviceTypes = {deviceType};
   problem.blockingTransfers = pick(random, 0, 1) == 0;
-  problem.perMicrobatch = small(3);
+  problem.hostOverheadPerMicrobatch = small(3);
   if (pick(random, 0, 1) == 0)
-    problem.hidden = 0.9, problem.hides = pick(random, 0, 1) == 0 ? 0.8 : 1;
+    problem.overlapFraction = 0.9, problem.maxOverlap = pick(random, 0, 1) == 0 ? 0.8 : 1;
   return problem;
 }
 
 /// The least step of all plans that fit, one by one; infinite if none does.
-double leastStep(const PlacementProblem &p) {
-  auto n = p.layers.size(), stages = static_cast<size_t>(p.groups[0].fewest * p.chunks[0]);
+double minStep(const PlacementProblem &p) {
+  auto n = p.layers.size(), stages = static_cast<size_t>(p.groups[0].min * p.virtualStages[0]);
   double best = INFINITY;
   for (uint32_t larger = 0; larger < 1u << stages; ++larger) {
     if (static_cast<size_t>(std::popcount(larger)) != n % stages)
       continue;
-    for (uint32_t keeps = 0; keeps < 1u << n; ++keeps) {
-      const auto &form = p.forms[0];
-      Placement plan{p.schedules[0], p.chunks[0], p.batch / (form.data * form.microbatch), {}};
+    for (uint32_t recomputeChoices = 0; recomputeChoices < 1u << n; ++recomputeChoices) {
+      const auto &parallelConfig = p.parallelConfigs[0];
+      Placement plan{
+          p.schedules[0], p.virtualStages[0], p.batch / (parallelConfig.data * parallelConfig.microbatch), {}};
       uint32_t at = 0;
       for (size_t s = 0; s < stages; ++s) {
         PlacedStage stage;
         for (size_t i = 0; i < n / stages + (larger >> s & 1); ++i, ++at)
-          stage.layers.push_back(at), stage.keeps.push_back(keeps >> at & 1);
+          stage.layers.push_back(at), stage.recomputeChoices.push_back(recomputeChoices >> at & 1);
         plan.stages.push_back(std::move(stage));
       }
-      EXPECT_TRUE(faults(p, plan).empty());
-      PlacementWorth worth = judge(p, plan);
-      if (worth.fits)
-        best = std::min(best, static_cast<double>(worth.step));
+      EXPECT_TRUE(findViolations(p, plan).empty());
+      PlanMetrics metrics = evaluate(p, plan);
+      if (metrics.fits)
+        best = std::min(best, static_cast<double>(metrics.step));
     }
   }
   return best;
 }
 
 Configuration configurationOf(const PlacementProblem &p) {
-  const auto &form = p.forms[0];
-  return {p.batch / (form.data * form.microbatch), p.chunks[0], p.schedules[0], {0}};
+  const auto &parallelConfig = p.parallelConfigs[0];
+  return {p.batch / (parallelConfig.data * parallelConfig.microbatch), p.virtualStages[0], p.schedules[0], {0}};
 }
 
 /// A way through the orders of lib/place, over to other groups now and then.
@@ -115,7 +115,7 @@ PathBound::Path anyPath(Random &random, const PipelineShape &shape) {
     orders.push_back(passesOf(shape, g));
   PathBound::Path path{{0, 1}};
   int64_t often = pick(random, 1, 6);
-  auto last = static_cast<uint32_t>(shape.groups * shape.chunks - 1);
+  auto last = static_cast<uint32_t>(shape.groups * shape.virtualStages - 1);
   for (size_t g = 0, at = 0;;) {
     ++path.back().first;
     PipelinePass pass = orders[g][at];
@@ -145,18 +145,18 @@ std::vector<PathBound::Share> anyMean(Random &random, std::vector<uint32_t> of) 
 
 /// Some paths and moments, and stages or groups split at random.
 PathBound anyBound(Random &random, const PipelineShape &shape) {
-  PathBound bound{shape.groups, shape.chunks, shape.microbatches, 0, {}, {}};
+  PathBound bound{shape.groups, shape.virtualStages, shape.microbatches, 0, {}, {}};
   for (int64_t i = pick(random, 1, 4); i-- > 0;)
     bound.paths.push_back(anyPath(random, shape));
-  std::vector<char> chosen(static_cast<size_t>(shape.groups * shape.chunks));
+  std::vector<char> chosen(static_cast<size_t>(shape.groups * shape.virtualStages));
   std::function<void(int)> part = [&](int depth) {
     Part one;
     if (depth < 3 && pick(random, 0, 2) == 0) {
       auto s = static_cast<size_t>(pick(random, 0, static_cast<int64_t>(chosen.size()) - 1));
       bool stage = !chosen[s];
-      one.fork = stage ? Part::Fork::Stage : Part::Fork::Group;
+      one.fork = stage ? Part::Split::Stage : Part::Split::Group;
       one.of = static_cast<uint32_t>(stage ? s : s % static_cast<size_t>(shape.groups));
-      one.most = pick(random, 0, 1);
+      one.max = pick(random, 0, 1);
       bound.parts.push_back(one);
       chosen[s] = 1;
       part(depth + 1), part(depth + 1);
@@ -170,8 +170,7 @@ PathBound anyBound(Random &random, const PipelineShape &shape) {
     for (int64_t g = 0; g < shape.groups; ++g) {
       std::vector<uint32_t> moments;
       for (int64_t i = pick(random, 1, 3); i-- > 0;)
-        moments.push_back(
-            static_cast<uint32_t>(pick(random, 1, shape.microbatches * shape.chunks)));
+        moments.push_back(static_cast<uint32_t>(pick(random, 1, shape.microbatches * shape.virtualStages)));
       one.moments.push_back(anyMean(random, moments));
     }
     bound.parts.push_back(one);
@@ -181,8 +180,8 @@ PathBound anyBound(Random &random, const PipelineShape &shape) {
 }
 
 /// The least step that the verifier takes as proved: of the whole, the least of its parts.
-EvenAnswer least(const PlacementProblem &p, const PathBound *paths, double &step) {
-  EvenKnown known;
+BalancedStepBound minProvedStep(const PlacementProblem &p, const PathBound *paths, double &step) {
+  BalancedStepCache known;
   uint64_t work = 0;
   double worst = INFINITY;
   size_t asked = 0;
@@ -195,19 +194,19 @@ EvenAnswer least(const PlacementProblem &p, const PathBound *paths, double &step
       worst = std::min(worst, now);
     return weighs;
   };
-  EvenAnswer simple = evenStep(p, c, p.groups[0].fewest, nullptr, enough, 2e7, known, work);
+  BalancedStepBound simple = balancedStepBound(p, c, p.groups[0].min, nullptr, enough, 2e7, known, work);
   if (!paths)
     return step = simple.step, simple;
-  EvenStages stages(p, c, 0, p.groups[0].fewest, work);
-  EvenAnswer answer = simple;
+  BalancedStages stages(p, c, 0, p.groups[0].min, work);
+  BalancedStepBound answer = simple;
   if (!stages.can())
     return step = INFINITY, answer;
   weighs = true;
-  PathOrders orders(p.groups[0].fewest, c.chunks, c.microbatches);
-  std::vector<int64_t> most(static_cast<size_t>(p.groups[0].fewest), stages.most());
-  answer.proved = weigh(
-                      *paths, stages, orders, most, [&](double now) { return enough(now, 0); },
-                      answer.fault) == PathsSay::Enough;
+  PathOrders orders(p.groups[0].min, c.virtualStages, c.microbatches);
+  std::vector<int64_t> max(static_cast<size_t>(p.groups[0].min), stages.max());
+  answer.proved = checkPathMeans(
+                      *paths, stages, orders, max, [&](double now) { return enough(now, 0); }, answer.error) ==
+                  PathsVerdict::Enough;
   step = worst;
   return answer;
 }
@@ -219,25 +218,25 @@ TEST(PlacementPaths, NoneIsAboveAPlan) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);
     int64_t p = pick(random, 2, 3), v = p == 2 ? pick(random, 2, 3) : 2;
-    PlacementProblem problem = evenProblem(random, p, v);
+    PlacementProblem problem = balancedProblem(random, p, v);
     ASSERT_TRUE(check(problem).empty()) << seed << ": " << check(problem)[0].message;
-    double step = leastStep(problem), simple = 0;
-    least(problem, nullptr, simple);
+    double step = minStep(problem), simple = 0;
+    minProvedStep(problem, nullptr, simple);
     ASSERT_LE(simple, step) << seed;
     PipelineShape shape{PipelineSchedule::Interleaved, p, v, configurationOf(problem).microbatches};
-    double most = simple;
+    double max = simple;
     for (int i = 0; i < 6; ++i) {
       double proved = 0;
       PathBound bound = anyBound(random, shape);
-      EvenAnswer answer = least(problem, &bound, proved);
-      ASSERT_EQ(answer.fault, "") << seed;
+      BalancedStepBound answer = minProvedStep(problem, &bound, proved);
+      ASSERT_EQ(answer.error, "") << seed;
       ASSERT_TRUE(answer.proved) << seed;
       ASSERT_LE(proved, step) << seed << " with " << bound.parts.size() << " parts";
-      most = std::max(most, proved);
+      max = std::max(max, proved);
     }
     infinite += std::isinf(step);
     if (std::isfinite(step))
-      ++compared, near += most / step;
+      ++compared, near += max / step;
   }
   std::printf("%zu compared, %.3f of the best step on average; %zu without a plan\n", compared,
               near / static_cast<double>(compared), infinite);
@@ -251,8 +250,8 @@ TEST(PlacementPaths, OfTheSearch) {
   for (uint64_t seed = 0; seed < 80; ++seed) {
     Random random(seed);
     int64_t p = pick(random, 2, 3), v = pick(random, 2, 4);
-    PlacementProblem problem = evenProblem(random, p, v, 40);
-    PlaceOptions options;
+    PlacementProblem problem = balancedProblem(random, p, v, 40);
+    PlacementOptions options;
     PlacementResult result = place(problem, options);
     if (!result.plan || result.paths.empty())
       continue;
@@ -264,18 +263,18 @@ TEST(PlacementPaths, OfTheSearch) {
     ASSERT_TRUE(verify(problem, result, &trusted).empty()) << seed;
     left += !trusted.empty();
     // Without the enumeration of plans, that is.
-    EvenKnown known;
+    BalancedStepCache known;
     uint64_t work = 0;
     Configuration c = configurationOf(problem);
     // A plan has the value, so that nothing above it is proved.
     for (double bound : {result.bound, result.value * 1.0001}) {
       auto enough = [&](double step, double) {
-        return std::max(step + static_cast<double>(problem.perStep),
-                        static_cast<double>(problem.leastStep)) >= bound * (1 - 1e-9);
+        return std::max(step + static_cast<double>(problem.hostOverheadPerStep),
+                        static_cast<double>(problem.minStep)) >= bound * (1 - 1e-9);
       };
-      bool alone = evenStep(problem, c, p, nullptr, enough, 2e7, known, work).proved;
-      EvenAnswer paths = evenStep(problem, c, p, &result.paths[0], enough, 2e7, known, work);
-      ASSERT_EQ(paths.fault, "") << seed;
+      bool alone = balancedStepBound(problem, c, p, nullptr, enough, 2e7, known, work).proved;
+      BalancedStepBound paths = balancedStepBound(problem, c, p, &result.paths[0], enough, 2e7, known, work);
+      ASSERT_EQ(paths.error, "") << seed;
       if (bound > result.value)
         ASSERT_FALSE(alone || paths.proved) << seed;
       else
@@ -289,15 +288,15 @@ TEST(PlacementPaths, OfTheSearch) {
 /// Each way to spoil paths is told, and what it is.
 TEST(PlacementPaths, WrongOnesAreRefused) {
   Random random(7);
-  PlacementProblem problem = evenProblem(random, 2, 2);
-  problem.kinds[0].memory = 1'000'000;
+  PlacementProblem problem = balancedProblem(random, 2, 2);
+  problem.deviceTypes[0].memory = 1'000'000;
   auto m = configurationOf(problem).microbatches;
-  Part leaf{Part::Fork::None, 0, 0, {{0, 0.5}, {1, 0.5}}, {{{3, 1}}, {{1, 0.25}, {2, 0.75}}}};
-  Part fork{Part::Fork::Stage, 1, 0, {}, {}};
+  Part leaf{Part::Split::None, 0, 0, {{0, 0.5}, {1, 0.5}}, {{{3, 1}}, {{1, 0.25}, {2, 0.75}}}};
+  Part fork{Part::Split::Stage, 1, 0, {}, {}};
   auto all = static_cast<uint32_t>(4 * m);
   const PathBound right{2, 2, m, 0, {{{all, 1}}, {{1, 1}, {all, 1}}}, {fork, leaf, leaf}};
   double step = 0;
-  EXPECT_EQ(least(problem, &right, step).fault, "");
+  EXPECT_EQ(minProvedStep(problem, &right, step).error, "");
   EXPECT_GT(step, 0);
   struct Case {
     const char *says;
@@ -323,13 +322,12 @@ TEST(PlacementPaths, WrongOnesAreRefused) {
            {"there are 3", [](PathBound &b) { b.parts.push_back(b.parts[1]); }},
            {"none to choose", [](PathBound &b) { b.parts[0].of = 4; }},
            {"none to choose", [&](PathBound &b) { b.parts.insert(b.parts.begin(), fork); }},
-           {"there is no group",
-            [](PathBound &b) { b.parts[0].fork = Part::Fork::Group, b.parts[0].of = 2; }}}) {
+           {"there is no group", [](PathBound &b) { b.parts[0].fork = Part::Split::Group, b.parts[0].of = 2; }}}) {
     PathBound wrong = right;
     one.spoil(wrong);
-    EvenAnswer answer = least(problem, &wrong, step);
+    BalancedStepBound answer = minProvedStep(problem, &wrong, step);
     EXPECT_FALSE(answer.proved) << one.says;
-    EXPECT_NE(answer.fault.find(one.says), std::string::npos) << one.says << ": " << answer.fault;
+    EXPECT_NE(answer.error.find(one.says), std::string::npos) << one.says << ": " << answer.error;
   }
 }
 

@@ -12,29 +12,28 @@ namespace accord::test {
 /// with a parameter in common, input that comes slowly, experts, least memory.
 inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
   fuzz::Random random(seed ^ 0x5bd1e995);
-  auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random.below(static_cast<size_t>(n)));
-  };
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
   auto one = [&](int64_t in) { return below(in) == 0; };
   if (one(3)) {
-    for (auto &kind : problem.kinds)
-      kind.hostMemory = one(3) ? 0 : 10 + below(250);
+    for (auto &deviceType : problem.deviceTypes)
+      deviceType.hostMemory = one(3) ? 0 : 10 + below(250);
     for (auto &layer : problem.classes)
       for (auto &cost : layer.costs)
         if (cost) {
-          cost->hostResident = one(2) ? below(30) : 0;
+          cost->hostStaticMemory = one(2) ? below(30) : 0;
           if (one(2))
-            cost->keeps.push_back({"offload", below(10), 0, below(60), cost->keeps[0].kept});
+            cost->recomputeChoices.push_back(
+                {"offload", below(10), 0, below(60), cost->recomputeChoices[0].activations});
         }
   }
   if (one(3))
-    for (auto &form : problem.forms)
+    for (auto &parallelConfig : problem.parallelConfigs)
       if (one(2))
-        form.order = PlacementProblem::RankOrder::TensorPipelineData;
+        parallelConfig.order = PlacementProblem::RankOrder::TensorPipelineData;
   if (size_t n = problem.layers.size(); n > 1 && one(3)) {
     auto a = static_cast<uint32_t>(one(2) ? 0 : below(static_cast<int64_t>(n) - 1));
-    auto b = one(2) ? static_cast<uint32_t>(n - 1)
-                    : a + 1 + static_cast<uint32_t>(below(static_cast<int64_t>(n - a) - 1));
+    auto b =
+        one(2) ? static_cast<uint32_t>(n - 1) : a + 1 + static_cast<uint32_t>(below(static_cast<int64_t>(n - a) - 1));
     problem.ties.push_back({a, b});
     for (auto &layer : problem.classes)
       for (auto &cost : layer.costs)
@@ -42,15 +41,14 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
           cost->tied = below(200);
   }
   if (one(6))
-    problem.leastStep = below(1000);
+    problem.minStep = below(1000);
   if (one(4))
-    problem.evenly =
-        problem.layers[static_cast<size_t>(below(static_cast<int64_t>(problem.layers.size())))].of;
+    problem.uniformClass = problem.layers[static_cast<size_t>(below(static_cast<int64_t>(problem.layers.size())))].of;
   if (one(3))
-    for (size_t f = 0; f < problem.forms.size(); ++f)
-      if (PlacementProblem::Form &form = problem.forms[f]; form.data > 1) {
-        form.expert = one(2) ? form.data : 1;
-        form.expertSyncs = {{1, {{static_cast<double>(below(40)), 0.6}}}, {2, {{2, 0.3}}}};
+    for (size_t f = 0; f < problem.parallelConfigs.size(); ++f)
+      if (PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[f]; parallelConfig.data > 1) {
+        parallelConfig.expert = one(2) ? parallelConfig.data : 1;
+        parallelConfig.expertGradientSyncs = {{1, {{static_cast<double>(below(40)), 0.6}}}, {2, {{2, 0.3}}}};
         for (auto &layer : problem.classes)
           if (layer.costs[f])
             layer.costs[f]->expertGradients = below(90);
@@ -63,42 +61,39 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
 /// tight and roomy memory.
 inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_t devices = 6) {
   fuzz::Random random(seed);
-  auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random.below(static_cast<size_t>(n)));
-  };
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
   auto one = [&](int64_t in) { return below(in) == 0; };
   PlacementProblem problem;
   size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
   problem.batch = std::array<int64_t, 5>{{1, 2, 4, 6, 8}}[static_cast<size_t>(below(5))];
-  size_t kinds = one(3) ? 2 : 1;
-  for (size_t k = 0; k < kinds; ++k) {
-    PlacementProblem::Kind kind;
-    kind.name = std::string(1, static_cast<char>('a' + k));
-    kind.devices = 1 + below(kinds == 2 ? std::max<int64_t>(1, devices / 2) : devices);
-    kind.perServer = int64_t{1} << below(3);
-    kind.memory = one(2) ? 100'000 : 60 + below(400);
-    kind.idleWatts = static_cast<double>(below(300)),
-    kind.tdpWatts = static_cast<double>(100 + below(300));
-    kind.pricePerHour = static_cast<double>(1 + below(9));
-    problem.kinds.push_back(kind);
+  size_t deviceTypes = one(3) ? 2 : 1;
+  for (size_t k = 0; k < deviceTypes; ++k) {
+    PlacementProblem::DeviceType deviceType;
+    deviceType.name = std::string(1, static_cast<char>('a' + k));
+    deviceType.devices = 1 + below(deviceTypes == 2 ? std::max<int64_t>(1, devices / 2) : devices);
+    deviceType.devicesPerNode = int64_t{1} << below(3);
+    deviceType.memory = one(2) ? 100'000 : 60 + below(400);
+    deviceType.idleWatts = static_cast<double>(below(300)), deviceType.tdpWatts = static_cast<double>(100 + below(300));
+    deviceType.pricePerHour = static_cast<double>(1 + below(9));
+    problem.deviceTypes.push_back(deviceType);
   }
-  for (size_t f = 0, forms = static_cast<size_t>(1 + below(4)); f < forms; ++f) {
-    PlacementProblem::Form form;
-    form.kind = static_cast<uint32_t>(below(static_cast<int64_t>(kinds)));
-    form.tensor = one(3) ? 2 : 1;
-    form.data = one(3) ? 2 : 1;
-    form.microbatch = one(3) ? 2 : 1;
-    if (form.data > 1)
-      form.syncs = {{1, {{static_cast<double>(below(50)), 0.5}}}, {2, {{3, 0.25}, {20, 0.1}}}};
+  for (size_t f = 0, parallelConfigs = static_cast<size_t>(1 + below(4)); f < parallelConfigs; ++f) {
+    PlacementProblem::ParallelConfig parallelConfig;
+    parallelConfig.deviceType = static_cast<uint32_t>(below(static_cast<int64_t>(deviceTypes)));
+    parallelConfig.tensor = one(3) ? 2 : 1;
+    parallelConfig.data = one(3) ? 2 : 1;
+    parallelConfig.microbatch = one(3) ? 2 : 1;
+    if (parallelConfig.data > 1)
+      parallelConfig.gradientSyncs = {{1, {{static_cast<double>(below(50)), 0.5}}}, {2, {{3, 0.25}, {20, 0.1}}}};
     if (one(5))
-      form.gather = {{2, 0.1}};
-    problem.forms.push_back(form);
+      parallelConfig.gather = {{2, 0.1}};
+    problem.parallelConfigs.push_back(parallelConfig);
   }
   size_t classes = static_cast<size_t>(1 + below(3));
   for (size_t c = 0; c < classes; ++c) {
     PlacementProblem::LayerClass layer;
     layer.name = "class" + std::to_string(c);
-    for (size_t f = 0; f < problem.forms.size(); ++f) {
+    for (size_t f = 0; f < problem.parallelConfigs.size(); ++f) {
       if (one(12)) {
         layer.costs.emplace_back();
         continue;
@@ -106,13 +101,12 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
       PlacementProblem::Cost cost;
       cost.forward = below(40), cost.backward = below(60), cost.weight = below(30);
       cost.update = below(20);
-      cost.resident = below(60), cost.gradients = below(100), cost.weights = below(40);
-      cost.residentWeights = cost.resident / 4, cost.residentGradients = cost.resident / 4;
+      cost.staticMemory = below(60), cost.gradients = below(100), cost.weights = below(40);
+      cost.weightMemory = cost.staticMemory / 4, cost.gradientMemory = cost.staticMemory / 4;
       cost.joules = static_cast<double>(below(1000)) * 1e-9;
-      cost.joulesAgain = static_cast<double>(below(20)) * 1e-9;
-      for (int64_t k = 0, keeps = 1 + below(3); k < keeps; ++k)
-        cost.keeps.push_back(
-            {"keep" + std::to_string(k), k == 0 ? 0 : below(40), below(50), below(60)});
+      cost.recomputeJoules = static_cast<double>(below(20)) * 1e-9;
+      for (int64_t k = 0, recomputeChoices = 1 + below(3); k < recomputeChoices; ++k)
+        cost.recomputeChoices.push_back({"keep" + std::to_string(k), k == 0 ? 0 : below(40), below(50), below(60)});
       layer.costs.push_back(cost);
     }
     problem.classes.push_back(layer);
@@ -122,9 +116,9 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
     layer.name = "layer" + std::to_string(i);
     layer.of = static_cast<uint32_t>(below(static_cast<int64_t>(classes)));
     if (one(20))
-      layer.pins.push_back(static_cast<uint32_t>(problem.pins.size())),
-          problem.pins.push_back(
-              {"pin", {static_cast<uint32_t>(below(static_cast<int64_t>(kinds)))}, {}, false, {}});
+      layer.placementConstraints.push_back(static_cast<uint32_t>(problem.placementConstraints.size())),
+          problem.placementConstraints.push_back(
+              {"pin", {static_cast<uint32_t>(below(static_cast<int64_t>(deviceTypes)))}, {}, false, {}});
     problem.layers.push_back(layer);
   }
   int64_t shape = below(3); // chain, tree, DAG
@@ -140,30 +134,29 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   }
   if (shape == 0 && n > 2 && one(4))
     problem.edges.push_back({0, static_cast<uint32_t>(n - 1), 30});
-  for (size_t k = 0; k < kinds * kinds; ++k) {
+  for (size_t k = 0; k < deviceTypes * deviceTypes; ++k) {
     auto latency = static_cast<double>(below(6));
     problem.links.push_back({{latency, 0.05}, {latency + 4, 0.3}});
   }
   problem.schedules.clear();
-  for (PipelineSchedule schedule : {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
-                                    PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubble})
+  for (PipelineSchedule schedule : {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved,
+                                    PipelineSchedule::ZeroBubble})
     if (one(2))
       problem.schedules.push_back(schedule);
   if (problem.schedules.empty())
     problem.schedules.push_back(PipelineSchedule::OneFOneB);
-  problem.chunks = one(2) ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3};
+  problem.virtualStages = one(2) ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3};
   if (one(4))
     problem.groups = {{1, 1 + below(4)}};
   else if (one(4))
     problem.groups = {{1, 1 + below(2)}, {4, 4 + below(3)}};
-  problem.sameForm = !one(3);
+  problem.uniformConfigPerDeviceType = !one(3);
   problem.blockingTransfers = one(2);
-  problem.hidden = one(2) ? 0 : one(2) ? 0.5 : 1;
-  problem.perMicrobatch = one(2) ? 0 : below(6);
-  problem.perStep = one(2) ? 0 : below(50);
-  problem.objective =
-      one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
-  problem.hides = one(2) ? 1 : one(4) ? 0 : 0.7;
+  problem.overlapFraction = one(2) ? 0 : one(2) ? 0.5 : 1;
+  problem.hostOverheadPerMicrobatch = one(2) ? 0 : below(6);
+  problem.hostOverheadPerStep = one(2) ? 0 : below(50);
+  problem.objective = one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
+  problem.maxOverlap = one(2) ? 1 : one(4) ? 0 : 0.7;
   addOtherChoices(problem, seed);
   return problem;
 }
@@ -174,7 +167,7 @@ inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1
   PlacementProblem problem;
   problem.name = "language model";
   problem.batch = batch;
-  problem.kinds = {{"device", 1024, 8, 80'000'000'000, 90, 400, 2, {}}};
+  problem.deviceTypes = {{"device", 1024, 8, 80'000'000'000, 90, 400, 2, {}}};
   problem.classes = {{"embedding", {}}, {"block", {}}, {"head", {}}};
   // 175e9 parameters in 96 blocks: a block works 3.6e12 operations a token sample of 2,048.
   constexpr double Parameters = 1.81e9, Operations = 2.0 * Parameters * 2048 * 1.06;
@@ -185,14 +178,15 @@ inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1
         for (int zero : {0, 1}) {
           if (batch % (data * microbatch) != 0 || (zero > 0 && data == 1))
             continue;
-          PlacementProblem::Form form;
-          form.tensor = tensor, form.data = data, form.microbatch = microbatch, form.zero = zero;
-          form.sequence = tensor > 1;
+          PlacementProblem::ParallelConfig parallelConfig;
+          parallelConfig.tensor = tensor, parallelConfig.data = data, parallelConfig.microbatch = microbatch,
+          parallelConfig.zero = zero;
+          parallelConfig.sequence = tensor > 1;
           if (data > 1) {
             auto d = static_cast<double>(data);
-            form.syncs = {{1, {{d * 5e6, 2 * (d - 1) / d * 40}}}};
+            parallelConfig.gradientSyncs = {{1, {{d * 5e6, 2 * (d - 1) / d * 40}}}};
           }
-          problem.forms.push_back(form);
+          problem.parallelConfigs.push_back(parallelConfig);
           auto t = static_cast<double>(tensor), b = static_cast<double>(microbatch);
           double efficient = 0.62 * (1 - 0.25 / (1 + b)) * (1 - 0.02 * t);
           auto costOf = [&](double operations, double parameters, double bytes) {
@@ -203,21 +197,19 @@ inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1
             cost.backward = static_cast<int64_t>(time + talk / 2);
             cost.weight = static_cast<int64_t>(time);
             double states = 12 * parameters / t / (zero ? static_cast<double>(data) : 1);
-            cost.residentWeights = cost.residentGradients =
-                static_cast<int64_t>(2 * parameters / t);
-            cost.resident = static_cast<int64_t>(4 * parameters / t + states);
+            cost.weightMemory = cost.gradientMemory = static_cast<int64_t>(2 * parameters / t);
+            cost.staticMemory = static_cast<int64_t>(4 * parameters / t + states);
             cost.gradients = static_cast<int64_t>(2 * parameters / t);
             cost.weights = cost.gradients;
             cost.update = static_cast<int64_t>(states / 2e12 * 1e12);
             auto part = [&](double share) { return static_cast<int64_t>(share * bytes * b / t); };
-            cost.keeps = {{"none", 0, part(1), part(0.1)},
-                          {"selective", cost.forward / 25, part(0.45), part(0.5)},
-                          {"full", cost.forward, part(0.06), part(0.9)}};
+            cost.recomputeChoices = {{"none", 0, part(1), part(0.1)},
+                                     {"selective", cost.forward / 25, part(0.45), part(0.5)},
+                                     {"full", cost.forward, part(0.06), part(0.9)}};
             return cost;
           };
           problem.classes[0].costs.emplace_back(costOf(1e10, 6.4e8, 1e8));
-          problem.classes[1].costs.emplace_back(
-              costOf(Operations * scale, Parameters * scale, 1.9e9 * scale));
+          problem.classes[1].costs.emplace_back(costOf(Operations * scale, Parameters * scale, 1.9e9 * scale));
           problem.classes[2].costs.emplace_back(costOf(2.0 * 6.2e8 * 2048, 6.2e8, 6e8));
         }
   problem.layers.push_back({"embedding", 0, {}, {}});
@@ -227,11 +219,10 @@ inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1
   for (uint32_t i = 1; i < problem.layers.size(); ++i)
     problem.edges.push_back({i - 1, i, int64_t{2048} * 12288 * 2});
   problem.links = {{{1e6, 1 / 240e9 * 1e12}, {5e6, 1 / 22e9 * 1e12}}};
-  problem.schedules = {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
-                       PipelineSchedule::Interleaved};
-  problem.chunks = {2, 3, 4, 5, 6, 7, 8};
-  problem.hidden = 0.5;
-  problem.perStep = 1'000'000'000;
+  problem.schedules = {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved};
+  problem.virtualStages = {2, 3, 4, 5, 6, 7, 8};
+  problem.overlapFraction = 0.5;
+  problem.hostOverheadPerStep = 1'000'000'000;
   return problem;
 }
 

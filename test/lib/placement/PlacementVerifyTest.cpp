@@ -1,9 +1,9 @@
 // The verifier of placements: right answers hold, every kind of corruption is found, and its bound
 // is none that a plan passes.
 #include "PlacementRandom.h"
-#include "lib/placement/verify/Placement.h"
-#include "lib/placement/verify/PlacementBound.h"
-#include "lib/placement/verify/PlacementWorth.h"
+#include "lib/placement/verify/PlacementBoundProof.h"
+#include "lib/placement/verify/PlacementVerifier.h"
+#include "lib/placement/verify/PlanReevaluation.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -26,11 +26,11 @@ TEST(PlacementVerify, EveryPlanOfSmallProblems) {
     PlacementProblem p = randomPlacementProblem(seed, 4);
     ASSERT_EQ(texts(check(p)), "") << seed;
     size_t every = 0;
-    forEachPlacement(p, [&](const Placement &plan, const PlacementWorth &worth) {
+    forEachPlacement(p, [&](const Placement &plan, const PlanMetrics &metrics) {
       if (++every % 5 != 0)
         return;
       ++plans;
-      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0, {}};
+      PlacementResult result{plan, metrics, metrics.value, 0, "", 0, 0, {}};
       ASSERT_EQ(texts(verify(p, result)), "") << seed;
     });
     PlacementResult best = bruteForcePlacement(p);
@@ -45,14 +45,14 @@ TEST(PlacementVerify, EveryPlanOfSmallProblems) {
     if (above.better) {
       ++refuted;
       ASSERT_GE(above.value, best.value * (1 - 1e-9)) << seed;
-      ASSERT_TRUE(faults(p, *above.better).empty()) << seed;
-      ASSERT_DOUBLE_EQ(judge(p, *above.better).value, above.value) << seed;
+      ASSERT_TRUE(findViolations(p, *above.better).empty()) << seed;
+      ASSERT_DOUBLE_EQ(evaluate(p, *above.better).value, above.value) << seed;
     } else {
       ASSERT_FALSE(above.trusted.empty()) << seed << " proved " << best.value * 1.001;
     }
   }
-  std::printf("%zu plans; %zu solved: %zu proved, %zu refuted above; %zu infeasible: %zu proved\n",
-              plans, solved, proved, refuted, infeasible, provedInfeasible);
+  std::printf("%zu plans; %zu solved: %zu proved, %zu refuted above; %zu infeasible: %zu proved\n", plans, solved,
+              proved, refuted, infeasible, provedInfeasible);
   EXPECT_GT(plans, 1000u);
   EXPECT_GT(proved * 10, solved * 8);
   EXPECT_GT(refuted * 10, solved * 8);
@@ -67,35 +67,32 @@ using R = PlacementResult &;
 using Random = std::mt19937_64;
 using Problem = const PlacementProblem &;
 
-PlacedStage &anyStage(R r, Random &random) {
-  return r.plan->stages[random() % r.plan->stages.size()];
-}
+PlacedStage &anyStage(R r, Random &random) { return r.plan->stages[random() % r.plan->stages.size()]; }
 
 /// Takes the i-th layer out of the stage.
 std::pair<uint32_t, uint32_t> take(PlacedStage &stage, size_t i) {
-  std::pair<uint32_t, uint32_t> layer{stage.layers[i], stage.keeps[i]};
+  std::pair<uint32_t, uint32_t> layer{stage.layers[i], stage.recomputeChoices[i]};
   stage.layers.erase(stage.layers.begin() + static_cast<ptrdiff_t>(i));
-  stage.keeps.erase(stage.keeps.begin() + static_cast<ptrdiff_t>(i));
+  stage.recomputeChoices.erase(stage.recomputeChoices.begin() + static_cast<ptrdiff_t>(i));
   return layer;
 }
 void put(PlacedStage &stage, std::pair<uint32_t, uint32_t> layer) {
-  auto at = std::lower_bound(stage.layers.begin(), stage.layers.end(), layer.first) -
-            stage.layers.begin();
+  auto at = std::lower_bound(stage.layers.begin(), stage.layers.end(), layer.first) - stage.layers.begin();
   stage.layers.insert(stage.layers.begin() + at, layer.first);
-  stage.keeps.insert(stage.keeps.begin() + at, layer.second);
+  stage.recomputeChoices.insert(stage.recomputeChoices.begin() + at, layer.second);
 }
-template <typename Number> auto off(Number PlacementWorth::*field, Number by) {
-  return [=](Problem, R r, Random &) { return r.worth.*field += by, true; };
+template <typename Number> auto off(Number PlanMetrics::*field, Number by) {
+  return [=](Problem, R r, Random &) { return r.metrics.*field += by, true; };
 }
-template <typename Number> auto offOne(std::vector<Number> PlacementWorth::*field) {
+template <typename Number> auto offOne(std::vector<Number> PlanMetrics::*field) {
   return [=](Problem, R r, Random &random) {
-    auto &list = r.worth.*field;
+    auto &list = r.metrics.*field;
     return list[random() % list.size()] += random() % 2 ? 1 : -1, true;
   };
 }
 auto offTime(int64_t StageTimes::*field) {
   return [=](Problem, R r, Random &random) {
-    return r.worth.times[random() % r.worth.times.size()].*field += random() % 2 ? 1 : -1, true;
+    return r.metrics.times[random() % r.metrics.times.size()].*field += random() % 2 ? 1 : -1, true;
   };
 }
 
@@ -113,12 +110,12 @@ const std::vector<Mutation> &mutations() {
          auto &from = anyStage(r, random), &to = anyStage(r, random);
          if (&from == &to)
            return false;
-         return put(to, {from.layers[0], from.keeps[0]}), true;
+         return put(to, {from.layers[0], from.recomputeChoices[0]}), true;
        }},
       {"layer twice in a stage",
        [](Problem, R r, Random &random) {
          auto &stage = anyStage(r, random);
-         return put(stage, {stage.layers[0], stage.keeps[0]}), true;
+         return put(stage, {stage.layers[0], stage.recomputeChoices[0]}), true;
        }},
       {"layer missing",
        [](Problem, R r, Random &random) {
@@ -139,39 +136,39 @@ const std::vector<Mutation> &mutations() {
        }},
       {"form swapped",
        [](Problem p, R r, Random &random) {
-         auto form = static_cast<uint32_t>(random() % p.forms.size());
+         auto parallelConfig = static_cast<uint32_t>(random() % p.parallelConfigs.size());
          bool changed = false;
          for (PlacedStage &stage : r.plan->stages)
-           changed |= stage.form != form, stage.form = form;
-         const auto &now = p.forms[form];
+           changed |= stage.parallelConfig != parallelConfig, stage.parallelConfig = parallelConfig;
+         const auto &now = p.parallelConfigs[parallelConfig];
          // The same by another name is no corruption.
          return changed && now.data * now.microbatch * r.plan->microbatches != p.batch;
        }},
       {"form of a later stage swapped",
        [](Problem p, R r, Random &) {
-         if (p.forms.size() < 2 || !p.sameForm || r.plan->stages.size() < 2)
+         if (p.parallelConfigs.size() < 2 || !p.uniformConfigPerDeviceType || r.plan->stages.size() < 2)
            return false;
-         auto &form = r.plan->stages.back().form;
-         for (uint32_t f = 0; f < p.forms.size(); ++f)
-           if (f != form && p.forms[f].kind == p.forms[form].kind)
-             return form = f, true;
+         auto &parallelConfig = r.plan->stages.back().parallelConfig;
+         for (uint32_t f = 0; f < p.parallelConfigs.size(); ++f)
+           if (f != parallelConfig && p.parallelConfigs[f].deviceType == p.parallelConfigs[parallelConfig].deviceType)
+             return parallelConfig = f, true;
          return false;
        }},
       {"form that is not there",
        [](Problem p, R r, Random &random) {
-         return anyStage(r, random).form = static_cast<uint32_t>(p.forms.size()), true;
+         return anyStage(r, random).parallelConfig = static_cast<uint32_t>(p.parallelConfigs.size()), true;
        }},
       {"keep changed",
        [](Problem p, R r, Random &random) {
          auto &stage = anyStage(r, random);
-         if (p.cost(stage.layers[0], stage.form)->keeps.size() < 2)
+         if (p.cost(stage.layers[0], stage.parallelConfig)->recomputeChoices.size() < 2)
            return false;
-         return stage.keeps[0] = 1 - stage.keeps[0], true;
+         return stage.recomputeChoices[0] = 1 - stage.recomputeChoices[0], true;
        }},
       {"keep that is not there",
-       [](Problem, R r, Random &random) { return anyStage(r, random).keeps[0] = 7, true; }},
+       [](Problem, R r, Random &random) { return anyStage(r, random).recomputeChoices[0] = 7, true; }},
       {"keep missing",
-       [](Problem, R r, Random &random) { return anyStage(r, random).keeps.pop_back(), true; }},
+       [](Problem, R r, Random &random) { return anyStage(r, random).recomputeChoices.pop_back(), true; }},
       {"stages in another order",
        [](Problem p, R r, Random &) {
          auto &stages = r.plan->stages;
@@ -186,45 +183,42 @@ const std::vector<Mutation> &mutations() {
              return std::swap(stages[of[edge.from]], stages[of[edge.to]]), true;
          return false;
        }},
-      {"chunks", [](Problem, R r, Random &) { return ++r.plan->chunks, true; }},
-      {"chunks below one", [](Problem, R r, Random &) { return r.plan->chunks = 0, true; }},
+      {"chunks", [](Problem, R r, Random &) { return ++r.plan->virtualStages, true; }},
+      {"chunks below one", [](Problem, R r, Random &) { return r.plan->virtualStages = 0, true; }},
       {"micro-batches", [](Problem, R r, Random &) { return ++r.plan->microbatches, true; }},
-      {"micro-batches beyond numbers",
-       [](Problem, R r, Random &) { return r.plan->microbatches = INT64_MAX, true; }},
+      {"micro-batches beyond numbers", [](Problem, R r, Random &) { return r.plan->microbatches = INT64_MAX, true; }},
       {"schedule that is not offered",
        [](Problem p, R r, Random &) {
          for (unsigned s = 0; s < 4; ++s)
-           if (std::find(p.schedules.begin(), p.schedules.end(),
-                         static_cast<PipelineSchedule>(s)) == p.schedules.end())
+           if (std::find(p.schedules.begin(), p.schedules.end(), static_cast<PipelineSchedule>(s)) == p.schedules.end())
              return r.plan->schedule = static_cast<PipelineSchedule>(s), true;
          return false;
        }},
       {"stage empty",
        [](Problem, R r, Random &random) {
          auto &stage = anyStage(r, random);
-         return stage.layers.clear(), stage.keeps.clear(), true;
+         return stage.layers.clear(), stage.recomputeChoices.clear(), true;
        }},
       {"no stages", [](Problem, R r, Random &) { return r.plan->stages.clear(), true; }},
       {"forward time", offTime(&StageTimes::forward)},
       {"backward time", offTime(&StageTimes::backward)},
       {"weight time", offTime(&StageTimes::weight)},
       {"time to send", offTime(&StageTimes::send)},
-      {"time to finish", offTime(&StageTimes::finish)},
-      {"times of a stage missing",
-       [](Problem, R r, Random &) { return r.worth.times.pop_back(), true; }},
-      {"step one longer", off(&PlacementWorth::step, int64_t(1))},
-      {"step one shorter", off(&PlacementWorth::step, int64_t(-1))},
-      {"host", offOne(&PlacementWorth::host)},
-      {"memory", offOne(&PlacementWorth::memory)},
-      {"micro-batches in flight", offOne(&PlacementWorth::inFlight)},
-      {"devices", off(&PlacementWorth::devices, int64_t(1))},
-      {"energy", [](Problem, R r, Random &) { return r.worth.joules *= 1.00001, true; }},
-      {"price", [](Problem, R r, Random &) { return r.worth.price *= 1.00001, true; }},
-      {"value of the plan", [](Problem, R r, Random &) { return r.worth.value *= 0.9999, true; }},
+      {"time to finish", offTime(&StageTimes::stepTail)},
+      {"times of a stage missing", [](Problem, R r, Random &) { return r.metrics.times.pop_back(), true; }},
+      {"step one longer", off(&PlanMetrics::step, int64_t(1))},
+      {"step one shorter", off(&PlanMetrics::step, int64_t(-1))},
+      {"host", offOne(&PlanMetrics::host)},
+      {"memory", offOne(&PlanMetrics::memory)},
+      {"micro-batches in flight", offOne(&PlanMetrics::inFlight)},
+      {"devices", off(&PlanMetrics::devices, int64_t(1))},
+      {"energy", [](Problem, R r, Random &) { return r.metrics.joules *= 1.00001, true; }},
+      {"price", [](Problem, R r, Random &) { return r.metrics.price *= 1.00001, true; }},
+      {"value of the plan", [](Problem, R r, Random &) { return r.metrics.value *= 0.9999, true; }},
       {"value of the answer", [](Problem, R r, Random &) { return r.value *= 1.0001, true; }},
       {"value that is no number",
-       [](Problem, R r, Random &) { return r.value = r.worth.value = r.bound = NAN, true; }},
-      {"does not fit", [](Problem, R r, Random &) { return r.worth.fits = false, true; }},
+       [](Problem, R r, Random &) { return r.value = r.metrics.value = r.bound = NAN, true; }},
+      {"does not fit", [](Problem, R r, Random &) { return r.metrics.fits = false, true; }},
       {"bound raised", [](Problem, R r, Random &) { return r.bound *= 1.00001, true; }},
       {"bound that is no number", [](Problem, R r, Random &) { return r.bound = NAN, true; }},
   };
@@ -261,9 +255,9 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
     if (!best.plan)
       continue;
     PlacementResult worse;
-    forEachPlacement(p, [&](const Placement &plan, const PlacementWorth &worth) {
-      if (worth.value > worse.value)
-        worse = {plan, worth, worth.value, worth.value, "", 0, 0, {}};
+    forEachPlacement(p, [&](const Placement &plan, const PlanMetrics &metrics) {
+      if (metrics.value > worse.value)
+        worse = {plan, metrics, metrics.value, metrics.value, "", 0, 0, {}};
     });
     std::vector<std::string> trusted;
     if (worse.value > best.value * 1.001) {
@@ -302,18 +296,16 @@ TEST(PlacementVerify, LimitsAndMemory) {
     return issues.empty() ? std::string("fine") : issues[0].code;
   };
   EXPECT_EQ(after([](auto &) {}), "fine");
-  EXPECT_EQ(after([&](auto &q) { q.limits.step = best.worth.step - 1; }), "A0952");
-  EXPECT_EQ(after([&](auto &q) { q.limits.joules = best.worth.joules * 0.99; }), "A0952");
-  EXPECT_EQ(after([&](auto &q) { q.limits.price = best.worth.price * 0.99; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) { q.limits.step = best.metrics.step - 1; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) { q.limits.joules = best.metrics.joules * 0.99; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) { q.limits.price = best.metrics.price * 0.99; }), "A0952");
   EXPECT_EQ(after([&](auto &q) {
-              q.limits.watts =
-                  best.worth.joules / (static_cast<double>(best.worth.step) * 1e-12) * 0.99;
+              q.limits.watts = best.metrics.joules / (static_cast<double>(best.metrics.step) * 1e-12) * 0.99;
             }),
             "A0952");
   EXPECT_EQ(after([&](auto &q) {
-              for (auto &kind : q.kinds)
-                kind.memory =
-                    *std::max_element(best.worth.memory.begin(), best.worth.memory.end()) - 1;
+              for (auto &deviceType : q.deviceTypes)
+                deviceType.memory = *std::max_element(best.metrics.memory.begin(), best.metrics.memory.end()) - 1;
             }),
             "A0904");
 }
@@ -322,12 +314,12 @@ TEST(PlacementVerify, LimitsAndMemory) {
 TEST(PlacementVerify, ClosedFormIsProved) {
   PlacementProblem p;
   p.batch = 32;
-  p.kinds = {{"a", 8, 8, 1 << 20, 0, 100, 1, {}}};
+  p.deviceTypes = {{"a", 8, 8, 1 << 20, 0, 100, 1, {}}};
   p.links = {{{0, 0}, {0, 0}}};
-  p.forms.resize(1);
+  p.parallelConfigs.resize(1);
   PlacementProblem::Cost cost;
   cost.forward = 100, cost.backward = 150, cost.weight = 50;
-  cost.keeps = {{}};
+  cost.recomputeChoices = {{}};
   p.classes = {{"layer", {cost}}};
   p.layers.resize(48);
   for (uint32_t l = 1; l < 48; ++l)
@@ -336,17 +328,17 @@ TEST(PlacementVerify, ClosedFormIsProved) {
   result.plan = Placement{PipelineSchedule::OneFOneB, 1, 32, std::vector<PlacedStage>(8)};
   for (uint32_t l = 0; l < 48; ++l) {
     result.plan->stages[l / 6].layers.push_back(l);
-    result.plan->stages[l / 6].keeps.push_back(0);
+    result.plan->stages[l / 6].recomputeChoices.push_back(0);
   }
-  result.worth = judge(p, *result.plan);
-  result.value = result.bound = result.worth.value;
+  result.metrics = evaluate(p, *result.plan);
+  result.value = result.bound = result.metrics.value;
   EXPECT_EQ(result.value, (32 + 8 - 1) * 6 * 300.0);
   std::vector<std::string> trusted;
   EXPECT_EQ(texts(verify(p, result, &trusted)), "");
   EXPECT_EQ(trusted, std::vector<std::string>{});
-  ++result.worth.devices;
+  ++result.metrics.devices;
   EXPECT_EQ(verify(p, result)[0].code, "A0951");
-  p.kinds[0].devices = 4;
+  p.deviceTypes[0].devices = 4;
   EXPECT_EQ(verify(p, result)[0].code, "A0950");
 }
 

@@ -15,9 +15,7 @@ std::vector<Picoseconds> randomDurations(RandomGraph &g) {
   return d;
 }
 
-int64_t most(const std::vector<int64_t> &v) {
-  return v.empty() ? 0 : *std::max_element(v.begin(), v.end());
-}
+int64_t max(const std::vector<int64_t> &v) { return v.empty() ? 0 : *std::max_element(v.begin(), v.end()); }
 
 TEST(MaxPlus, PowerIsRepeatedMultiplication) {
   std::mt19937 random(3);
@@ -44,15 +42,14 @@ TEST(CriticalPath, EqualsUnrolledGraph) {
     Flat flat(g.graph, sequential(g.graph, durations), durations);
     std::vector<int64_t> end = flat.longestTo(), from = flat.longestFrom();
     std::vector<int64_t> micro(end.begin(), end.begin() + static_cast<ptrdiff_t>(flat.split));
-    EXPECT_EQ(path.length[0].value, most(micro)) << seed;
+    EXPECT_EQ(path.length[0].value, max(micro)) << seed;
     EXPECT_EQ(path.step.value, g.graph.microbatches * path.length[0].value + path.length[1].value);
     for (size_t i = 0; i < flat.split; ++i) {
       OperationId id = flat.nodes[i].operation;
       if (g.graph.operations[id].region != 0)
         continue;
-      EXPECT_EQ(path.timing[id].earliest.value, end[i] - flat.nodes[i].duration)
-          << seed << " " << id;
-      EXPECT_EQ(path.timing[id].latest.value, most(micro) - from[i]) << seed << " " << id;
+      EXPECT_EQ(path.timing[id].earliest.value, end[i] - flat.nodes[i].duration) << seed << " " << id;
+      EXPECT_EQ(path.timing[id].latest.value, max(micro) - from[i]) << seed << " " << id;
     }
     // The chain is as long as the path: its operations of region 0 have no slack.
     for (OperationId id : path.chain)
@@ -70,8 +67,8 @@ TEST(CriticalPath, IsALowerBoundWithStashes) {
     Flat flat(g.graph, sequential(g.graph, durations), durations);
     std::vector<int64_t> end = flat.longestTo();
     end.resize(flat.split);
-    EXPECT_LE(path.length[0].value, most(end)) << seed;
-    equal += path.length[0].value == most(end);
+    EXPECT_LE(path.length[0].value, max(end)) << seed;
+    equal += path.length[0].value == max(end);
   }
   EXPECT_GT(equal, rounds * 8 / 10);
 }

@@ -14,8 +14,8 @@ struct Builder {
     return g.values.size() - 1;
   }
   /// One result of `bytes`; reads its operands and `weights` bytes.
-  ValueId op(const std::string &name, const std::string &kind, Phase phase, CoreKind core,
-             int64_t flops, std::vector<ValueId> operands, int64_t bytes, int64_t weights = 0) {
+  ValueId op(const std::string &name, const std::string &kind, Phase phase, CoreKind core, int64_t flops,
+             std::vector<ValueId> operands, int64_t bytes, int64_t weights = 0) {
     Operation o;
     o.name = name, o.kind = kind, o.phase = phase, o.core = core, o.flops = flops;
     o.type = core == CoreKind::Tensor ? "bf16" : "fp32";
@@ -46,8 +46,7 @@ struct Builder {
     RegionId body = region;
     region = g.regions[body].parent;
     Operation o;
-    o.name = name, o.kind = "repeat", o.phase = phase, o.region = region, o.body = body,
-    o.operands = operands;
+    o.name = name, o.kind = "repeat", o.phase = phase, o.region = region, o.body = body, o.operands = operands;
     o.location = {"gpt.dnn", 6, 3};
     g.regions[body].owner = g.operations.size();
     g.regions[region].operations.push_back(g.operations.size());
@@ -63,8 +62,7 @@ WorkGraph gpt(const GptSize &z) {
   b.g.model = "gpt_small", b.g.precision = "mixed(bf16)", b.g.optimizer = "adam";
   b.g.microbatch = B, b.g.microbatches = z.microbatches;
   b.g.parameters = L * 12 * H * H + z.vocab * H + 1024 * H;
-  b.g.regions = {{"step", 1, kNone, kNone, {}, {}, {}, {}},
-                 {"update", 1, kNone, kNone, {}, {}, {}, {}}};
+  b.g.regions = {{"step", 1, kNone, kNone, {}, {}, {}, {}}, {"update", 1, kNone, kNone, {}, {}, {}, {}}};
   const Phase F = Phase::Forward, D = Phase::DataGradient, W = Phase::WeightGradient;
   const CoreKind TC = CoreKind::Tensor, V = CoreKind::Vector;
 
@@ -97,13 +95,10 @@ WorkGraph gpt(const GptSize &z) {
   }
   b.g.regions[body].carried = {{in, r2, e, out}};
   ValueId nf = b.op("ln_f", "layer_norm", F, V, 8 * T * H, {out}, x);
-  ValueId lg =
-      b.op("head", "linear", F, TC, 2 * T * H * z.vocab, {nf}, 2 * T * z.vocab, 2 * H * z.vocab);
+  ValueId lg = b.op("head", "linear", F, TC, 2 * T * H * z.vocab, {nf}, 2 * T * z.vocab, 2 * H * z.vocab);
   ValueId ls = b.op("loss", "cross_entropy", F, V, 5 * T * z.vocab, {lg}, 4 * T);
-  ValueId dl =
-      b.op("loss.data_gradient", "cross_entropy", D, V, 2 * T * z.vocab, {ls, lg}, 2 * T * z.vocab);
-  ValueId dn =
-      b.op("head.data_gradient", "contract", D, TC, 2 * T * H * z.vocab, {dl}, x, 2 * H * z.vocab);
+  ValueId dl = b.op("loss.data_gradient", "cross_entropy", D, V, 2 * T * z.vocab, {ls, lg}, 2 * T * z.vocab);
+  ValueId dn = b.op("head.data_gradient", "contract", D, TC, 2 * T * H * z.vocab, {dl}, x, 2 * H * z.vocab);
   b.op("head.weight_gradient", "contract", W, TC, 2 * T * H * z.vocab, {dl, nf}, 2 * H * z.vocab);
   ValueId df = b.op("ln_f.data_gradient", "layer_norm", D, V, 12 * T * H, {dn}, x);
   RegionId back = b.open("block.backward", L);
@@ -111,28 +106,21 @@ WorkGraph gpt(const GptSize &z) {
   std::vector<ValueId> slice;
   for (ValueId v : saved)
     slice.push_back(b.value(b.g.values[v].name + ".slice", b.g.values[v].bytes));
-  ValueId d2 =
-      b.op("block.fc2.data_gradient", "contract", D, TC, 8 * T * H * H, {dy}, 4 * x, 8 * H * H);
+  ValueId d2 = b.op("block.fc2.data_gradient", "contract", D, TC, 8 * T * H * H, {dy}, 4 * x, 8 * H * H);
   b.op("block.fc2.weight_gradient", "contract", W, TC, 8 * T * H * H, {dy, slice[6]}, 8 * H * H);
   ValueId dg = b.op("block.gelu.data_gradient", "gelu", D, V, 40 * T * H, {d2, slice[5]}, 4 * x);
-  ValueId d1 =
-      b.op("block.fc1.data_gradient", "contract", D, TC, 8 * T * H * H, {dg}, x, 8 * H * H);
+  ValueId d1 = b.op("block.fc1.data_gradient", "contract", D, TC, 8 * T * H * H, {dg}, x, 8 * H * H);
   b.op("block.fc1.weight_gradient", "contract", W, TC, 8 * T * H * H, {dg, slice[4]}, 8 * H * H);
   ValueId dn2 = b.op("block.ln2.data_gradient", "layer_norm", D, V, 12 * T * H, {d1, dy}, x);
-  ValueId dAttention = b.op("block.attention.out.data_gradient", "contract", D, TC, 2 * T * H * H,
-                            {dn2}, x, 2 * H * H);
-  b.op("block.attention.out.weight_gradient", "contract", W, TC, 2 * T * H * H, {dn2, slice[3]},
-       2 * H * H);
-  ValueId dp = b.op("block.attention.context.data_gradient", "contract", D, TC, 4 * T * S * H,
-                    {dAttention, slice[1]}, scores);
-  ValueId ds = b.op("block.attention.softmax.data_gradient", "softmax", D, V, 5 * B * A * S * S,
-                    {dp, slice[2]}, scores);
-  ValueId dq = b.op("block.attention.scores.data_gradient", "contract", D, TC, 4 * T * S * H,
-                    {ds, slice[1]}, 3 * x);
-  ValueId dx = b.op("block.attention.qkv.data_gradient", "contract", D, TC, 6 * T * H * H, {dq}, x,
-                    6 * H * H);
-  b.op("block.attention.qkv.weight_gradient", "contract", W, TC, 6 * T * H * H, {dq, slice[0]},
-       6 * H * H);
+  ValueId dAttention = b.op("block.attention.out.data_gradient", "contract", D, TC, 2 * T * H * H, {dn2}, x, 2 * H * H);
+  b.op("block.attention.out.weight_gradient", "contract", W, TC, 2 * T * H * H, {dn2, slice[3]}, 2 * H * H);
+  ValueId dp =
+      b.op("block.attention.context.data_gradient", "contract", D, TC, 4 * T * S * H, {dAttention, slice[1]}, scores);
+  ValueId ds =
+      b.op("block.attention.softmax.data_gradient", "softmax", D, V, 5 * B * A * S * S, {dp, slice[2]}, scores);
+  ValueId dq = b.op("block.attention.scores.data_gradient", "contract", D, TC, 4 * T * S * H, {ds, slice[1]}, 3 * x);
+  ValueId dx = b.op("block.attention.qkv.data_gradient", "contract", D, TC, 6 * T * H * H, {dq}, x, 6 * H * H);
+  b.op("block.attention.qkv.weight_gradient", "contract", W, TC, 6 * T * H * H, {dq, slice[0]}, 6 * H * H);
   ValueId dr = b.op("block.ln1.data_gradient", "layer_norm", D, V, 12 * T * H, {dx, dn2}, x);
   OperationId bwd = b.close("block.backward.repeat", D, {df});
   for (ValueId stack : stacks)
@@ -145,20 +133,18 @@ WorkGraph gpt(const GptSize &z) {
     b.g.regions[back].unstashed.push_back({slice[i], stacks[i]});
   b.op("embedding.weight_gradient", "scatter", W, V, T * H, {dout}, x);
   b.region = kUpdateRegion;
-  b.op("adam.update", "adam", Phase::Update, V, 12 * b.g.parameters, {}, 16 * b.g.parameters,
-       16 * b.g.parameters);
+  b.op("adam.update", "adam", Phase::Update, V, 12 * b.g.parameters, {}, 16 * b.g.parameters, 16 * b.g.parameters);
   int64_t P = b.g.parameters;
-  b.g.residents = {{"all", Category::Weights, 6 * P},
-                   {"all", Category::Gradients, 4 * P},
-                   {"all", Category::OptimizerStates, 8 * P}};
+  b.g.staticTensors = {{"all", Category::Weights, 6 * P},
+                       {"all", Category::Gradients, 4 * P},
+                       {"all", Category::OptimizerStates, 8 * P}};
   return b.g;
 }
 
 Machine device() {
   Machine m;
   m.name = "a100_like";
-  m.clock = Hertz(1.41e9), m.idle = Watts(60), m.tdp = Watts(400),
-  m.energyPerFlop = JoulesPerFlop(0.6e-12);
+  m.clock = Hertz(1.41e9), m.idle = Watts(60), m.tdp = Watts(400), m.energyPerFlop = JoulesPerFlop(0.6e-12);
   Memory hbm;
   hbm.name = "hbm", hbm.kind = "dram";
   hbm.capacity = Bytes(80.0 * (1ull << 30)), hbm.bandwidth = BytesPerSecond(2039e9);
@@ -170,8 +156,7 @@ Machine device() {
   tc.name = "tc", tc.kind = CoreKind::Tensor, tc.reads = 0;
   tc.peak = {{"bf16", FlopsPerSecond(312e12)}, {"tf32", FlopsPerSecond(156e12)}};
   tc.origins["peak"] = {"312 TFLOP/s", "NVIDIA A100 data sheet", {"a100.accel", 5, 20}};
-  sm.name = "sm", sm.kind = CoreKind::Vector, sm.reads = 0,
-  sm.peak = {{"fp32", FlopsPerSecond(19.5e12)}};
+  sm.name = "sm", sm.kind = CoreKind::Vector, sm.reads = 0, sm.peak = {{"fp32", FlopsPerSecond(19.5e12)}};
   m.cores = {tc, sm};
   return m;
 }
@@ -190,11 +175,10 @@ Costs costs(const WorkGraph &g, const Machine &m) {
       c.compute = Flops(static_cast<double>(op.flops)) / m.cores[c.core].peak.at(op.type);
     c.time = std::max(c.compute, c.transfer[0]);
     c.cycles = c.time * m.clock;
-    c.energy =
-        Flops(static_cast<double>(op.flops)) * m.energyPerFlop + c.bytes[0] * m.memories[0].energy;
+    c.energy = Flops(static_cast<double>(op.flops)) * m.energyPerFlop + c.bytes[0] * m.memories[0].energy;
     c.bound = c.core < 0 ? "view" : c.compute >= c.transfer[0] ? "compute" : "bandwidth hbm";
-    c.formula = "max(flops / peak, bytes / bandwidth) = max(" + std::to_string(op.flops) +
-                " / peak, " + std::to_string(op.bytesRead + op.bytesWritten) + " B / 2039 GB/s)";
+    c.formula = "max(flops / peak, bytes / bandwidth) = max(" + std::to_string(op.flops) + " / peak, " +
+                std::to_string(op.bytesRead + op.bytesWritten) + " B / 2039 GB/s)";
     if (op.body != kNone)
       c = {}, c.bound = "critical path";
     all.operations.push_back(c);
@@ -271,14 +255,13 @@ Plan gptPlan(const GptSize &size) {
   MemoryUse &memory = plan.memory;
   auto point = [&](int64_t time, double kept, double temporary) {
     MemoryPoint p{{time}, {}};
-    for (const Resident &r : plan.graph.residents)
+    for (const StaticTensor &r : plan.graph.staticTensors)
       p.bytes[static_cast<unsigned>(r.category)] += r.bytes;
     int64_t stash = 0;
     for (const Value &v : plan.graph.values)
       if (v.slices > 1)
         stash += v.bytes;
-    p.bytes[static_cast<unsigned>(Category::Activations)] =
-        static_cast<int64_t>(kept * static_cast<double>(stash));
+    p.bytes[static_cast<unsigned>(Category::Activations)] = static_cast<int64_t>(kept * static_cast<double>(stash));
     p.bytes[static_cast<unsigned>(Category::Temporaries)] = static_cast<int64_t>(temporary * 4e8);
     p.bytes[static_cast<unsigned>(Category::Inputs)] = 4 * size.microbatch * size.sequence;
     int64_t sum = 0;
@@ -303,8 +286,7 @@ Plan gptPlan(const GptSize &size) {
       for (int64_t i = 0; i < n; ++i) {
         double share = static_cast<double>(i) / static_cast<double>(n);
         point(at + slot.duration.value / n * i, forward ? share : 1 - share, 0.2);
-        point(at + slot.duration.value / n * i + slot.duration.value / n / 2,
-              forward ? share : 1 - share, 0.7);
+        point(at + slot.duration.value / n * i + slot.duration.value / n / 2, forward ? share : 1 - share, 0.7);
       }
     }
   point(micro * size.microbatches, 0, 0.1);
@@ -313,15 +295,15 @@ Plan gptPlan(const GptSize &size) {
 }
 
 MemoryUse memoryOf(const WorkGraph &g) {
-  int64_t residents = 0, stash = 0, scores = 0;
-  for (const Resident &r : g.residents)
-    residents += r.bytes;
+  int64_t staticTensors = 0, stash = 0, scores = 0;
+  for (const StaticTensor &r : g.staticTensors)
+    staticTensors += r.bytes;
   for (const Value &v : g.values) {
     stash += v.slices > 1 ? v.bytes : 0;
     scores += v.name == "block.attention.scores" ? v.bytes : 0;
   }
   MemoryUse use;
-  for (int64_t bytes : {residents, residents + stash, residents + 40 * scores}) {
+  for (int64_t bytes : {staticTensors, staticTensors + stash, staticTensors + 40 * scores}) {
     MemoryPoint p{{static_cast<int64_t>(use.timeline.size())}, {}};
     p.bytes[0] = bytes;
     use.timeline.push_back(p);

@@ -1,7 +1,7 @@
 #include "EmitFixture.h"
 #include "lib/planning/output/EstimateJson.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/support/documents/JsonText.h"
 #include "gtest/gtest.h"
 #include <limits>
 #include <random>
@@ -10,9 +10,7 @@ using namespace accord;
 using llvm::StringRef;
 
 namespace {
-std::string message(llvm::Expected<Plan> plan) {
-  return plan ? "no error" : toString(plan.takeError());
-}
+std::string message(llvm::Expected<Plan> plan) { return plan ? "no error" : toString(plan.takeError()); }
 } // namespace
 
 TEST(EmitPlanJson, ComesBackBitForBit) {
@@ -25,8 +23,7 @@ TEST(EmitPlanJson, ComesBackBitForBit) {
   plan.machine.energyPerFlopOf["int8"] = JoulesPerFlop(0.1e-12);
   plan.machine.area = {826e-6};
   plan.machine.hostBandwidth = BytesPerSecond(32e9);
-  plan.graph.operations[2].domain = {{4096, IteratorKind::Parallel},
-                                     {768, IteratorKind::Reduction}};
+  plan.graph.operations[2].domain = {{4096, IteratorKind::Parallel}, {768, IteratorKind::Reduction}};
   plan.schedule.step.value = std::numeric_limits<int64_t>::max();
   std::string text = jsonText(toJson(plan));
   auto back = planFromJson(text, "plan.json");
@@ -65,28 +62,24 @@ TEST(EmitPlanJson, ErrorsNameThePlace) {
   EXPECT_EQ(with("\"schema\": 1", "\"schema\": 9"),
             "plan.json: written by another version of accord: expected 1 at plan.schema");
   EXPECT_EQ(with("\"batch\": 32", "\"batch\": \"x\""), "plan.json: expected integer at plan.batch");
-  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"),
-            "plan.json: regions in a circle at plan.graph.regions[2].parent");
+  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"), "plan.json: regions in a circle at plan.graph.regions[2].parent");
   EXPECT_EQ(with("\"phase\": \"forward\"", "\"phase\": \"sideways\""),
             "plan.json: expected phase at plan.graph.operations[0].phase");
   EXPECT_EQ(with("\"reads\": 0", "\"reads\": 7"),
             "plan.json: no memory has this number at plan.machine.cores[0].reads");
-  EXPECT_EQ(
-      with("\"instance\": 0", "\"instance\": 3"),
-      "plan.json: the core has no such instance at plan.schedule.regions[0].slots[0].instance");
+  EXPECT_EQ(with("\"instance\": 0", "\"instance\": 3"),
+            "plan.json: the core has no such instance at plan.schedule.regions[0].slots[0].instance");
   EXPECT_NE(message(planFromJson("", "p")).find("p: malformed JSON"), std::string::npos);
   EXPECT_NE(message(planFromJson("[]", "p")).find("expected object"), std::string::npos);
-  EXPECT_NE(message(planFromJson(std::string(1000000, '['), "p")).find("nested deeper"),
-            std::string::npos);
+  EXPECT_NE(message(planFromJson(std::string(1000000, '['), "p")).find("nested deeper"), std::string::npos);
 }
 
 TEST(EmitPlanJson, NumbersAtTheEndsOfTheirTypes) {
   std::string good = jsonText(toJson(test::gptPlan()));
   auto batch = [&](const char *number) {
     std::string text = good, from = "\"batch\": 32";
-    return message(planFromJson(
-        text.replace(text.find(from), from.size(), std::string("\"batch\": ") + number),
-        "plan.json"));
+    return message(
+        planFromJson(text.replace(text.find(from), from.size(), std::string("\"batch\": ") + number), "plan.json"));
   };
   EXPECT_EQ(batch("9.223372036854775808e18"), "plan.json: expected integer at plan.batch");
   EXPECT_EQ(batch("9223372036854775808"), "plan.json: expected integer at plan.batch");
@@ -130,8 +123,7 @@ TEST(EmitPlanJson, GapIsAShare) {
 }
 
 TEST(EmitJsonText, NumbersAndOrder) {
-  EXPECT_EQ(jsonLine(llvm::json::Object{
-                {"zeta", 0.1}, {"version", "1"}, {"command", "x"}, {"alpha", 312e12}}),
+  EXPECT_EQ(jsonLine(llvm::json::Object{{"zeta", 0.1}, {"version", "1"}, {"command", "x"}, {"alpha", 312e12}}),
             R"({"command":"x","version":"1","alpha":312000000000000,"zeta":0.1})");
   EXPECT_EQ(jsonLine(jsonCount(Count(1) << 64)), "18446744073709551616");
   EXPECT_EQ(jsonLine(jsonCount((Count(1) << 64) - 1)), "18446744073709551615");

@@ -7,13 +7,13 @@ using namespace accord;
 
 namespace {
 size_t widest(const std::string &text) {
-  size_t most = 0;
+  size_t max = 0;
   for (size_t from = 0; from < text.size();) {
     size_t to = std::min(text.find('\n', from), text.size());
-    most = std::max(most, columnsOf(text.substr(from, to - from)));
+    max = std::max(max, columnsOf(text.substr(from, to - from)));
     from = to + 1;
   }
-  return most;
+  return max;
 }
 } // namespace
 
@@ -35,8 +35,7 @@ TEST(EmitSummary, FitsAHundredColumns) {
   plan.graph.operations[4].name += std::string(120, 'x');
   TextStyle style;
   EXPECT_LE(widest(compileSummary(plan, {1024, "out/report.html"}, style)), 100u);
-  EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs,
-                                 sumEstimate(plan.graph, plan.costs), style)),
+  EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style)),
             100u);
   EXPECT_LE(widest(diffPlans(plan, test::gptPlan({8}), style)), 100u);
   EXPECT_LE(widest(cantFail(explainOperation(plan, "block.fc1", style))), 100u);
@@ -48,8 +47,7 @@ TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
   style.unicode = false;
   std::string all = compileSummary(plan, {}, style) + diffPlans(plan, test::gptPlan({8}), style) +
                     cantFail(explainOperation(plan, "block.repeat", style)) +
-                    estimateTable(plan.graph, plan.machine, plan.costs,
-                                  sumEstimate(plan.graph, plan.costs), style);
+                    estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style);
   for (char c : all)
     ASSERT_TRUE(c == '\n' || (c >= 32 && c < 127)) << static_cast<int>(c);
 }
@@ -57,21 +55,17 @@ TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
 TEST(EmitSummary, ExplainNamesSourcesAndTheNearestName) {
   Plan plan = test::gptPlan();
   std::string text = cantFail(explainOperation(plan, "block.fc1", {}));
-  EXPECT_NE(text.find("tc.peak = 312 TFLOP/s (NVIDIA A100 data sheet; a100.accel:5)"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(text.find("tc.peak = 312 TFLOP/s (NVIDIA A100 data sheet; a100.accel:5)"), std::string::npos) << text;
   EXPECT_NE(text.find("96 times per step"), std::string::npos);
   auto wrong = explainOperation(plan, "block.fc3", {});
   ASSERT_FALSE(bool(wrong));
-  EXPECT_EQ(toString(wrong.takeError()),
-            "the plan has no operation 'block.fc3'; did you mean 'block.fc1'?");
+  EXPECT_EQ(toString(wrong.takeError()), "the plan has no operation 'block.fc3'; did you mean 'block.fc1'?");
 }
 
 TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
   Plan plan = test::gptPlan();
   plan.feasible = false;
-  plan.conflicts = {
-      {"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
+  plan.conflicts = {{"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
   std::string text = compileSummary(plan, {}, {});
   EXPECT_NE(text.find("infeasible"), std::string::npos);
   EXPECT_NE(text.find("device memory (gpt.dnn:31): needs 92.1 GiB"), std::string::npos) << text;
@@ -80,6 +74,5 @@ TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
 
 TEST(EmitSummary, NothingChanged) {
   Plan plan = test::gptPlan();
-  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"),
-            std::string::npos);
+  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"), std::string::npos);
 }

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Liveness, EqualsUnrolledGraph) {
   for (unsigned seed = 0; seed < 4000; ++seed) {
-    RandomGraph g(seed, {.mostIterations = 11});
+    RandomGraph g(seed, {.maxIterations = 11});
     ASSERT_TRUE(check(g.graph).empty()) << seed << check(g.graph)[0].message;
     std::vector<Picoseconds> durations(g.graph.operations.size());
     for (OperationId id = 0; id < durations.size(); ++id)
@@ -61,7 +61,7 @@ TEST(Liveness, ParametersAreCountedAsResidents) {
   ValueId x = b.value(0, 10, Category::Inputs), w = b.value(0, 1000, Category::Weights),
           dw = b.value(0, 1000, Category::Gradients);
   b.operation(0, {x, w}, {dw});
-  b.graph.residents = {{"w", Category::Weights, 1000}, {"w", Category::Gradients, 1000}};
+  b.graph.staticTensors = {{"w", Category::Weights, 1000}, {"w", Category::Gradients, 1000}};
   std::vector<Picoseconds> durations(1, {5});
   MemoryUse use = liveness(b.graph, sequential(b.graph, durations));
   EXPECT_EQ(use.peak, 2010);

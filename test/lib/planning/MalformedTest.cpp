@@ -13,12 +13,9 @@ namespace {
 void damage(RandomGraph &g) {
   WorkGraph &graph = g.graph;
   auto value = [&] {
-    return static_cast<ValueId>(
-        g.pick(0, static_cast<int64_t>(graph.values.size()) - 1 + (g.pick(0, 20) == 0)));
+    return static_cast<ValueId>(g.pick(0, static_cast<int64_t>(graph.values.size()) - 1 + (g.pick(0, 20) == 0)));
   };
-  auto region = [&] {
-    return static_cast<RegionId>(g.pick(0, static_cast<int64_t>(graph.regions.size()) - 1));
-  };
+  auto region = [&] { return static_cast<RegionId>(g.pick(0, static_cast<int64_t>(graph.regions.size()) - 1)); };
   Operation &op = graph.operations[g.pick(0, static_cast<int64_t>(graph.operations.size()) - 1)];
   Region &r = graph.regions[region()];
   switch (g.pick(0, 13)) {
@@ -74,7 +71,7 @@ void damage(RandomGraph &g) {
 TEST(Malformed, GraphsAreRefusedOrPlanned) {
   unsigned refused = 0, planned = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
-    RandomGraph g(seed, {.mostIterations = 9});
+    RandomGraph g(seed, {.maxIterations = 9});
     for (int64_t k = g.pick(1, 3); k > 0; --k)
       damage(g);
     if (!check(g.graph).empty()) {
@@ -95,11 +92,8 @@ TEST(Malformed, PlansGetFindings) {
     Plan plan = planFor(g.graph, smallMachine());
     for (int64_t k = g.pick(1, 3); k > 0; --k) {
       int64_t odd = std::vector<int64_t>{-1, 0, 1, 99, INT64_MAX, INT64_MIN}[g.pick(0, 5)];
-      auto &slots =
-          plan.schedule.regions[g.pick(0, static_cast<int64_t>(plan.schedule.regions.size()) - 1)]
-              .slots;
-      OperationCost &cost =
-          plan.costs.operations[g.pick(0, static_cast<int64_t>(plan.costs.operations.size()) - 1)];
+      auto &slots = plan.schedule.regions[g.pick(0, static_cast<int64_t>(plan.schedule.regions.size()) - 1)].slots;
+      OperationCost &cost = plan.costs.operations[g.pick(0, static_cast<int64_t>(plan.costs.operations.size()) - 1)];
       switch (g.pick(0, 11)) {
       case 0:
         if (!slots.empty())
@@ -139,8 +133,7 @@ TEST(Malformed, PlansGetFindings) {
         plan.timing[0] = {{odd}, {odd}};
         break;
       default:
-        plan.schedule.regions[g.pick(0, static_cast<int64_t>(plan.schedule.regions.size()) - 1)]
-            .length = {odd};
+        plan.schedule.regions[g.pick(0, static_cast<int64_t>(plan.schedule.regions.size()) - 1)].length = {odd};
       }
     }
     verify(plan);

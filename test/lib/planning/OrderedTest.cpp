@@ -1,8 +1,8 @@
 // Bounds of steps whose repeats are units, against all schedules of small ones.
 #include "lib/planning/verify/Ordered.h"
 #include "RandomPlan.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include "lib/planning/solve/ScheduleStep.h"
+#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
@@ -15,12 +15,12 @@ namespace {
 /// A step whose operations take a few picoseconds, in one or two forms.
 struct SmallStep {
   explicit SmallStep(unsigned seed) : machine(smallMachine()) {
-    RandomGraph random(seed, {.mostIterations = 2});
+    RandomGraph random(seed, {.maxIterations = 2});
     graph = random.graph;
     std::mt19937 draw(seed);
     for (Core &core : machine.cores) {
       core.count = 1 + seed / 4 % 2;
-      core.either = seed % 2 > 0, core.oneEach = seed % 4 == 2;
+      core.anyMapping = seed % 2 > 0, core.perInstanceMapping = seed % 4 == 2;
     }
     machine.host = {};
     costs = std::get<Costs>(estimate(graph, machine));
@@ -119,8 +119,7 @@ TEST(OrderedBound, WhatIsNotProvedIsSaid) {
   SmallStep small(1);
   Plan plan;
   plan.graph = small.graph, plan.machine = small.machine, plan.costs = small.costs;
-  EXPECT_EQ(proveOrdered(plan, {}).why,
-            fmt::format("0 bounds for {} regions", small.graph.regions.size()));
+  EXPECT_EQ(proveOrdered(plan, {}).why, fmt::format("0 bounds for {} regions", small.graph.regions.size()));
   std::vector<SchedulingBound> regions(small.graph.regions.size());
   EXPECT_EQ(proveOrdered(plan, regions).why, ""); // nothing is claimed
   EXPECT_EQ(proveOrdered(plan, regions).step.value, 0);

@@ -85,8 +85,7 @@ TEST(PlanMlir, AnObjectiveBetterThanItsBoundIsFound) {
 TEST(PlanMlir, MemoryBeyondCapacityIsAnErrorOnlyWithoutAConflict) {
   Plan plan = test::gptPlan();
   plan.memory.atPeak[0] = int64_t(1) << 40;
-  EXPECT_THAT(complaint(plan),
-              testing::HasSubstr("brings memory 'hbm' to 1099511627776 B of 85899345920 B"));
+  EXPECT_THAT(complaint(plan), testing::HasSubstr("brings memory 'hbm' to 1099511627776 B of 85899345920 B"));
   plan.feasible = false;
   plan.conflicts = {{"device memory", "a100.accel", 4, "needs 1 TiB, hbm has 80 GiB"}};
   EXPECT_EQ(complaint(plan), "");

@@ -1,10 +1,10 @@
 // A whole plan for a work graph, made as the compiler makes it.
 #pragma once
-#include "test/lib/machine/RandomGraph.h"
+#include "lib/machine/cost/Estimate.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/Liveness.h"
-#include "lib/machine/cost/Estimate.h"
 #include "lib/planning/solve/ScheduleStep.h"
+#include "test/lib/machine/RandomGraph.h"
 
 namespace accord::testing {
 
@@ -15,8 +15,7 @@ inline Plan planFor(const WorkGraph &graph, const Machine &machine) {
   plan.costs = std::get<Costs>(estimate(graph, machine));
   plan.schedule = std::get<Schedule>(scheduleStep(graph, machine, plan.costs));
   addRepeatCosts(graph, plan.schedule, plan.costs);
-  CriticalPath path =
-      CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
+  CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = path.timing;
   plan.criticalPath = path.chain;
   plan.memory = liveness(graph, plan.schedule);

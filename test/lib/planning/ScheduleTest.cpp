@@ -1,7 +1,7 @@
 #include "RandomPlan.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -41,12 +41,11 @@ TEST(ScheduleStep, BoundHoldsForOverlappingIterations) {
     }
     // The memories' bandwidth is left out here: it only makes schedules longer.
     bool byMemory = s.proof.find("memory") != std::string::npos;
-    for (const RegionSchedule &region :
-         s.regions) // nor can it tell what the scheduler proved with them
+    for (const RegionSchedule &region : s.regions) // nor can it tell what the scheduler proved with them
       byMemory |= region.proven.kind != SchedulingBound::Kind::Nothing;
     if (!byMemory)
-      EXPECT_LE(s.bound.value, g.graph.microbatches * schedule(micro).solution.makespan +
-                                   schedule(update).solution.makespan)
+      EXPECT_LE(s.bound.value,
+                g.graph.microbatches * schedule(micro).solution.makespan + schedule(update).solution.makespan)
           << seed;
   }
 }
@@ -66,7 +65,7 @@ TEST(ScheduleStep, RefusesWhatDoesNotFit) {
 /// `count` independent products of `one` seconds on one of 4 instances and `all` on all of them.
 Schedule ofForms(size_t count, double one, double all, Costs &costs) {
   Machine machine = smallMachine();
-  machine.cores[0].count = 4, machine.cores[0].either = true;
+  machine.cores[0].count = 4, machine.cores[0].anyMapping = true;
   WorkGraph graph;
   graph.regions.resize(2);
   for (OperationId id = 0; id < count; ++id) {
@@ -114,7 +113,7 @@ TEST(ScheduleStep, ChoicesEqualBruteForce) {
   for (unsigned round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
     Machine machine = smallMachine();
-    machine.cores[0].count = 3, machine.cores[0].either = true;
+    machine.cores[0].count = 3, machine.cores[0].anyMapping = true;
     WorkGraph graph;
     graph.regions.resize(2);
     Costs costs;

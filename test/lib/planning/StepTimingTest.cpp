@@ -1,7 +1,7 @@
 // The step in its planned order, and the critical path of repeats, while durations change.
 #include "lib/planning/analysis/StepTiming.h"
 #include "RandomPlan.h"
-#include "lib/planning/analysis/WhatShortens.h"
+#include "lib/planning/analysis/StepSensitivity.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -17,7 +17,7 @@ std::vector<OperationId> workOf(const WorkGraph &graph) {
   return ids;
 }
 
-TEST(MovingCriticalPath, EqualsFullComputation) {
+TEST(IncrementalCriticalPath, EqualsFullComputation) {
   for (unsigned seed = 0; seed < 250; ++seed) {
     RandomGraph g(seed, {});
     Dependences deps = Dependences::of(g.graph);
@@ -25,7 +25,7 @@ TEST(MovingCriticalPath, EqualsFullComputation) {
     std::vector<Picoseconds> durations(g.graph.operations.size());
     for (OperationId id : ids)
       durations[id] = {g.pick(0, 30)};
-    MovingCriticalPath moving(g.graph, deps, durations);
+    IncrementalCriticalPath moving(g.graph, deps, durations);
     for (int round = 0; round < 12 && !ids.empty(); ++round) {
       OperationId id = ids[static_cast<size_t>(g.pick(0, static_cast<int64_t>(ids.size()) - 1))];
       std::vector<Picoseconds> changed = durations;
@@ -73,14 +73,14 @@ struct Layers : GraphBuilder {
   }
 };
 
-TEST(MovingCriticalPath, WorkDoesNotGrowWithDepth) {
+TEST(IncrementalCriticalPath, WorkDoesNotGrowWithDepth) {
   auto work = [](int64_t count) {
     Layers layers(count);
     Dependences deps = Dependences::of(layers.graph);
     std::vector<Picoseconds> durations(layers.graph.operations.size());
     for (OperationId id : workOf(layers.graph))
       durations[id] = {7};
-    MovingCriticalPath moving(layers.graph, deps, durations);
+    IncrementalCriticalPath moving(layers.graph, deps, durations);
     uint64_t first = moving.timed();
     moving.setDuration(layers.inside, {9});
     EXPECT_EQ(moving.path().step.value, 7 + count * 16 + count * 7);
@@ -96,7 +96,7 @@ TEST(StepTiming, IsThePlanOrShorter) {
   for (unsigned seed = 0; seed < rounds; ++seed) {
     RandomGraph g(seed, {});
     Machine machine = smallMachine();
-    machine.cores[1].oneEach = seed % 2;
+    machine.cores[1].perInstanceMapping = seed % 2;
     machine.host.microbatch = Seconds(seed % 3 * 1e-7);
     Plan plan = planFor(g.graph, machine);
     StepTiming timing = std::get<StepTiming>(StepTiming::of(plan));
@@ -168,15 +168,15 @@ TEST(StepTiming, RefusesPlansThatContradictThemselves) {
   EXPECT_EQ(timing.step(), step);
 }
 
-TEST(WhatShortens, AddsUpAndIsOrdered) {
+TEST(StepSensitivity, AddsUpAndIsOrdered) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     RandomGraph g(seed, {});
     Machine machine = smallMachine();
     machine.host.step = Seconds(seed % 3 * 1e-7);
     Plan plan = planFor(g.graph, machine);
-    WhatShortens what = std::get<WhatShortens>(WhatShortens::of(plan));
+    StepSensitivity what = std::get<StepSensitivity>(StepSensitivity::of(plan));
     int64_t kinds = what.host.value, phases = what.host.value;
-    for (const KindShare &share : what.kinds) {
+    for (const CoreKindShare &share : what.kinds) {
       kinds += share.critical.value;
       EXPECT_LE(share.alone, what.step) << seed;
     }
@@ -185,15 +185,14 @@ TEST(WhatShortens, AddsUpAndIsOrdered) {
     EXPECT_EQ(kinds, what.step.value) << seed;
     EXPECT_EQ(phases, what.step.value) << seed;
     for (size_t i = 0; i < what.operations.size(); ++i) {
-      const Shortening &s = what.operations[i];
-      EXPECT_LE(s.half, s.free);
-      EXPECT_LE(s.free, s.busy);
+      const OperationSensitivity &s = what.operations[i];
+      EXPECT_LE(s.gainIfHalved, s.gainIfFree);
+      EXPECT_LE(s.gainIfFree, s.busy);
       EXPECT_EQ(s.slack.value, 0);
       if (i) {
-        EXPECT_GE(what.operations[i - 1].free, s.free);
+        EXPECT_GE(what.operations[i - 1].gainIfFree, s.gainIfFree);
       }
-      EXPECT_TRUE(std::find(what.critical.begin(), what.critical.end(), s.operation) !=
-                  what.critical.end());
+      EXPECT_TRUE(std::find(what.critical.begin(), what.critical.end(), s.operation) != what.critical.end());
     }
   }
 }

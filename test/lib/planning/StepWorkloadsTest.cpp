@@ -2,8 +2,8 @@
 // the best of all schedules.
 #include "lib/planning/solve/StepWorkloads.h"
 #include "RandomPlan.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include "lib/planning/analysis/CriticalPath.h"
+#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -25,7 +25,7 @@ struct Case {
   explicit Case(unsigned seed) {
     std::mt19937 random(seed);
     auto below = [&](uint32_t n) { return static_cast<int64_t>(random() % n); };
-    machine.cores[0].count = 3, machine.cores[0].either = true;
+    machine.cores[0].count = 3, machine.cores[0].anyMapping = true;
     machine.cores[1].count = 1;
     graph.regions.resize(2);
     problem.addResource("core", 3);
@@ -41,7 +41,7 @@ struct Case {
       OperationCost &cost = costs.operations.emplace_back();
       cost.transfer.resize(machine.memories.size());
       cost.bytes.resize(machine.memories.size());
-      auto form = [&](int core, int64_t instances, int64_t seconds, int64_t tenths) {
+      auto variant = [&](int core, int64_t instances, int64_t seconds, int64_t tenths) {
         cost.core = core, cost.instances = instances;
         cost.time = Seconds(static_cast<double>(seconds));
         cost.transfer[0] = Seconds(static_cast<double>(seconds * tenths) / 10);
@@ -49,13 +49,13 @@ struct Case {
       if (other) {
         op.core = CoreKind::Vector;
         int64_t full = below(4) == 0 ? share : 10;
-        form(1, 1, one, full);
+        variant(1, 1, one, full);
         problem.addTask(op.name, one, {{1, 1}, {2, full}});
       } else {
         op.core = CoreKind::Tensor;
-        form(0, 1, one, share);
+        variant(0, 1, one, share);
         OperationCost alone = cost;
-        form(0, 3, all, share);
+        variant(0, 3, all, share);
         costs.alternatives[id].push_back(alone);
         problem.addTask(op.name, all, {{0, 3}, {2, share}});
         problem.tasks.back().modes.push_back({"one", one, {{0, 1}, {2, share}}, {}, false});
@@ -77,34 +77,34 @@ TEST(StepWorkloads, NeverAboveTheBestSchedule) {
     Case one(seed);
     int64_t best = BruteForce(one.problem).best->makespan * kSecond;
     Dependences deps = Dependences::of(one.graph);
-    StepForms forms(one.graph, one.machine, one.costs);
+    OperationVariants variants(one.graph, one.machine, one.costs);
     std::vector<Picoseconds> shortest;
     for (OperationId id = 0; id < one.graph.operations.size(); ++id) {
       shortest.push_back({INT64_MAX});
-      for (const StepForms::Form &form : forms.of(id))
-        shortest.back().value = std::min(shortest.back().value, form.duration);
+      for (const OperationVariants::Variant &variant : variants.of(id))
+        shortest.back().value = std::min(shortest.back().value, variant.duration);
     }
     int64_t before = CriticalPath::of(one.graph, deps, shortest).length[kMicrobatchRegion].value;
-    for (size_t r = 0; r < forms.resources(); ++r) {
+    for (size_t r = 0; r < variants.resources(); ++r) {
       int64_t work = 0;
       for (OperationId id = 0; id < one.graph.operations.size(); ++id)
-        work += forms.leastWork(id, r);
+        work += variants.minWork(id, r);
       before = std::max(before, work);
     }
-    std::vector<Workloads> all = workloadsOf(one.graph, one.machine, forms);
+    std::vector<Workloads> all = workloadsOf(one.graph, one.machine, variants);
     joint += all.size() > one.machine.cores.size();
-    int64_t most = 0;
+    int64_t max = 0;
     for (const Workloads &workloads : all) {
       int64_t sum = 0;
       for (OperationId id = 0; id < one.graph.operations.size(); ++id)
-        sum += workloads.least(id);
-      int64_t bound = allotmentBound(one.graph, deps, forms, workloads, kMicrobatchRegion);
+        sum += workloads.min(id);
+      int64_t bound = allotmentBound(one.graph, deps, variants, workloads, kMicrobatchRegion);
       EXPECT_LE(sum, best) << workloads.name;
       EXPECT_LE(bound, best) << workloads.name;
-      most = std::max({most, sum, bound});
+      max = std::max({max, sum, bound});
     }
-    higher += most > before;
-    tight += most == best;
+    higher += max > before;
+    tight += max == best;
   }
   // They say more than chains and cores alone, and now and then all that can be said.
   EXPECT_GT(joint, 80u);

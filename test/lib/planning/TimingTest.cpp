@@ -50,9 +50,7 @@ struct Longest {
 class Draw {
 public:
   explicit Draw(unsigned seed) : random_(seed) {}
-  int64_t pick(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
   std::mt19937 &random() { return random_; }
 
 private:
@@ -66,8 +64,7 @@ struct Input {
 
 /// A chain with other edges over at most `reach` operations, in several strands, numbered at
 /// random; and far edges, as from a forward to the backward pass.
-Input draw(Draw &d, int64_t operations, int64_t reach, int64_t strands, int64_t extra, int64_t far,
-           int64_t delays) {
+Input draw(Draw &d, int64_t operations, int64_t reach, int64_t strands, int64_t extra, int64_t far, int64_t delays) {
   Input in;
   std::vector<uint32_t> number(static_cast<size_t>(operations));
   for (uint32_t i = 0; i < number.size(); ++i)
@@ -75,8 +72,8 @@ Input draw(Draw &d, int64_t operations, int64_t reach, int64_t strands, int64_t 
   std::shuffle(number.begin(), number.end(), d.random());
   in.durations.resize(number.size());
   auto edge = [&](int64_t a, int64_t b) {
-    in.edges.push_back({number[static_cast<size_t>(a)], number[static_cast<size_t>(b)],
-                        delays ? d.pick(0, delays) : 0});
+    in.edges.push_back(
+        {number[static_cast<size_t>(a)], number[static_cast<size_t>(b)], delays ? d.pick(0, delays) : 0});
   };
   for (int64_t i = 0; i < operations; ++i) {
     in.durations[static_cast<size_t>(i)] = d.pick(0, 3) ? d.pick(0, 1000) : 0;
@@ -116,8 +113,8 @@ TEST(Timing, EqualsFullComputationAfterRandomChanges) {
   uint64_t whole = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     Draw d(seed);
-    Input in = draw(d, d.pick(1, 1500), d.pick(1, 40), d.pick(1, 3) == 3 ? d.pick(1, 40) : 1,
-                    d.pick(0, 2), d.pick(0, 100), d.pick(0, 1) * 20);
+    Input in = draw(d, d.pick(1, 1500), d.pick(1, 40), d.pick(1, 3) == 3 ? d.pick(1, 40) : 1, d.pick(0, 2),
+                    d.pick(0, 100), d.pick(0, 1) * 20);
     TimingGraph graph = std::get<TimingGraph>(TimingGraph::of(in.durations, in.edges));
     expectEqual(graph, in, seed);
     for (int round = 0; round < 8; ++round) {
@@ -134,8 +131,7 @@ TEST(Timing, EqualsFullComputationAfterRandomChanges) {
       for (auto [op, duration] : changes)
         changed.durations[op] = duration;
       int64_t before = graph.length();
-      ASSERT_EQ(std::get<int64_t>(graph.lengthWith(changes)),
-                Longest(changed.durations, in.edges).length);
+      ASSERT_EQ(std::get<int64_t>(graph.lengthWith(changes)), Longest(changed.durations, in.edges).length);
       ASSERT_EQ(graph.length(), before);
       ASSERT_FALSE(graph.setDurations(changes));
       in = changed;
@@ -149,16 +145,14 @@ TEST(Timing, EqualsFullComputationAfterRandomChanges) {
 TEST(Timing, KnowsTheLengthForEachDurationOfEachOperation) {
   for (unsigned seed = 0; seed < 80; ++seed) {
     Draw d(seed);
-    Input in = draw(d, d.pick(1, 60), d.pick(1, 8), d.pick(1, 4), d.pick(0, 2), d.pick(0, 50),
-                    d.pick(0, 1) * 20);
+    Input in = draw(d, d.pick(1, 60), d.pick(1, 8), d.pick(1, 4), d.pick(0, 2), d.pick(0, 50), d.pick(0, 1) * 20);
     TimingGraph graph = std::get<TimingGraph>(TimingGraph::of(in.durations, in.edges));
     std::vector<int64_t> avoiding = graph.avoiding();
     for (uint32_t op = 0; op < in.durations.size(); ++op) {
       for (int64_t duration : {int64_t{0}, in.durations[op] / 2, in.durations[op] + 700}) {
         Input changed = in;
         changed.durations[op] = duration;
-        EXPECT_EQ(std::max(avoiding[op], graph.through(op) + duration),
-                  Longest(changed.durations, in.edges).length)
+        EXPECT_EQ(std::max(avoiding[op], graph.through(op) + duration), Longest(changed.durations, in.edges).length)
             << seed << " " << op;
       }
     }
@@ -175,8 +169,8 @@ TEST(Timing, AChangeInALongChainMovesBlocksNotOperations) {
   EXPECT_EQ(graph.length(), 5 * int64_t{n} + 2);
   EXPECT_EQ(graph.earliest(n - 1), 5 * int64_t{n} - 3);
   EXPECT_EQ(graph.tail(0), 5 * int64_t{n} - 3);
-  EXPECT_LE(graph.work().nodes, 2 * Arrivals::kBlock);
-  EXPECT_LE(graph.work().blocks, n / Arrivals::kBlock + 1);
+  EXPECT_LE(graph.work().nodes, 2 * ArrivalTimes::kBlock);
+  EXPECT_LE(graph.work().blocks, n / ArrivalTimes::kBlock + 1);
 }
 
 TEST(Timing, EmptyGraphAndZeroDurations) {
@@ -205,21 +199,18 @@ TEST(Timing, RefusesWhatHasNoTimes) {
   EXPECT_EQ(message({1, -1}, {}), "A0920 'b' has a negative duration");
   EXPECT_EQ(message({1, 1}, {{0, 1, -1}}), "A0920 a negative delay between 'a' and 'b'");
   EXPECT_EQ(message({kLongestStep - 2, 1}, {}), "none");
-  EXPECT_EQ(message({kLongestStep - 1, 1}, {}),
-            "A0920 durations and delays together are 2^61 or more, at 'b'");
-  EXPECT_EQ(message({INT64_MAX, INT64_MAX}, {}),
-            "A0920 durations and delays together are 2^61 or more, at 'a'");
+  EXPECT_EQ(message({kLongestStep - 1, 1}, {}), "A0920 durations and delays together are 2^61 or more, at 'b'");
+  EXPECT_EQ(message({INT64_MAX, INT64_MAX}, {}), "A0920 durations and delays together are 2^61 or more, at 'a'");
   EXPECT_EQ(message({1, 1}, {{0, 1, INT64_MAX}}),
             "A0920 durations and delays together are 2^61 or more, between 'a' and 'b'");
 }
 
 TEST(Timing, RefusedChangesChangeNothing) {
   TimingGraph graph = std::get<TimingGraph>(TimingGraph::of({3, 4, 5}, {{0, 1}, {1, 2}}));
-  for (const std::vector<TimingGraph::Change> &changes :
-       {std::vector<TimingGraph::Change>{{0, 1}, {1, -1}},
-        {{0, 1}, {3, 1}},
-        {{0, 1}, {1, kLongestStep - 6}},
-        {{0, INT64_MAX}, {1, INT64_MAX}}}) {
+  for (const std::vector<TimingGraph::Change> &changes : {std::vector<TimingGraph::Change>{{0, 1}, {1, -1}},
+                                                          {{0, 1}, {3, 1}},
+                                                          {{0, 1}, {1, kLongestStep - 6}},
+                                                          {{0, INT64_MAX}, {1, INT64_MAX}}}) {
     EXPECT_TRUE(graph.setDurations(changes));
     EXPECT_TRUE(std::holds_alternative<Issue>(graph.lengthWith(changes)));
     EXPECT_EQ(graph.length(), 12);

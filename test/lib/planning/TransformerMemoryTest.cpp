@@ -6,11 +6,11 @@
 // paper counts the layers alone, without embeddings and logits; so does this test. In GiB the
 // weights, gradients and states are those of the twelve h^2 of each layer's matrices; scales,
 // offsets and biases are less than 0.1 % beside them.
-#include "test/lib/training/TrainingGraphFixture.h"
-#include "lib/planning/analysis/KeptActivations.h"
-#include "lib/planning/analysis/PipelineOrder.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/planning/analysis/PipelineOrder.h"
+#include "lib/planning/analysis/SavedActivations.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/TrainingGraphFixture.h"
 #include <fmt/core.h>
 
 using namespace accord;
@@ -48,8 +48,7 @@ train t = net() on a100_80g {{
                                  net.layers, net.hidden, net.heads);
   RecomputeOptions again;
   again.policy = recompute;
-  TrainingGraph one(text.c_str(), {"adam", "mixed(bf16, gradients = fp32)"},
-                    createRecompute(again));
+  TrainingGraph one(text.c_str(), {"adam", "mixed(bf16, gradients = fp32)"}, createRecompute(again));
   ShardOptions options;
   options.devices = 8;
   options.sequence = sequence;
@@ -59,14 +58,14 @@ train t = net() on a100_80g {{
   std::optional<WorkGraph> work = workGraphFrom(one.graph, net.microbatch, 1, error);
   EXPECT_TRUE(work) << error;
   DeviceMemory memory;
-  for (const Resident &resident : work->residents)
+  for (const StaticTensor &resident : work->staticTensors)
     if (resident.name.find(".block.") != std::string::npos)
       memory.states += static_cast<double>(resident.bytes) / net.pipeline.stages;
-  std::vector<KeptActivations> kept = keptActivations(*work);
+  std::vector<SavedActivations> kept = findSavedActivations(*work);
   EXPECT_EQ(kept.size(), 1u);
-  double chunk = static_cast<double>(kept[0].bytes) /
-                 static_cast<double>(net.pipeline.stages * net.pipeline.chunks);
-  memory.activations = chunk * static_cast<double>(mostInFlight(net.pipeline, 0));
+  double chunk =
+      static_cast<double>(kept[0].bytes) / static_cast<double>(net.pipeline.stages * net.pipeline.virtualStages);
+  memory.activations = chunk * static_cast<double>(maxInFlight(net.pipeline, 0));
   return memory;
 }
 
@@ -88,8 +87,7 @@ class TransformerMemoryShares : public ::testing::TestWithParam<Figure7> {};
 
 TEST_P(TransformerMemory, EqualsFigure1) {
   const Figure1 &row = GetParam();
-  DeviceMemory plain = memoryOf(row.net, false, "none"),
-               best = memoryOf(row.net, true, "selective");
+  DeviceMemory plain = memoryOf(row.net, false, "none"), best = memoryOf(row.net, true, "selective");
   EXPECT_NEAR(plain.states / kGiB / row.states, 1, 1e-3);
   EXPECT_NEAR(best.states / kGiB / row.states, 1, 1e-3);
   EXPECT_NEAR(plain.activations / kGiB / row.activations, 1, 1e-3);

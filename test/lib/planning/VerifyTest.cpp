@@ -16,7 +16,7 @@ std::string said(const Verification &v) {
 
 TEST(Verify, AcceptsWhatTheCompilerMakes) {
   for (unsigned seed = 0; seed < 500; ++seed) {
-    RandomGraph g(seed, {.mostIterations = 9});
+    RandomGraph g(seed, {.maxIterations = 9});
     Plan plan = planFor(g.graph, smallMachine());
     Verification v = verify(plan);
     EXPECT_TRUE(v.holds()) << seed << "\n" << said(v);
@@ -45,7 +45,7 @@ Plan training() {
   ValueId w = b.value(1, 0, Category::Weights);
   b.operation(1, {w}, {b.value(1, 0, Category::Weights)}, CoreKind::Vector, 1000, 5000);
   b.operation(1, {w}, {b.value(1, 0, Category::Weights)}, CoreKind::Vector, 1000, 5000);
-  b.graph.residents = {{"w", Category::Weights, 5000}, {"w", Category::Gradients, 5000}};
+  b.graph.staticTensors = {{"w", Category::Weights, 5000}, {"w", Category::Gradients, 5000}};
   b.graph.microbatches = 4;
   b.graph.microbatch = 2;
   return planFor(b.graph, smallMachine());
@@ -71,10 +71,8 @@ TEST(Verify, CatchesEachMutation) {
          slot(p, 2, 1).start = {0};
        }},
       {"slot dropped", "A0909", [](Plan &p) { p.schedule.regions[2].slots.pop_back(); }},
-      {"slot twice", "A0909",
-       [](Plan &p) { p.schedule.regions[2].slots.push_back(slot(p, 2, 0)); }},
-      {"slot in a foreign region", "A0909",
-       [](Plan &p) { p.schedule.regions[1].slots.push_back(slot(p, 2, 0)); }},
+      {"slot twice", "A0909", [](Plan &p) { p.schedule.regions[2].slots.push_back(slot(p, 2, 0)); }},
+      {"slot in a foreign region", "A0909", [](Plan &p) { p.schedule.regions[1].slots.push_back(slot(p, 2, 0)); }},
       {"slot shortened", "A0907", [](Plan &p) { slot(p, 2, 0).duration.value -= 1; }},
       {"repeat shortened", "A0907", [](Plan &p) { slot(p, 0, 0).duration.value /= 2; }},
       {"negative start", "A0907", [](Plan &p) { slot(p, 2, 0).start = {-1}; }},
@@ -82,11 +80,9 @@ TEST(Verify, CatchesEachMutation) {
        [](Plan &p) {
          auto &slots = p.schedule.regions[1].slots; // two independent updates: together
          slots[1].start = slots[0].start;
-         p.schedule.regions[1].length = {
-             std::max(slots[0].duration.value, slots[1].duration.value)};
+         p.schedule.regions[1].length = {std::max(slots[0].duration.value, slots[1].duration.value)};
          p.schedule.regions[1].criticalPath = p.schedule.regions[1].resourceBound = {0};
-         p.schedule.step = {4 * p.schedule.regions[0].length.value +
-                            p.schedule.regions[1].length.value};
+         p.schedule.step = {4 * p.schedule.regions[0].length.value + p.schedule.regions[1].length.value};
        }},
       {"bandwidth used twice", "A0911",
        [](Plan &p) {
@@ -97,8 +93,7 @@ TEST(Verify, CatchesEachMutation) {
        }},
       {"wrong core", "A0903", [](Plan &p) { slot(p, 2, 0).core = 1; }},
       {"instance that is not there", "A0903", [](Plan &p) { slot(p, 2, 0).instance = 1; }},
-      {"iteration shorter than its slots", "A0912",
-       [](Plan &p) { p.schedule.regions[2].length.value -= 1; }},
+      {"iteration shorter than its slots", "A0912", [](Plan &p) { p.schedule.regions[2].length.value -= 1; }},
       {"step too short", "A0912", [](Plan &p) { p.schedule.step.value -= 1; }},
       {"update forgotten in the step", "A0912",
        [](Plan &p) { p.schedule.step.value -= p.schedule.regions[1].length.value; }},
@@ -114,33 +109,24 @@ TEST(Verify, CatchesEachMutation) {
        }},
       {"categories that do not add up", "A0913", [](Plan &p) { p.memory.atPeak[0] += 1; }},
       {"device too small", "A0904",
-       [](Plan &p) {
-         p.machine.memories[0].capacity = Bytes(static_cast<double>(p.memory.peak) - 1);
-       }},
-      {"cost too cheap", "A0910",
-       [](Plan &p) { p.costs.operations[1].compute = p.costs.operations[1].compute * 0.5; }},
-      {"traffic forgotten", "A0910",
-       [](Plan &p) { p.costs.operations[1].transfer[0] = Seconds(0); }},
+       [](Plan &p) { p.machine.memories[0].capacity = Bytes(static_cast<double>(p.memory.peak) - 1); }},
+      {"cost too cheap", "A0910", [](Plan &p) { p.costs.operations[1].compute = p.costs.operations[1].compute * 0.5; }},
+      {"traffic forgotten", "A0910", [](Plan &p) { p.costs.operations[1].transfer[0] = Seconds(0); }},
       {"energy forgotten", "A0910", [](Plan &p) { p.costs.operations[1].energy = Joules(0); }},
-      {"machine faster than priced", "A0910",
-       [](Plan &p) { p.machine.cores[0].peak["fp32"] = FlopsPerSecond(1e12); }},
+      {"machine faster than priced", "A0910", [](Plan &p) { p.machine.cores[0].peak["fp32"] = FlopsPerSecond(1e12); }},
       {"tensor work on no core", "A0910", [](Plan &p) { p.costs.operations[1].core = -1; }},
       {"narrower arithmetic", "A0910", [](Plan &p) { p.costs.operations[1].type = "bf16"; }},
       {"costs of another graph", "A0917", [](Plan &p) { p.costs.operations.pop_back(); }},
-      {"bound above the step", "A0906",
-       [](Plan &p) { p.schedule.bound.value = p.schedule.step.value + 1; }},
+      {"bound above the step", "A0906", [](Plan &p) { p.schedule.bound.value = p.schedule.step.value + 1; }},
       {"bound above what is proved", "A0906",
        [](Plan &p) {
          // Room for a bound that is below the step and still unproved.
          p.schedule.bound.value = (p.schedule.step.value + p.schedule.bound.value) / 2 + 1;
        }},
       {"critical path above the length", "A0906",
-       [](Plan &p) {
-         p.schedule.regions[2].criticalPath = {p.schedule.regions[2].length.value + 1};
-       }},
+       [](Plan &p) { p.schedule.regions[2].criticalPath = {p.schedule.regions[2].length.value + 1}; }},
       {"objective inflated", "A0905", [](Plan &p) { p.objectiveValue *= 1.001; }},
-      {"objective bound too tight", "A0905",
-       [](Plan &p) { p.objectiveBound = p.objectiveBound * 0.999; }},
+      {"objective bound too tight", "A0905", [](Plan &p) { p.objectiveBound = p.objectiveBound * 0.999; }},
       {"batch inflated", "A0915",
        [](Plan &p) {
          p.batch *= 2;
@@ -148,17 +134,12 @@ TEST(Verify, CatchesEachMutation) {
          p.objectiveBound *= 2;
        }},
       {"negative slack", "A0914", [](Plan &p) { p.timing[1].latest = {-1}; }},
-      {"slack beyond the end", "A0914",
-       [](Plan &p) { p.timing[1].latest = p.schedule.regions[2].length; }},
-      {"critical path in circles", "A0914",
-       [](Plan &p) { p.criticalPath.push_back(p.criticalPath.front()); }},
-      {"feasible with a conflict", "A0916",
-       [](Plan &p) { p.conflicts.push_back({"device memory", "", 0, ""}); }},
+      {"slack beyond the end", "A0914", [](Plan &p) { p.timing[1].latest = p.schedule.regions[2].length; }},
+      {"critical path in circles", "A0914", [](Plan &p) { p.criticalPath.push_back(p.criticalPath.front()); }},
+      {"feasible with a conflict", "A0916", [](Plan &p) { p.conflicts.push_back({"device memory", "", 0, ""}); }},
       {"infeasible without one", "A0916", [](Plan &p) { p.feasible = false; }},
       {"operation out of order", "A0920",
-       [](Plan &p) {
-         std::reverse(p.graph.regions[2].operations.begin(), p.graph.regions[2].operations.end());
-       }},
+       [](Plan &p) { std::reverse(p.graph.regions[2].operations.begin(), p.graph.regions[2].operations.end()); }},
       {"impossible machine", "A0921", [](Plan &p) { p.machine.cores[0].efficiency = 2; }},
   };
   for (const Mutation &m : mutations) {
@@ -179,9 +160,9 @@ TEST(Verify, SaysWhatItTakesAsGiven) {
       cost.model = "mine";
   Verification v = verify(plan);
   EXPECT_TRUE(v.holds()) << said(v);
-  EXPECT_NE(std::find(v.trusted.begin(), v.trusted.end(),
-                      "times of 8 operations by cost model 'mine' are taken as given"),
-            v.trusted.end());
+  EXPECT_NE(
+      std::find(v.trusted.begin(), v.trusted.end(), "times of 8 operations by cost model 'mine' are taken as given"),
+      v.trusted.end());
 }
 
 /// Times like 4074 ns are no whole picoseconds in binary: rounding has to agree with the

@@ -41,20 +41,20 @@ struct Naive {
     return fits;
   }
   int64_t duration(Id t) const {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (const auto &mode : p.tasks[t].modes)
-      least = fits(mode) ? std::min(least, mode.duration) : least;
-    return least;
+      min = fits(mode) ? std::min(min, mode.duration) : min;
+    return min;
   }
   int64_t work(Id t, Id r) const {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (const auto &mode : p.tasks[t].modes) {
       int64_t here = 0;
       for (const auto &use : mode.usage)
         here = use.of == r ? use.amount * mode.duration : here;
-      least = fits(mode) ? std::min(least, here) : least;
+      min = fits(mode) ? std::min(min, here) : min;
     }
-    return least;
+    return min;
   }
   /// The longest chain from the end of a task on, or up to its start.
   int64_t chain(Id t, bool ahead, std::vector<Id> *list = nullptr) const {
@@ -148,8 +148,8 @@ std::vector<SchedulingBound> boundsOf(const SchedulingProblem &p, int64_t optimu
 /// are narrow, and what counts is the energy of intervals.
 SchedulingProblem narrow(unsigned seed) {
   std::mt19937_64 random(seed);
-  auto pick = [&](int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  auto pick = [&](int64_t min, int64_t max) {
+    return min + static_cast<int64_t>(random() % static_cast<uint64_t>(max - min + 1));
   };
   SchedulingProblem p;
   int64_t capacity = pick(2, 5);
@@ -165,7 +165,7 @@ SchedulingProblem narrow(unsigned seed) {
 
 TEST(SchedulingBound, ProofsAreAcceptedAndNotOneMore) {
   std::map<Kind, unsigned> counts;
-  std::map<SchedulingStep::Rule, unsigned> rules;
+  std::map<ProofStep::Rule, unsigned> rules;
   unsigned aboveSimple = 0, problems = 0;
   auto look = [&](const SchedulingProblem &p) {
     int64_t optimum = optimumOf(p), simple = 0;
@@ -180,7 +180,7 @@ TEST(SchedulingBound, ProofsAreAcceptedAndNotOneMore) {
         simple = std::max(simple, bound.value);
       else
         aboveSimple += bound.value > simple;
-      for (const SchedulingStep &step : bound.steps)
+      for (const ProofStep &step : bound.steps)
         ++rules[step.rule];
       ++bound.value;
       if (bound.kind != Kind::Windows || bound.value > optimum)
@@ -201,19 +201,17 @@ TEST(SchedulingBound, ProofsAreAcceptedAndNotOneMore) {
   EXPECT_GE(counts[Kind::Set], problems / 2);
   EXPECT_GE(counts[Kind::Windows], problems / 2);
   EXPECT_GE(aboveSimple, problems / 10); // the rules say more than chains and sets
-  for (auto rule : {SchedulingStep::Rule::Chain, SchedulingStep::Rule::Pair,
-                    SchedulingStep::Rule::Compulsory, SchedulingStep::Rule::Energy})
+  for (auto rule :
+       {ProofStep::Rule::Chain, ProofStep::Rule::Pair, ProofStep::Rule::Compulsory, ProofStep::Rule::Energy})
     EXPECT_GE(rules[rule], 50u) << int(rule);
   RecordProperty("above", static_cast<int>(aboveSimple));
-  RecordProperty("energy", static_cast<int>(rules[SchedulingStep::Rule::Energy]));
-  RecordProperty("compulsory", static_cast<int>(rules[SchedulingStep::Rule::Compulsory]));
+  RecordProperty("energy", static_cast<int>(rules[ProofStep::Rule::Energy]));
+  RecordProperty("compulsory", static_cast<int>(rules[ProofStep::Rule::Compulsory]));
 }
 
 /// Named ways to spoil a bound; false where there is nothing to change.
 using Spoil = bool (*)(const SchedulingProblem &, SchedulingBound &, std::mt19937_64 &);
-template <typename List> size_t some(const List &list, std::mt19937_64 &random) {
-  return random() % list.size();
-}
+template <typename List> size_t some(const List &list, std::mt19937_64 &random) { return random() % list.size(); }
 template <typename Change> Spoil step(Change) {
   return [](const SchedulingProblem &p, SchedulingBound &b, std::mt19937_64 &random) {
     return b.steps.empty() ? false : (Change{}(p, b.steps[some(b.steps, random)], random), true);
@@ -221,7 +219,7 @@ template <typename Change> Spoil step(Change) {
 }
 using P = const SchedulingProblem &;
 using B = SchedulingBound &;
-using S = SchedulingStep &;
+using S = ProofStep &;
 using R = std::mt19937_64 &;
 const std::pair<const char *, Spoil> kSpoils[] = {
     {"one above", [](P, B b, R) { return ++b.value, true; }},
@@ -234,8 +232,7 @@ const std::pair<const char *, Spoil> kSpoils[] = {
        b.tasks.erase(b.tasks.begin() + 1 + ptrdiff_t(random() % (b.tasks.size() - 2)));
        return true;
      }},
-    {"backwards",
-     [](P, B b, R) { return std::reverse(b.tasks.begin(), b.tasks.end()), b.tasks.size() > 1; }},
+    {"backwards", [](P, B b, R) { return std::reverse(b.tasks.begin(), b.tasks.end()), b.tasks.size() > 1; }},
     {"two swapped",
      [](P, B b, R random) {
        if (b.tasks.size() < 2)
@@ -303,12 +300,9 @@ const std::pair<const char *, Spoil> kSpoils[] = {
     {"step that claims more", step([](P, S s, R) { s.time += s.early ? 1 : -1; })},
     {"step that claims all", step([](P, S s, R) { s.time = s.early ? INT64_MAX : INT64_MIN; })},
     {"step in the other direction", step([](P, S s, R) { s.early = !s.early; })},
-    {"step by another rule",
-     step([](P, S s, R random) { s.rule = static_cast<SchedulingStep::Rule>(random() % 5); })},
-    {"step for another task",
-     step([](P p, S s, R random) { s.task = static_cast<Id>(some(p.tasks, random)); })},
-    {"step against another",
-     step([](P p, S s, R random) { s.other = static_cast<Id>(some(p.tasks, random)); })},
+    {"step by another rule", step([](P, S s, R random) { s.rule = static_cast<ProofStep::Rule>(random() % 5); })},
+    {"step for another task", step([](P p, S s, R random) { s.task = static_cast<Id>(some(p.tasks, random)); })},
+    {"step against another", step([](P p, S s, R random) { s.other = static_cast<Id>(some(p.tasks, random)); })},
     {"step with others beside it",
      step([](P p, S s, R random) { s.tasks.push_back(static_cast<Id>(some(p.tasks, random))); })},
     {"step with ids out of range", step([](P, S s, R) { s.task = s.other = ~0u; })},
@@ -318,9 +312,7 @@ TEST(SchedulingBound, SpoiltProofsProveNothingWrong) {
   std::map<std::string, unsigned> rejected;
   for (Family family : kFamilies)
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
-      SchedulingProblem p = seed % 2 && family == Family::Projects
-                                ? narrow(seed)
-                                : FamilyMember(family, seed).problem;
+      SchedulingProblem p = seed % 2 && family == Family::Projects ? narrow(seed) : FamilyMember(family, seed).problem;
       int64_t optimum = optimumOf(p);
       std::mt19937_64 random(seed * 31 + static_cast<unsigned>(family));
       for (const SchedulingBound &bound : boundsOf(p, optimum))
@@ -348,9 +340,7 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
   unsigned proofs = 0;
   for (Family family : kFamilies)
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
-      SchedulingProblem p = seed % 2 && family == Family::Projects
-                                ? narrow(seed)
-                                : FamilyMember(family, seed).problem;
+      SchedulingProblem p = seed % 2 && family == Family::Projects ? narrow(seed) : FamilyMember(family, seed).problem;
       int64_t optimum = optimumOf(p);
       std::mt19937_64 random(seed);
       if (p.tasks.empty() || optimum > 25)
@@ -361,14 +351,14 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
           SchedulingBound b;
           b.kind = Kind::Windows, b.value = value;
           for (unsigned tries = 0; tries < 40; ++tries) {
-            SchedulingStep s{static_cast<SchedulingStep::Rule>(random() % 4),
-                             static_cast<Id>(some(p.tasks, random)),
-                             static_cast<Id>(random() % (p.tasks.size() + 1)),
-                             (random() & 1) != 0,
-                             static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
-                             static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
-                             static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
-                             {}};
+            ProofStep s{static_cast<ProofStep::Rule>(random() % 4),
+                        static_cast<Id>(some(p.tasks, random)),
+                        static_cast<Id>(random() % (p.tasks.size() + 1)),
+                        (random() & 1) != 0,
+                        static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
+                        static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
+                        static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
+                        {}};
             while (s.tasks.size() < p.tasks.size() && random() % 3 == 0)
               s.tasks.push_back(static_cast<Id>(some(p.tasks, random)));
             b.steps.push_back(s);
@@ -399,8 +389,7 @@ TEST(SchedulingBound, EnergyOfWhatRunsBesideNoUser) {
       p.tasks[1].modes.push_back(std::move(mode));
     SchedulingBound b;
     b.kind = Kind::Windows, b.value = value;
-    b.steps.push_back(
-        {SchedulingStep::Rule::Energy, 0, 0, true, 0, 0, value - 1, std::move(tasks)});
+    b.steps.push_back({ProofStep::Rule::Energy, 0, 0, true, 0, 0, value - 1, std::move(tasks)});
     return accepted(p, b);
   };
   EXPECT_TRUE(proves(8, {}, {1}));

@@ -38,8 +38,7 @@ inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution
   if (horizon != s.makespan)
     return false;
   for (const auto &edge : p.precedences)
-    if (here[edge.before] && here[edge.after] &&
-        s.start[edge.after] - end[edge.before] < edge.delay)
+    if (here[edge.before] && here[edge.after] && s.start[edge.after] - end[edge.before] < edge.delay)
       return false;
   for (const auto &pairing : p.pairings) {
     bool found = false;
@@ -67,13 +66,12 @@ inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution
         for (const auto &use : p.tasks[t].modes[s.mode[t]].usage)
           free[use.of] -= use.amount;
     for (const auto &b : p.buffers) {
-      bool made = b.producer == SchedulingProblem::kNobody ||
-                  (here[b.producer] && s.start[b.producer] <= time);
-      bool wanted = b.kept;
-      if (b.producer != SchedulingProblem::kNobody)
+      bool made = b.producer == SchedulingProblem::kNoTask || (here[b.producer] && s.start[b.producer] <= time);
+      bool wanted = b.persistent;
+      if (b.producer != SchedulingProblem::kNoTask)
         wanted |= time < end[b.producer];
       for (const auto &reader : b.readers) {
-        bool elsewhere = reader.unless != SchedulingProblem::kNobody && here[reader.unless];
+        bool elsewhere = reader.unless != SchedulingProblem::kNoTask && here[reader.unless];
         wanted |= here[reader.task] && !elsewhere && time < end[reader.task];
       }
       if (made && wanted)
@@ -99,8 +97,7 @@ public:
       for (size_t t = 0; t < n; ++t) {
         bool ready = std::find(order.begin(), order.end(), t) == order.end();
         for (const auto &edge : p.precedences)
-          ready &=
-              edge.after != t || std::find(order.begin(), order.end(), edge.before) != order.end();
+          ready &= edge.after != t || std::find(order.begin(), order.end(), edge.before) != order.end();
         if (ready)
           order.push_back(t);
       }
@@ -124,8 +121,8 @@ private:
   void choose(size_t t) {
     for (const auto &pairing : p.pairings)
       if (pairing.a < t && pairing.b < t &&
-          std::find(pairing.allowed.begin(), pairing.allowed.end(),
-                    std::pair{mode[pairing.a], mode[pairing.b]}) == pairing.allowed.end())
+          std::find(pairing.allowed.begin(), pairing.allowed.end(), std::pair{mode[pairing.a], mode[pairing.b]}) ==
+              pairing.allowed.end())
         return;
     if (t == n)
       return explore();
@@ -234,17 +231,16 @@ private:
 
   /// Where not everything is over.
   bool live(const SchedulingProblem::Buffer &b, State state) const {
-    if (b.producer != SchedulingProblem::kNobody) {
+    if (b.producer != SchedulingProblem::kNoTask) {
       if (of(b.producer).absent || since(state, b.producer) == kNotYet)
         return false;
       if (!over(state, b.producer))
         return true;
     }
     for (const auto &reader : b.readers)
-      if ((reader.unless == SchedulingProblem::kNobody || of(reader.unless).absent) &&
-          !over(state, reader.task))
+      if ((reader.unless == SchedulingProblem::kNoTask || of(reader.unless).absent) && !over(state, reader.task))
         return true;
-    return b.kept;
+    return b.persistent;
   }
 
   void keep(State origin, State last, int64_t time) {

@@ -35,10 +35,7 @@ template <typename Change> std::string after(Change change) {
     text += (text.empty() ? "" : "; ") + issue.message;
   }
   size_t n = p.tasks.size();
-  EXPECT_EQ(
-      verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() >
-          0,
-      true);
+  EXPECT_EQ(verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() > 0, true);
   SchedulingBound bound;
   bound.value = 1, bound.kind = SchedulingBound::Kind::Path, bound.tasks = {0};
   EXPECT_EQ(verify(p, bound).size(), issues.size());
@@ -59,12 +56,9 @@ TEST(SchedulingCheck, Tasks) {
 }
 
 TEST(SchedulingCheck, Numbers) {
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].duration = -1; }),
-            "task 'a' takes -1, which is negative");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].amount = -3; }),
-            "task 'a' uses -3 of resource 'core'");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].amount = -3; }),
-            "task 'a' uses -3 of budget 'energy'");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].duration = -1; }), "task 'a' takes -1, which is negative");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].amount = -3; }), "task 'a' uses -3 of resource 'core'");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].amount = -3; }), "task 'a' uses -3 of budget 'energy'");
   EXPECT_EQ(after([](P p) { p.precedences[0].delay = -1; }),
             "task 'b' starts -1 after the end of 'a', which is negative");
   EXPECT_EQ(after([](P p) { p.buffers[0].bytes = -1; }), "buffer 'x' has -1 bytes");
@@ -74,10 +68,8 @@ TEST(SchedulingCheck, Numbers) {
 }
 
 TEST(SchedulingCheck, Ids) {
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].of = 1; }),
-            "task 'a' uses resource 1 of 1");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].of = 7; }),
-            "task 'a' uses budget 7 of 1");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].of = 1; }), "task 'a' uses resource 1 of 1");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].of = 7; }), "task 'a' uses budget 7 of 1");
   EXPECT_EQ(after([](P p) { p.precedences[0].after = 3; }), "a precedence from task 0 to 3 of 3");
   const char *noBuffer = "buffer 'x' names a memory or a task that there is not";
   EXPECT_EQ(after([](P p) { p.buffers[0].memory = 1; }), noBuffer);
@@ -105,10 +97,8 @@ TEST(SchedulingCheck, Modes) {
               p.tasks[1].modes.push_back(p.tasks[1].modes[0]);
             }),
             "task 'b' needs 3 of resource 'core', which has 2, and no other mode fits");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage.push_back({0, 1}); }),
-            "task 'a' lists resource 'core' twice");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends.push_back({0, 1}); }),
-            "task 'a' lists budget 'energy' twice");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage.push_back({0, 1}); }), "task 'a' lists resource 'core' twice");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends.push_back({0, 1}); }), "task 'a' lists budget 'energy' twice");
 }
 
 TEST(SchedulingCheck, CyclesAreNamedWithNotes) {
@@ -133,16 +123,16 @@ TEST(SchedulingCheck, CyclesAreNamedWithNotes) {
 }
 
 TEST(SchedulingCheck, SumsBeyondRange) {
-  constexpr int64_t kMost = INT64_MAX / 4; // 2^61
+  constexpr int64_t kMax = INT64_MAX / 4; // 2^61
   const char *times = "the sum of durations and delays passes 2^61";
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].duration = kMost; }), times);
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].duration = kMax; }), times);
   EXPECT_EQ(after([](P p) { p.precedences[0].delay = INT64_MAX; }), times);
   EXPECT_EQ(after([](P p) {
               for (auto &task : p.tasks)
                 task.modes[0].duration = INT64_MAX;
             }),
             times);
-  EXPECT_EQ(after([](P p) { p.buffers.assign(5, {"x", kMost, 0, 0, {}, false}); }),
+  EXPECT_EQ(after([](P p) { p.buffers.assign(5, {"x", kMax, 0, 0, {}, false}); }),
             "the sum of all buffers passes 2^61 bytes");
   EXPECT_EQ(after([](P p) {
               p.resources[0].capacity = INT64_MAX;
@@ -152,16 +142,16 @@ TEST(SchedulingCheck, SumsBeyondRange) {
   // Just below, everything is exact.
   SchedulingProblem p;
   Id core = p.addResource("core", INT64_MAX);
-  Id a = p.addTask("a", kMost - 10, {{core, kMost - 10}}), b = p.addTask("b", 3, {{core, 1}});
+  Id a = p.addTask("a", kMax - 10, {{core, kMax - 10}}), b = p.addTask("b", 3, {{core, 1}});
   p.addPrecedence(a, b, 7);
   ASSERT_TRUE(check(p).empty());
-  EXPECT_TRUE(verify(p, SchedulingSolution{{0, kMost - 3}, {0, 0}, kMost}).empty());
-  EXPECT_EQ(verify(p, SchedulingSolution{{1, kMost - 3}, {0, 0}, kMost})[0].code, "A0902");
-  SchedulingBound path{kMost, SchedulingBound::Kind::Path, {a, b}, 0, {}, ""};
+  EXPECT_TRUE(verify(p, SchedulingSolution{{0, kMax - 3}, {0, 0}, kMax}).empty());
+  EXPECT_EQ(verify(p, SchedulingSolution{{1, kMax - 3}, {0, 0}, kMax})[0].code, "A0902");
+  SchedulingBound path{kMax, SchedulingBound::Kind::Path, {a, b}, 0, {}, ""};
   EXPECT_TRUE(verify(p, path).empty());
-  path.value = kMost + 1;
+  path.value = kMax + 1;
   EXPECT_EQ(verify(p, path)[0].code, "A0906");
-  SchedulingBound set{kMost / 4, SchedulingBound::Kind::Set, {a}, core, {}, ""};
+  SchedulingBound set{kMax / 4, SchedulingBound::Kind::Set, {a}, core, {}, ""};
   EXPECT_TRUE(verify(p, set).empty()); // about 2^120 of work over a capacity of about 2^63
 }
 

@@ -19,8 +19,7 @@ enum class Family : uint8_t {
 constexpr std::array kFamilies = {Family::Projects,  Family::Memory,        Family::Modes,
                                   Family::Transfers, Family::Recomputation, Family::Mixtures};
 inline const char *nameOf(Family family) {
-  constexpr const char *kNames[] = {"Projects",  "Memory",        "Modes",
-                                    "Transfers", "Recomputation", "Mixtures"};
+  constexpr const char *kNames[] = {"Projects", "Memory", "Modes", "Transfers", "Recomputation", "Mixtures"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -46,8 +45,8 @@ private:
   using Mode = SchedulingProblem::Mode;
   using Usage = SchedulingProblem::Usage;
 
-  int64_t pick(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  int64_t pick(int64_t min, int64_t max) {
+    return min + static_cast<int64_t>(random() % static_cast<uint64_t>(max - min + 1));
   }
   bool chance(int percent) { return pick(1, 100) <= percent; }
 
@@ -118,12 +117,12 @@ private:
       buffer.name = "b" + std::to_string(i);
       buffer.bytes = pick(0, 5);
       buffer.memory = static_cast<Id>(pick(0, memories - 1));
-      buffer.kept = chance(15);
+      buffer.persistent = chance(15);
       bool input = i == rank.size();
-      buffer.producer = input ? SchedulingProblem::kNobody : rank[i];
+      buffer.producer = input ? SchedulingProblem::kNoTask : rank[i];
       for (size_t j = input ? 0 : i + 1; j < rank.size(); ++j)
         if (chance(30)) {
-          buffer.readers.push_back({rank[j], SchedulingProblem::kNobody});
+          buffer.readers.push_back({rank[j], SchedulingProblem::kNoTask});
           if (!input)
             problem.addPrecedence(rank[i], rank[j]);
         }
@@ -139,8 +138,8 @@ private:
       for (const auto &buffer : problem.buffers)
         if (buffer.memory == m)
           largest = std::max(largest, buffer.bytes), sum += buffer.bytes;
-      int64_t least = chance(10) ? std::max<int64_t>(0, largest - 1) : std::max(largest, sum / 2);
-      problem.memories[m].capacity = pick(least, std::max(least, sum * 5 / 6));
+      int64_t min = chance(10) ? std::max<int64_t>(0, largest - 1) : std::max(largest, sum / 2);
+      problem.memories[m].capacity = pick(min, std::max(min, sum * 5 / 6));
     }
   }
 
@@ -149,7 +148,7 @@ private:
     for (Id c = 0; c < cores; ++c)
       problem.addResource("core" + std::to_string(c), 1);
     Id other = problem.addResource("vector", 1);
-    int64_t count = pick(3, 5), least = 0, most = 0;
+    int64_t count = pick(3, 5), min = 0, max = 0;
     problem.budgets.push_back({"energy", 0});
     for (int64_t t = 0; t < count; ++t) {
       SchedulingProblem::Task task;
@@ -169,13 +168,13 @@ private:
       }
       if (chance(40))
         add("vector", std::min<int64_t>(4, alone + pick(0, 2)), {{other, 1}});
-      auto [cheap, dear] = std::minmax_element(
-          task.modes.begin(), task.modes.end(),
-          [](const Mode &a, const Mode &b) { return a.spends[0].amount < b.spends[0].amount; });
-      least += cheap->spends[0].amount, most += dear->spends[0].amount;
+      auto [cheap, dear] = std::minmax_element(task.modes.begin(), task.modes.end(), [](const Mode &a, const Mode &b) {
+        return a.spends[0].amount < b.spends[0].amount;
+      });
+      min += cheap->spends[0].amount, max += dear->spends[0].amount;
       problem.tasks.push_back(std::move(task));
     }
-    problem.budgets[0].capacity = pick(std::max<int64_t>(1, least - 1), most);
+    problem.budgets[0].capacity = pick(std::max<int64_t>(1, min - 1), max);
     order(30);
   }
 
@@ -218,37 +217,36 @@ private:
     Id core = problem.addResource("core", pick(1, 2));
     problem.memories.push_back({"m", 0});
     auto buffer = [&](Id producer, std::vector<SchedulingProblem::Reader> readers) {
-      problem.buffers.push_back({"b" + std::to_string(problem.buffers.size()), pick(1, 4), 0,
-                                 producer, std::move(readers), false});
+      problem.buffers.push_back(
+          {"b" + std::to_string(problem.buffers.size()), pick(1, 4), 0, producer, std::move(readers), false});
     };
-    constexpr Id kNobody = SchedulingProblem::kNobody;
+    constexpr Id kNoTask = SchedulingProblem::kNoTask;
     Id maker = problem.addTask("make", pick(1, 3), {{core, 1}});
     Id before = maker;
     std::vector<Id> forward = {maker};
     for (int64_t i = pick(1, 3); i-- > 0;) {
       Id next = problem.addTask("forward", pick(1, 2), {{core, 1}});
       problem.addPrecedence(before, next);
-      buffer(before, {{next, kNobody}});
+      buffer(before, {{next, kNoTask}});
       forward.push_back(before = next);
     }
     Id reader = problem.addTask("backward", pick(1, 3), {{core, 1}});
     problem.addPrecedence(before, reader);
-    buffer(before, {{reader, kNobody}});
+    buffer(before, {{reader, kNoTask}});
     for (size_t i = 0; i + 1 < forward.size() && i < 2; ++i) {
       Id again = problem.addTask("again", 0, {});
-      problem.tasks[again].modes = {{"not", 0, {}, {}, true},
-                                    {"", pick(0, 3), {{core, 1}}, {}, false}};
+      problem.tasks[again].modes = {{"not", 0, {}, {}, true}, {"", pick(0, 3), {{core, 1}}, {}, false}};
       if (chance(50))
         std::swap(problem.tasks[again].modes[0], problem.tasks[again].modes[1]);
       problem.buffers[i].readers.push_back({reader, again});
       problem.addPrecedence(forward[i], reader);
       problem.addPrecedence(forward[i], again, chance(30) ? 1 : 0);
       problem.addPrecedence(again, reader);
-      buffer(again, {{reader, kNobody}});
+      buffer(again, {{reader, kNoTask}});
       problem.buffers.back().bytes = problem.buffers[i].bytes;
       if (i > 0) { // made again from what was kept, or made again
         problem.buffers[i - 1].readers.push_back({again, again - 1});
-        problem.buffers[problem.buffers.size() - 2].readers.push_back({again, kNobody});
+        problem.buffers[problem.buffers.size() - 2].readers.push_back({again, kNoTask});
         problem.addPrecedence(again - 1, again);
       }
     }

@@ -10,8 +10,7 @@ using namespace accord::testing;
 
 namespace {
 
-std::vector<std::string> messages(const SchedulingProblem &problem,
-                                  const SchedulingResult &result) {
+std::vector<std::string> messages(const SchedulingProblem &problem, const SchedulingResult &result) {
   std::vector<std::string> list;
   for (const Issue &issue : verify(problem, result))
     list.push_back(issue.message);
@@ -26,16 +25,14 @@ TEST(SchedulingMlir, GivesBackWhatWasWritten) {
       SchedulingResult result = schedule(problem);
       std::string text = schedulingMlir(problem, &result);
       auto read = readSchedulingMlir(text, "x.mlir");
-      ASSERT_TRUE(std::holds_alternative<ScheduledProblem>(read))
-          << std::get<Issue>(read).message << text;
+      ASSERT_TRUE(std::holds_alternative<ScheduledProblem>(read)) << std::get<Issue>(read).message << text;
       const auto &[again, answer] = std::get<ScheduledProblem>(read);
       ASSERT_TRUE(answer);
       EXPECT_EQ(schedulingMlir(again, &*answer), text);
       // Not only the text: what is read proves as much as what was written.
       EXPECT_EQ(messages(again, *answer), messages(problem, result)) << text;
-      EXPECT_EQ(answer->solution.start, result.status == SchedulingResult::Status::Feasible
-                                            ? result.solution.start
-                                            : std::vector<int64_t>());
+      EXPECT_EQ(answer->solution.start,
+                result.status == SchedulingResult::Status::Feasible ? result.solution.start : std::vector<int64_t>());
       EXPECT_EQ(answer->bound.steps.size(), result.bound.steps.size());
       EXPECT_EQ(answer->status, result.status);
     }
@@ -60,12 +57,11 @@ TEST(SchedulingMlir, NamesMayBeMissingOrAlike) {
 }
 
 TEST(SchedulingMlir, SaysWhereTextIsWrong) {
-  for (std::string text :
-       {"", "plan.problem", "plan.problem @p { plan.task \"a\" modes }", "module {}",
-        "plan.problem @p { plan.task \"a\" modes duration 1 uses \"b\" 1 }",
-        "plan.problem @p { plan.task \"a\" modes duration 99999999999999999999 }",
-        "plan.problem @p { plan.task \"a\" modes duration 1\nplan.precedence \"a\" before \"a\" "
-        "}"}) {
+  for (std::string text : {"", "plan.problem", "plan.problem @p { plan.task \"a\" modes }", "module {}",
+                           "plan.problem @p { plan.task \"a\" modes duration 1 uses \"b\" 1 }",
+                           "plan.problem @p { plan.task \"a\" modes duration 99999999999999999999 }",
+                           "plan.problem @p { plan.task \"a\" modes duration 1\nplan.precedence \"a\" before \"a\" "
+                           "}"}) {
     auto read = readSchedulingMlir(text, "x.mlir");
     ASSERT_TRUE(std::holds_alternative<Issue>(read)) << text;
     EXPECT_FALSE(std::get<Issue>(read).message.empty());

@@ -72,8 +72,7 @@ public:
   }
   bool modesSwapped() {
     Id a = task(), b = task();
-    if (s.mode[a] == s.mode[b] || s.mode[b] >= p.tasks[a].modes.size() ||
-        s.mode[a] >= p.tasks[b].modes.size())
+    if (s.mode[a] == s.mode[b] || s.mode[b] >= p.tasks[a].modes.size() || s.mode[a] >= p.tasks[b].modes.size())
       return false;
     std::swap(s.mode[a], s.mode[b]);
     for (Id t : {a, b})
@@ -138,23 +137,21 @@ public:
   bool resourceOneSmaller() { return smaller(p.resources); }
   bool budgetOneSmaller() { return smaller(p.budgets); }
   bool memoryOneSmaller() { return smaller(p.memories); }
-  bool bufferOneLarger() {
-    return p.buffers.empty() ? false : (++p.buffers[index(p.buffers)].bytes, true);
-  }
+  bool bufferOneLarger() { return p.buffers.empty() ? false : (++p.buffers[index(p.buffers)].bytes, true); }
   bool bufferReleasedEarly() { // for one that reads it, too
     if (p.buffers.empty())
       return false;
-    p.buffers[index(p.buffers)].readers.push_back({task(), SchedulingProblem::kNobody});
+    p.buffers[index(p.buffers)].readers.push_back({task(), SchedulingProblem::kNoTask});
     return true;
   }
-  bool keptBufferReleased() {
-    return p.buffers.empty() ? false : (p.buffers[index(p.buffers)].kept = true);
+  bool persistentBufferReleased() {
+    return p.buffers.empty() ? false : (p.buffers[index(p.buffers)].persistent = true);
   }
   bool readsThisCopyAfterAll() {
     for (auto &buffer : p.buffers)
       for (auto &reader : buffer.readers)
-        if (reader.unless != SchedulingProblem::kNobody && !mode(reader.unless).absent) {
-          reader.unless = SchedulingProblem::kNobody;
+        if (reader.unless != SchedulingProblem::kNoTask && !mode(reader.unless).absent) {
+          reader.unless = SchedulingProblem::kNoTask;
           return true;
         }
     return false;
@@ -162,7 +159,7 @@ public:
   bool inputMadeLater() {
     if (p.buffers.empty())
       return false;
-    p.buffers[index(p.buffers)].producer = SchedulingProblem::kNobody;
+    p.buffers[index(p.buffers)].producer = SchedulingProblem::kNoTask;
     return true;
   }
   bool takesOneLonger() {
@@ -173,17 +170,15 @@ public:
     measure();
     return true;
   }
-  bool delayOneLonger() {
-    return p.precedences.empty() ? false : (++p.precedences[index(p.precedences)].delay, true);
-  }
+  bool delayOneLonger() { return p.precedences.empty() ? false : (++p.precedences[index(p.precedences)].delay, true); }
   bool usesOneMore() {
     auto &usage = p.tasks[task()].modes[0].usage;
     return usage.empty() ? false : (++usage[index(usage)].amount, true);
   }
 
 private:
-  int64_t pick(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  int64_t pick(int64_t min, int64_t max) {
+    return min + static_cast<int64_t>(random() % static_cast<uint64_t>(max - min + 1));
   }
   template <typename List> size_t index(const List &list) { return random() % list.size(); }
   Id task() { return static_cast<Id>(index(p.tasks)); }
@@ -211,8 +206,7 @@ private:
   template <typename Change> bool optional(bool isAbsent, Change change) {
     Id t = task();
     for (Id m = 0; m < p.tasks[t].modes.size(); ++m)
-      if (p.tasks[t].modes[m].absent && (s.mode[t] == m) == isAbsent &&
-          p.tasks[t].modes.size() > 1) {
+      if (p.tasks[t].modes[m].absent && (s.mode[t] == m) == isAbsent && p.tasks[t].modes.size() > 1) {
         change(t, m);
         measure();
         return true;
@@ -262,7 +256,7 @@ constexpr Kind kKinds[] = {
     {"memory overfull by one", &Spoiler::memoryOneSmaller},
     {"buffer one larger", &Spoiler::bufferOneLarger},
     {"buffer released early", &Spoiler::bufferReleasedEarly},
-    {"kept buffer released", &Spoiler::keptBufferReleased},
+    {"kept buffer released", &Spoiler::persistentBufferReleased},
     {"reads this copy after all", &Spoiler::readsThisCopyAfterAll},
     {"input made later", &Spoiler::inputMadeLater},
     {"takes one longer", &Spoiler::takesOneLonger},
@@ -288,8 +282,8 @@ TEST(SchedulingMutation, ReplayAgreesWithOccupancy) {
             continue;
           bool valid = occupancyAllows(spoiler.p, spoiler.s);
           std::vector<Issue> issues = verify(spoiler.p, spoiler.s);
-          EXPECT_EQ(issues.empty(), valid) << kind.name << " of " << nameOf(family) << " " << seed
-                                           << " " << (issues.empty() ? "" : issues[0].message);
+          EXPECT_EQ(issues.empty(), valid) << kind.name << " of " << nameOf(family) << " " << seed << " "
+                                           << (issues.empty() ? "" : issues[0].message);
           auto &count = counts[kind.name];
           ++(valid ? count.second : count.first);
         }
@@ -307,14 +301,13 @@ TEST(SchedulingMutation, CodesNameTheMistake) {
   Id core = p.addResource("core", 1);
   p.memories = {{"hbm", 5}};
   p.budgets = {{"energy", 3}};
-  Id a = p.addTask("a", 2, {{core, 1}}), b = p.addTask("b", 3, {{core, 1}}),
-     c = p.addTask("c", 1, {});
+  Id a = p.addTask("a", 2, {{core, 1}}), b = p.addTask("b", 3, {{core, 1}}), c = p.addTask("c", 1, {});
   p.tasks[c].modes.push_back({"not", 0, {}, {}, true});
   p.tasks[c].modes.push_back({"dear", 1, {}, {{0, 4}}, false});
   p.tasks[c].modes[0].spends = {{0, 3}};
   p.tasks[b].modes.push_back({"fast", 1, {{core, 1}}, {{0, 1}}, false});
   p.addPrecedence(a, c, 2);
-  p.buffers.push_back({"x", 3, 0, a, {{c, SchedulingProblem::kNobody}}, false});
+  p.buffers.push_back({"x", 3, 0, a, {{c, SchedulingProblem::kNoTask}}, false});
   p.buffers.push_back({"y", 3, 0, b, {}, false});
   p.pairings.push_back({b, c, {{0, 0}, {0, 1}, {0, 2}, {1, 1}}});
   ASSERT_TRUE(check(p).empty());

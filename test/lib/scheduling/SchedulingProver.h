@@ -11,12 +11,12 @@ namespace accord::testing {
 class NaiveProver {
 public:
   using Id = SchedulingProblem::Id;
-  using Step = SchedulingStep;
-  using Rule = SchedulingStep::Rule;
+  using Step = ProofStep;
+  using Rule = ProofStep::Rule;
 
   NaiveProver(const SchedulingProblem &problem, int64_t horizon)
-      : p(problem), horizon(horizon), earliest(problem.tasks.size(), 0),
-        latest(problem.tasks.size()), duration(problem.tasks.size(), INT64_MAX) {
+      : p(problem), horizon(horizon), earliest(problem.tasks.size(), 0), latest(problem.tasks.size()),
+        duration(problem.tasks.size(), INT64_MAX) {
     for (Id t = 0; t < p.tasks.size(); ++t) {
       for (const auto &mode : p.tasks[t].modes)
         duration[t] = fits(mode) ? std::min(duration[t], mode.duration) : duration[t];
@@ -57,14 +57,14 @@ private:
     return true;
   }
   int64_t amount(Id t, Id r) const {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (const auto &mode : p.tasks[t].modes) {
       int64_t here = 0;
       for (const auto &use : mode.usage)
         here = use.of == r ? use.amount : here;
-      least = fits(mode) ? std::min(least, here) : least;
+      min = fits(mode) ? std::min(min, here) : min;
     }
-    return least;
+    return min;
   }
   bool counts(Id t) const { return !p.optional(t) && duration[t] > 0; }
   bool closed(Id t) const { return earliest[t] > latest[t]; }
@@ -130,7 +130,7 @@ private:
       units += start <= time && time < start + duration[t];
     return units;
   }
-  int64_t least(Id t, int64_t from, int64_t to) const {
+  int64_t min(Id t, int64_t from, int64_t to) const {
     int64_t units = INT64_MAX;
     for (int64_t start = earliest[t]; start <= latest[t]; ++start)
       units = std::min(units, covers(t, start, from, to));
@@ -148,18 +148,15 @@ private:
             int64_t rest = p.resources[r].capacity * (to - from);
             for (Id u = 0; u < p.tasks.size(); ++u)
               if (u != t && counts(u))
-                rest -= amount(u, r) * least(u, from, to);
-            auto possible = [&](int64_t start) {
-              return amount(t, r) * covers(t, start, from, to) <= rest;
-            };
+                rest -= amount(u, r) * min(u, from, to);
+            auto possible = [&](int64_t start) { return amount(t, r) * covers(t, start, from, to) <= rest; };
             int64_t first = earliest[t], last = latest[t];
             while (first <= latest[t] && !possible(first))
               ++first;
             while (last >= earliest[t] && !possible(last))
               --last;
             Rule rule = all ? Rule::Energy : Rule::Compulsory;
-            if (move({rule, t, r, true, first, from, to, {}}) ||
-                move({rule, t, r, false, last, from, to, {}}))
+            if (move({rule, t, r, true, first, from, to, {}}) || move({rule, t, r, false, last, from, to, {}}))
               return true;
           }
     return false;

@@ -101,10 +101,10 @@ TEST_P(Families, BruteForceIsTheBestOfAllStarts) {
     int64_t horizon = 0;
     double count = 1;
     for (const auto &task : p.tasks) {
-      int64_t most = 0;
+      int64_t max = 0;
       for (const auto &mode : task.modes)
-        most = std::max(most, mode.duration);
-      horizon += most;
+        max = std::max(max, mode.duration);
+      horizon += max;
       count *= static_cast<double>(task.modes.size());
     }
     for (const auto &edge : p.precedences)

@@ -17,8 +17,7 @@ inline SchedulingProblem transformer(unsigned layers, int64_t tensor, int64_t ve
     int64_t all = product ? tensor : vector;
     SchedulingProblem::Id t = p.addTask("", duration, {{product ? 0u : 1u, 1}});
     if (either && all > 1) { // on all cores, with a loss
-      SchedulingProblem::Mode spread{
-          "all", duration / all + duration / 50, {{product ? 0u : 1u, all}}, {}, false};
+      SchedulingProblem::Mode spread{"all", duration / all + duration / 50, {{product ? 0u : 1u, all}}, {}, false};
       p.tasks[t].modes.push_back(spread);
     }
     for (SchedulingProblem::Id before : after)
@@ -33,8 +32,7 @@ inline SchedulingProblem transformer(unsigned layers, int64_t tensor, int64_t ve
   for (unsigned l = 0; l < layers; ++l) {
     Kept of{};
     of.norm = add(false, 15, {x});
-    of.q = add(true, 60, {of.norm}), of.k = add(true, 60, {of.norm}),
-    of.v = add(true, 60, {of.norm});
+    of.q = add(true, 60, {of.norm}), of.k = add(true, 60, {of.norm}), of.v = add(true, 60, {of.norm});
     of.soft = add(false, 50, {add(true, 40, {of.q, of.k})});
     of.context = add(true, 40, {of.soft, of.v});
     auto residual = add(false, 10, {add(true, 60, {of.context}), x});

@@ -44,12 +44,10 @@ TEST_P(Transformers, GapsAreSmallAndProved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Solve, Transformers,
-                         ::testing::Values(Shape{5, 1, 1, 0.001}, Shape{5, 2, 1, 0.005},
-                                           Shape{5, 2, 2, 0.005}, Shape{5, 4, 4, 0.001},
-                                           Shape{25, 1, 1, 0.001}, Shape{25, 2, 1, 0.005},
-                                           Shape{25, 6, 2, 0.001}, Shape{122, 1, 1, 0.001},
-                                           Shape{122, 2, 1, 0.02}, Shape{122, 2, 2, 0.02},
-                                           Shape{122, 4, 4, 0.001}));
+                         ::testing::Values(Shape{5, 1, 1, 0.001}, Shape{5, 2, 1, 0.005}, Shape{5, 2, 2, 0.005},
+                                           Shape{5, 4, 4, 0.001}, Shape{25, 1, 1, 0.001}, Shape{25, 2, 1, 0.005},
+                                           Shape{25, 6, 2, 0.001}, Shape{122, 1, 1, 0.001}, Shape{122, 2, 1, 0.02},
+                                           Shape{122, 2, 2, 0.02}, Shape{122, 4, 4, 0.001}));
 
 TEST(Solve, ModesOfOneLayer) {
   for (auto [tensor, vector] : {std::pair<int64_t, int64_t>{4, 2}, {8, 2}, {16, 16}}) {
@@ -167,10 +165,9 @@ TEST(Solve, MakesAgainWhatDoesNotFit) {
       p.addPrecedence(last, back), p.addPrecedence(last, redo), p.addPrecedence(redo, back);
       std::vector<SchedulingProblem::Reader> readers = {{back, redo}};
       if (l + 1 < kLayers)
-        readers.push_back({forward[l + 1], SchedulingProblem::kNobody});
+        readers.push_back({forward[l + 1], SchedulingProblem::kNoTask});
       p.buffers.push_back({"kept" + std::to_string(l), 10, 0, forward[l], readers, false});
-      p.buffers.push_back(
-          {"made" + std::to_string(l), 10, 0, redo, {{back, SchedulingProblem::kNobody}}, false});
+      p.buffers.push_back({"made" + std::to_string(l), 10, 0, redo, {{back, SchedulingProblem::kNoTask}}, false});
       last = back;
     }
     return p;

@@ -15,8 +15,7 @@ struct Small {
     problem.addResource("a", 4), problem.addResource("b", 3);
     for (SchedulingProblem::Id t = 0; t < 5; ++t) {
       problem.addTask(std::to_string(t), 1 + random() % 3,
-                      {{0, 1 + static_cast<int64_t>(random() % 3)},
-                       {1, 1 + static_cast<int64_t>(random() % 2)}});
+                      {{0, 1 + static_cast<int64_t>(random() % 3)}, {1, 1 + static_cast<int64_t>(random() % 2)}});
       if (t > 0 && random() % 2)
         problem.addPrecedence(static_cast<SchedulingProblem::Id>(random() % t), t);
     }

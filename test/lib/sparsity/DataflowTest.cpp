@@ -20,12 +20,12 @@ double countedProducts(const DataflowLayer &layer, const DataflowFolding &foldin
   int window = static_cast<int>(layer.kernelRows * layer.kernelColumns);
   double expected = 0;
   for (unsigned mask = 0; mask < (1U << window); ++mask) {
-    int zeros = std::popcount(mask), left = window - zeros, steps = 0;
+    int sparsity = std::popcount(mask), left = window - sparsity, steps = 0;
     while (left > 0) {
       left -= static_cast<int>(folding.fine);
       ++steps;
     }
-    expected += steps * std::pow(share, zeros) * std::pow(1 - share, window - zeros);
+    expected += steps * std::pow(share, sparsity) * std::pow(1 - share, window - sparsity);
   }
   double cycles = 0;
   for (int64_t result = 0; result < layer.rows * layer.columns; ++result)
@@ -36,8 +36,8 @@ double countedProducts(const DataflowLayer &layer, const DataflowFolding &foldin
   return cycles;
 }
 
-DataflowLayer convolution(std::string name, int64_t channels, int64_t filters, int64_t input,
-                          int64_t result, int64_t kernel) {
+DataflowLayer convolution(std::string name, int64_t channels, int64_t filters, int64_t input, int64_t result,
+                          int64_t kernel) {
   DataflowLayer layer;
   layer.name = std::move(name);
   layer.channels = channels;
@@ -74,7 +74,7 @@ DataflowProblem resnet18(double share, int64_t multipliers = 12288, double hertz
     for (size_t l = 1; l < out.layers.size(); ++l) {
       DataflowLayer &layer = out.layers[l];
       int64_t window = layer.kernelRows * layer.kernelColumns;
-      layer.zeros.push_back({"zeros", independentZeros(window, share), 0});
+      layer.sparsity.push_back({"zeros", binomialZeroHistogram(window, share), 0});
     }
   return out;
 }
@@ -99,14 +99,13 @@ TEST(Dataflow, CyclesAsCounted) {
         for (int64_t filters : {1, 3})
           for (int64_t fine : {1, 3, 9}) {
             DataflowFolding folding{groups, in, filters, fine};
-            DataflowZeros zeros{"z", independentZeros(9, share), 0};
-            DataflowCycles cycles = cyclesOf(layer, folding, &zeros);
+            DataflowSparsity sparsity{"z", binomialZeroHistogram(9, share), 0};
+            DataflowCycles cycles = cyclesOf(layer, folding, &sparsity);
             EXPECT_NEAR(cycles.products, countedProducts(layer, folding, share), 1e-6);
             // Rows times columns, not rows times rows.
             EXPECT_EQ(cycles.input, 10.0 * 14 * 4 / (groups * in));
             EXPECT_EQ(cycles.output, 5.0 * 7 * 6 / (groups * filters));
-            EXPECT_EQ(cyclesOf(layer, folding, nullptr).products,
-                      countedProducts(layer, folding, 0));
+            EXPECT_EQ(cyclesOf(layer, folding, nullptr).products, countedProducts(layer, folding, 0));
           }
 }
 
@@ -127,13 +126,13 @@ TEST(Dataflow, MultipliersAreOfTheirBits) {
 /// All foldings of all layers: the least interval.
 struct DataflowBruteForce {
   const DataflowProblem &problem;
-  double least = HUGE_VAL;
+  double min = HUGE_VAL;
   explicit DataflowBruteForce(const DataflowProblem &problem) : problem(problem) { go(0, 0, 0, 0); }
   void go(size_t l, double slowest, int64_t used, int64_t loss) {
-    if (used > problem.fabric.multipliers || loss > problem.lossBudget || slowest >= least)
+    if (used > problem.fabric.multipliers || loss > problem.lossBudget || slowest >= min)
       return;
     if (l == problem.layers.size()) {
-      least = slowest;
+      min = slowest;
       return;
     }
     const DataflowLayer &layer = problem.layers[l];
@@ -144,21 +143,20 @@ struct DataflowBruteForce {
           if (layer.channels % in || layer.filters % out)
             continue;
           DataflowFolding folding{1, in, out, fine};
-          double streams = std::max(
-              static_cast<double>(layer.inputRows * layer.inputColumns * layer.channels / in),
-              static_cast<double>(layer.rows * layer.columns * layer.filters / out));
-          for (size_t z = window % fine ? 1 : 0; z <= layer.zeros.size(); ++z) {
+          double streams = std::max(static_cast<double>(layer.inputRows * layer.inputColumns * layer.channels / in),
+                                    static_cast<double>(layer.rows * layer.columns * layer.filters / out));
+          for (size_t z = window % fine ? 1 : 0; z <= layer.sparsity.size(); ++z) {
             double share = z == 0 ? 0 : 0.25 * static_cast<double>(z);
             double cycles = std::max(streams, countedProducts(layer, folding, share));
             go(l + 1, std::max(slowest, cycles), used + in * out * fine,
-               loss + (z == 0 ? 0 : layer.zeros[z - 1].loss));
+               loss + (z == 0 ? 0 : layer.sparsity[z - 1].loss));
           }
         }
   }
 };
 
 TEST(Dataflow, AsTryingEverything) {
-  unsigned zerosHelp = 0, impossible = 0;
+  unsigned sparsityHelps = 0, impossible = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     std::mt19937_64 random(seed);
     auto from = [&](int64_t low, int64_t high) {
@@ -169,34 +167,33 @@ TEST(Dataflow, AsTryingEverything) {
     problem.fabric.multipliers = from(1, 40);
     problem.lossBudget = from(0, 12);
     for (int64_t l = from(1, 3); l > 0; --l) {
-      DataflowLayer &layer = problem.layers.emplace_back(convolution(
-          fmt::format("l{}", l), from(1, 4), from(1, 4), from(2, 6), from(1, 5), from(1, 2)));
+      DataflowLayer &layer = problem.layers.emplace_back(
+          convolution(fmt::format("l{}", l), from(1, 4), from(1, 4), from(2, 6), from(1, 5), from(1, 2)));
       layer.columns = from(1, 5);
       for (int64_t z = 1; z <= from(0, 3); ++z)
-        layer.zeros.push_back({fmt::format("z{}", z),
-                               independentZeros(layer.kernelRows * layer.kernelColumns,
-                                                0.25 * static_cast<double>(z)),
-                               from(0, 8)});
+        layer.sparsity.push_back(
+            {fmt::format("z{}", z),
+             binomialZeroHistogram(layer.kernelRows * layer.kernelColumns, 0.25 * static_cast<double>(z)), from(0, 8)});
     }
     DataflowResult result = planned(problem);
     DataflowBruteForce all(problem);
-    ASSERT_EQ(result.feasible, std::isfinite(all.least)) << seed;
+    ASSERT_EQ(result.feasible, std::isfinite(all.min)) << seed;
     SelectionProof proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
     if (!result.feasible) {
       ++impossible;
-      EXPECT_FALSE(result.why.empty());
+      EXPECT_FALSE(result.explanation.empty());
       continue;
     }
     // Picoseconds, rounded up, of cycles of a nanosecond.
-    EXPECT_NEAR(result.interval, all.least, 1e-3) << seed;
+    EXPECT_NEAR(result.interval, all.min, 1e-3) << seed;
     EXPECT_LE(result.multipliers, problem.fabric.multipliers);
     EXPECT_LE(result.loss, problem.lossBudget);
-    EXPECT_EQ(result.stages[result.binding].busy, 1);
+    EXPECT_EQ(result.stages[result.bottleneck].busy, 1);
     for (const DataflowStage &stage : result.stages)
-      zerosHelp += stage.sparse;
+      sparsityHelps += stage.sparse;
   }
-  EXPECT_GT(zerosHelp, 10U);
+  EXPECT_GT(sparsityHelps, 10U);
   EXPECT_GT(impossible, 0U);
 }
 
@@ -217,7 +214,7 @@ TEST(Dataflow, ResNet18WithoutZeros) {
   EXPECT_TRUE(proof.holds() && proof.trusted.empty());
   // An image of 3 x 224 x 224 words enters in three streams.
   EXPECT_EQ(result.saturating, 0U);
-  EXPECT_DOUBLE_EQ(result.mostImagesPerSecond, 250e6 / (224 * 224));
+  EXPECT_DOUBLE_EQ(result.maxImagesPerSecond, 250e6 / (224 * 224));
 }
 
 TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
@@ -228,19 +225,18 @@ TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
     ASSERT_TRUE(result.selection.proven());
     EXPECT_GE(result.imagesPerSecond, before);
     EXPECT_LE(result.imagesPerSecond, 250e6 / (224 * 224));
-    double part =
-        static_cast<double>(result.stages[0].multipliers) / static_cast<double>(result.multipliers);
+    double part = static_cast<double>(result.stages[0].multipliers) / static_cast<double>(result.multipliers);
     EXPECT_FALSE(result.stages[0].sparse);
     before = result.imagesPerSecond;
     if (share < 0.7) {
       EXPECT_GE(part, first - 0.02) << share;
-      EXPECT_EQ(result.why.find("reads pixels") != std::string::npos, share > 0) << result.why;
+      EXPECT_EQ(result.explanation.find("reads pixels") != std::string::npos, share > 0) << result.explanation;
       first = part;
     } else {
-      EXPECT_EQ(result.binding, 0U);
+      EXPECT_EQ(result.bottleneck, 0U);
       EXPECT_EQ(result.stages[0].cycles.input, result.interval);
       EXPECT_DOUBLE_EQ(result.imagesPerSecond, 250e6 / (224 * 224));
-      EXPECT_NE(result.why.find("3 channels"), std::string::npos) << result.why;
+      EXPECT_NE(result.explanation.find("3 channels"), std::string::npos) << result.explanation;
     }
     SelectionProof proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty());
@@ -257,14 +253,14 @@ TEST(Dataflow, MoreMultipliersAreNeverSlower) {
   }
   auto none = planDataflow(resnet18(0.5, 20, 200e6));
   EXPECT_FALSE(std::get<DataflowResult>(none).feasible);
-  EXPECT_NE(std::get<DataflowResult>(none).why.find("21 multipliers"), std::string::npos);
+  EXPECT_NE(std::get<DataflowResult>(none).explanation.find("21 multipliers"), std::string::npos);
 }
 
 TEST(Dataflow, DensityOneIsDense) {
   DataflowProblem dense = resnet18(0), one = resnet18(0.5);
   for (DataflowLayer &layer : one.layers)
-    for (DataflowZeros &zeros : layer.zeros)
-      zeros.windows = independentZeros(layer.kernelRows * layer.kernelColumns, 0);
+    for (DataflowSparsity &sparsity : layer.sparsity)
+      sparsity.windows = binomialZeroHistogram(layer.kernelRows * layer.kernelColumns, 0);
   DataflowResult a = planned(dense), b = planned(one);
   EXPECT_EQ(a.interval, b.interval);
   EXPECT_EQ(a.multipliers, b.multipliers);
@@ -278,9 +274,8 @@ TEST(Dataflow, ThresholdsOfLayersShareABudget) {
     DataflowLayer &layer = problem.layers[l];
     int64_t window = layer.kernelRows * layer.kernelColumns;
     for (int64_t z = 1; z < 8; ++z)
-      layer.zeros.push_back({fmt::format("z{}", z),
-                             independentZeros(window, 0.1 * static_cast<double>(z)),
-                             z * z * static_cast<int64_t>(3 + l % 4)});
+      layer.sparsity.push_back({fmt::format("z{}", z), binomialZeroHistogram(window, 0.1 * static_cast<double>(z)),
+                                z * z * static_cast<int64_t>(3 + l % 4)});
   }
   double before = 0;
   for (int64_t budget : {0, 100, 400, 900, 4000}) {
@@ -393,12 +388,12 @@ TEST(Dataflow, WrongProblemsAreRefused) {
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].kernelRows = 500; }));
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].groups = 5; }));
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].weightBits = 0; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros[0].windows.pop_back(); }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros[0].windows[0] += 0.1; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros[0].windows[0] = std::nan(""); }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros[0].label = "dense"; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros[0].loss = -1; }));
-  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].zeros.push_back(p.layers[3].zeros[0]); }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].windows.pop_back(); }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].windows[0] += 0.1; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].windows[0] = std::nan(""); }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].label = "dense"; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].loss = -1; }));
+  EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity.push_back(p.layers[3].sparsity[0]); }));
 }
 
 } // namespace

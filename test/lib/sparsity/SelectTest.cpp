@@ -21,10 +21,10 @@ struct SelectRandom {
   }
   bool chance(int percent) { return from(1, 100) <= percent; }
 
-  SelectionProblem problem(size_t mostOperations, size_t mostOptions, bool constrained) {
+  SelectionProblem problem(size_t maxOperations, size_t maxOptions, bool constrained) {
     SelectionProblem out;
     out.objective = static_cast<SelectionObjective>(from(0, 3));
-    size_t count = static_cast<size_t>(from(1, static_cast<int64_t>(mostOperations)));
+    size_t count = static_cast<size_t>(from(1, static_cast<int64_t>(maxOperations)));
     // Small numbers have many ties, large ones none.
     int64_t largest = chance(40) ? 6 : chance(50) ? 1000 : int64_t(1) << 50;
     int64_t loss = 0, bytes = 0;
@@ -32,7 +32,7 @@ struct SelectRandom {
       SelectionOperation &operation = out.operations.emplace_back();
       operation.name = "o" + std::to_string(o);
       operation.stage = static_cast<unsigned>(from(0, static_cast<int64_t>(count) / 2));
-      size_t options = static_cast<size_t>(from(1, static_cast<int64_t>(mostOptions)));
+      size_t options = static_cast<size_t>(from(1, static_cast<int64_t>(maxOptions)));
       for (size_t i = 0; i < options; ++i) {
         SelectionOption option;
         option.label = i == 0 ? "dense" : "s" + std::to_string(from(0, 1) * 100 + i64(i));
@@ -43,13 +43,13 @@ struct SelectRandom {
         option.sparse = i > 0;
         operation.options.push_back(option);
       }
-      int64_t mostLoss = 0, mostBytes = 0;
+      int64_t maxLoss = 0, maxBytes = 0;
       for (const SelectionOption &option : operation.options) {
-        mostLoss = std::max(mostLoss, option.loss);
-        mostBytes = std::max(mostBytes, option.bytes);
+        maxLoss = std::max(maxLoss, option.loss);
+        maxBytes = std::max(maxBytes, option.bytes);
       }
-      loss += mostLoss;
-      bytes += mostBytes;
+      loss += maxLoss;
+      bytes += maxBytes;
     }
     if (chance(80))
       out.lossBudget = from(0, loss / 2);
@@ -70,13 +70,12 @@ struct SelectRandom {
     if (chance(30) && order.size() > 4)
       out.groups.push_back({order[2], order[3], order[4]});
     if (chance(50))
-      out.rules.push_back(mostSparse(out, from(0, 3)));
+      out.rules.push_back(limitSparseLayers(out, from(0, 3)));
     if (chance(30)) {
       SelectionRule rule{{}, from(0, 2)};
       for (unsigned o : order)
         if (chance(50))
-          rule.options.push_back(
-              {o, static_cast<unsigned>(from(0, i64(out.operations[o].options.size()) - 1))});
+          rule.options.push_back({o, static_cast<unsigned>(from(0, i64(out.operations[o].options.size()) - 1))});
       out.rules.push_back(rule);
     }
   }
@@ -87,22 +86,20 @@ struct SelectRandom {
 struct SelectBruteForce {
   const SelectionProblem &problem;
   std::vector<unsigned> choice;
-  std::optional<int64_t> least;
+  std::optional<int64_t> min;
 
   explicit SelectBruteForce(const SelectionProblem &problem) : problem(problem) { next(); }
   void next() {
     if (choice.size() == problem.operations.size())
-      return judge();
+      return evaluate();
     for (unsigned i = 0; i < problem.operations[choice.size()].options.size(); ++i) {
       choice.push_back(i);
       next();
       choice.pop_back();
     }
   }
-  const SelectionOption &taken(unsigned o) const {
-    return problem.operations[o].options[choice[o]];
-  }
-  void judge() {
+  const SelectionOption &taken(unsigned o) const { return problem.operations[o].options[choice[o]]; }
+  void evaluate() {
     int64_t loss = 0, bytes = 0, value = 0;
     for (unsigned o = 0; o < choice.size(); ++o) {
       loss += taken(o).loss;
@@ -121,20 +118,19 @@ struct SelectBruteForce {
       int64_t count = 0;
       for (auto [o, i] : rule.options)
         count += choice[o] == i;
-      if (count > rule.most)
+      if (count > rule.max)
         return;
     }
     for (unsigned stage = 0; stage < 20; ++stage) {
       int64_t sum = 0;
       for (unsigned o = 0; o < choice.size(); ++o)
-        if (problem.objective != SelectionObjective::SlowestStage ||
-            problem.operations[o].stage == stage)
+        if (problem.objective != SelectionObjective::SlowestStage || problem.operations[o].stage == stage)
           sum += problem.objective == SelectionObjective::Energy   ? taken(o).picojoules
                  : problem.objective == SelectionObjective::Memory ? taken(o).bytes
                                                                    : taken(o).picoseconds;
       value = std::max(value, sum);
     }
-    least = std::min(value, least.value_or(value));
+    min = std::min(value, min.value_or(value));
   }
 };
 
@@ -142,13 +138,13 @@ void compare(const SelectionProblem &problem, uint64_t seed) {
   ASSERT_EQ(check(problem), "");
   SelectionResult result = select(problem);
   SelectBruteForce all(problem);
-  ASSERT_EQ(result.feasible, all.least.has_value()) << seed;
+  ASSERT_EQ(result.feasible, all.min.has_value()) << seed;
   EXPECT_TRUE(result.proven()) << seed;
   if (result.feasible) {
-    EXPECT_EQ(result.value, *all.least) << seed;
-    EXPECT_EQ(result.bound, *all.least) << seed;
+    EXPECT_EQ(result.value, *all.min) << seed;
+    EXPECT_EQ(result.bound, *all.min) << seed;
     EXPECT_EQ(result.value, valueOf(result.sums, problem.objective));
-    EXPECT_TRUE(keeps(problem, result.choice)) << seed;
+    EXPECT_TRUE(isFeasible(problem, result.choice)) << seed;
   }
   SelectionProof proof = verify(problem, result);
   EXPECT_TRUE(proof.holds()) << seed << ": " << proof.findings.front().message;
@@ -197,10 +193,9 @@ SelectionProblem layers(uint64_t seed) {
     operation.name = "layer" + std::to_string(o);
     int64_t time = random.from(5'000'000, 120'000'000);
     for (int64_t i = 0; i < 8; ++i)
-      operation.options.push_back({"d" + std::to_string(i), time * (9 - i) / 9 + random.from(0, 99),
-                                   time * (10 - i), time * (12 - i) / 7 + random.from(0, 999),
-                                   i == 0 ? 0 : (i * i * i + random.from(0, 9)) * 1'000'000,
-                                   i > 0});
+      operation.options.push_back({"d" + std::to_string(i), time * (9 - i) / 9 + random.from(0, 99), time * (10 - i),
+                                   time * (12 - i) / 7 + random.from(0, 999),
+                                   i == 0 ? 0 : (i * i * i + random.from(0, 9)) * 1'000'000, i > 0});
     loss += operation.options.back().loss;
   }
   out.lossBudget = loss / 7;
@@ -228,13 +223,13 @@ TEST(Select, FewerSparseLayersTakeFewPartialChoices) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SelectionProblem problem = layers(seed);
     int64_t before = kUnlimited;
-    for (int64_t most : {0, 3, 6, 12, 21}) {
-      problem.rules = {mostSparse(problem, most)};
+    for (int64_t max : {0, 3, 6, 12, 21}) {
+      problem.rules = {limitSparseLayers(problem, max)};
       SelectionResult result = select(problem);
       EXPECT_TRUE(result.proven()) << seed;
       EXPECT_LT(result.states, 300'000U) << seed;
       EXPECT_LE(result.value, before);
-      EXPECT_GE(std::count(result.choice.begin(), result.choice.end(), 0U), 21 - most);
+      EXPECT_GE(std::count(result.choice.begin(), result.choice.end(), 0U), 21 - max);
       SelectionProof proof = verify(problem, result);
       EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
       before = result.value;
@@ -272,8 +267,7 @@ TEST(Select, OrderOfOperationsDoesNotMatter) {
 TEST(Select, DenseWinsTies) {
   SelectionProblem problem;
   for (int o = 0; o < 4; ++o)
-    problem.operations.push_back(
-        {"o", 0, {{"dense", 10, 10, 10, 0, false}, {"sparse", 10, 10, 10, 0, true}}});
+    problem.operations.push_back({"o", 0, {{"dense", 10, 10, 10, 0, false}, {"sparse", 10, 10, 10, 0, true}}});
   for (int objective = 0; objective < 4; ++objective) {
     problem.objective = static_cast<SelectionObjective>(objective);
     EXPECT_EQ(select(problem).choice, std::vector<unsigned>(4, 0));
@@ -287,8 +281,7 @@ TEST(Select, WhatALimitCutsIsAGap) {
   SelectionProblem problem;
   for (int o = 0; o < 40; ++o) {
     int64_t a = random.from(1, int64_t(1) << 40);
-    problem.operations.push_back(
-        {"o", 0, {{"dense", a * 2, 0, 0, 0, false}, {"sparse", 0, 0, 0, a * 2, true}}});
+    problem.operations.push_back({"o", 0, {{"dense", a * 2, 0, 0, 0, false}, {"sparse", 0, 0, 0, a * 2, true}}});
     problem.lossBudget = (o == 0 ? 0 : problem.lossBudget) + a;
   }
   SelectOptions few;
@@ -296,7 +289,7 @@ TEST(Select, WhatALimitCutsIsAGap) {
   SelectionResult cut = select(problem, few);
   ASSERT_TRUE(cut.feasible);
   EXPECT_LE(cut.bound, cut.value);
-  EXPECT_TRUE(keeps(problem, cut.choice));
+  EXPECT_TRUE(isFeasible(problem, cut.choice));
   EXPECT_LT(cut.gap(), 1e-3);
   EXPECT_FALSE(cut.proven());
   SelectionProof proof = verify(problem, cut, 10'000);
@@ -340,7 +333,7 @@ TEST(Select, ChangedClaimsAreFound) {
         claim.choice[o] = i;
         claim.sums = sums(problem, claim.choice);
         claim.value = claim.bound = valueOf(claim.sums, problem.objective);
-        if (claim.value == result.value && keeps(problem, claim.choice))
+        if (claim.value == result.value && isFeasible(problem, claim.choice))
           continue;
         EXPECT_FALSE(verify(problem, claim).holds()) << seed;
         lower += claim.value < result.value;

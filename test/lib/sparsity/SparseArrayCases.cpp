@@ -7,23 +7,22 @@ namespace {
 
 using fuzz::Random;
 using simulator::SparseMask;
-using Kind = ZeroPattern::Kind;
-using Mode = ZeroUse::Mode;
+using Kind = SparsityPattern::Kind;
+using Mode = SparseAcceleration::Mode;
 using Format = SparseFormat::Kind;
 
 int64_t between(Random &random, int64_t low, int64_t high) {
   return low + static_cast<int64_t>(random.below(static_cast<size_t>(high - low + 1)));
 }
 
-int64_t extent(Random &random, int64_t least, int64_t most) { // log-uniform
+int64_t extent(Random &random, int64_t min, int64_t max) { // log-uniform
   double share = static_cast<double>(random.below(1 << 20)) / (1 << 20);
-  return static_cast<int64_t>(
-      static_cast<double>(least) *
-      std::pow(static_cast<double>(most) / static_cast<double>(least), share));
+  return static_cast<int64_t>(static_cast<double>(min) *
+                              std::pow(static_cast<double>(max) / static_cast<double>(min), share));
 }
 
-ZeroPattern windows(Random &random, int64_t window) {
-  ZeroPattern p;
+SparsityPattern windows(Random &random, int64_t window) {
+  SparsityPattern p;
   p.kind = Kind::Histogram;
   p.window = window;
   p.histogram.resize(static_cast<size_t>(window + 1));
@@ -38,8 +37,8 @@ ZeroPattern windows(Random &random, int64_t window) {
 }
 
 /// Rows of different densities.
-ZeroPattern mask(Random &random, int64_t outputs, int64_t reduction) {
-  ZeroPattern p;
+SparsityPattern mask(Random &random, int64_t outputs, int64_t reduction) {
+  SparsityPattern p;
   p.kind = Kind::Mask;
   for (int64_t r = 0; r < outputs; ++r) {
     auto percent = static_cast<unsigned>(between(random, 10, 90));
@@ -50,8 +49,8 @@ ZeroPattern mask(Random &random, int64_t outputs, int64_t reduction) {
   return p;
 }
 
-ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
-  ZeroPattern p;
+SparsityPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
+  SparsityPattern p;
   p.density = static_cast<double>(between(random, 5, 100)) / 100;
   switch (random.below(10)) {
   case 0:
@@ -60,7 +59,7 @@ ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
     p.kind = Kind::Structured;
     p.of = between(random, 1, 8), p.kept = between(random, 1, p.of);
     p.transposable = random.percent(30);
-    p.along = random.percent(70) ? ZeroPattern::Along::Reduction : ZeroPattern::Along::Output;
+    p.along = random.percent(70) ? SparsityPattern::Along::Reduction : SparsityPattern::Along::Output;
     return p;
   case 2:
     p.kind = Kind::Block;
@@ -83,8 +82,8 @@ ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
   }
 }
 
-ZeroUse use(Random &random) {
-  ZeroUse use;
+SparseAcceleration use(Random &random) {
+  SparseAcceleration use;
   use.mode = random.percent(20) ? Mode::None : random.percent(25) ? Mode::Gate : Mode::Skip;
   use.compress = use.mode == Mode::Skip;
   if (random.percent(15))
@@ -92,7 +91,7 @@ ZeroUse use(Random &random) {
   return use;
 }
 
-bool skips(const ZeroUse &use, const ZeroPattern &pattern, const SparseFormat &format) {
+bool skips(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
   return use.mode == Mode::Skip && format.kind != Format::Dense && pattern.kind != Kind::Dense;
 }
 
@@ -112,7 +111,7 @@ void drawProduct(Random &random, int64_t places, SparseCase &c) {
 
 } // namespace
 
-bool isRandom(const ZeroPattern &p) {
+bool isRandom(const SparsityPattern &p) {
   return p.kind != Kind::Dense && p.kind != Kind::Banded && p.kind != Kind::Mask;
 }
 
@@ -134,18 +133,18 @@ SparseCase outerProducts(Random &random, int64_t engines) {
   c.core.tile = between(random, 1, 64);
   c.array.outerStationary = between(random, 1, 16);
   c.array.outerStreaming = between(random, 1, 16);
-  c.array.perCycle = static_cast<double>(c.array.outerStationary * c.array.outerStreaming *
-                                         between(random, 1, engines));
+  c.array.perCycle =
+      static_cast<double>(c.array.outerStationary * c.array.outerStreaming * between(random, 1, engines));
   drawProduct(random, 60'000, c);
   return c;
 }
 
 SparseCase structuredProducts(Random &random) {
   SparseCase c;
-  ZeroUse &w = c.core.stationary;
+  SparseAcceleration &w = c.core.stationary;
   w.mode = Mode::Skip, w.compress = true;
   w.of = between(random, 2, 8), w.kept = between(random, 1, w.of - 1);
-  ZeroPattern stored;
+  SparsityPattern stored;
   stored.kind = Kind::Structured;
   stored.of = w.of, stored.kept = between(random, 1, w.kept);
   c.core.tile = random.percent(50) ? 1 : w.of * between(random, 1, 8);
@@ -163,13 +162,12 @@ SparseCase structuredProducts(Random &random) {
   p.stationary = stored;
   do
     p.streaming = pattern(random, p.rows, p.depth);
-  while (c.core.streaming.compress &&
-         !isRandom(p.streaming)); // a buffer does not outlast a whole band
+  while (c.core.streaming.compress && !isRandom(p.streaming)); // a buffer does not outlast a whole band
   p.stationaryFormat = {.kind = Format::Structured, .kept = w.kept, .of = w.of};
   c.core.streaming.mode = random.percent(50) ? Mode::Gate : Mode::None;
   // Each tile of the streaming operand enters at least once.
-  c.array.perCycle = static_cast<double>(
-      between(random, 1, std::max<int64_t>(1, std::min<int64_t>(64, p.columns * w.kept / w.of))));
+  c.array.perCycle =
+      static_cast<double>(between(random, 1, std::max<int64_t>(1, std::min<int64_t>(64, p.columns * w.kept / w.of))));
   if (moved) {
     c.array.stationaryWords = static_cast<double>(between(random, 2, 16));
     c.core.metadataBits = static_cast<double>(between(random, 0, 3));
@@ -179,8 +177,7 @@ SparseCase structuredProducts(Random &random) {
     auto words = static_cast<int64_t>(c.array.stationaryWords);
     if (c.core.streaming.compress)
       c.core.wordsPerCycle = static_cast<double>(
-          random.percent(30) ? 2 * (words + step)
-                             : between(random, 1, std::max<int64_t>(1, words * 4 / 5)));
+          random.percent(30) ? 2 * (words + step) : between(random, 1, std::max<int64_t>(1, words * 4 / 5)));
   }
   return c;
 }
@@ -203,14 +200,11 @@ StoredCase stored(Random &random) {
   return c;
 }
 
-simulator::SparseRun simulate(const SparseCase &c, const SparseMask &stationary,
-                              const SparseMask &streaming) {
+simulator::SparseRun simulate(const SparseCase &c, const SparseMask &stationary, const SparseMask &streaming) {
   bool w = skips(c.core.stationary, c.product.stationary, c.product.stationaryFormat),
        x = skips(c.core.streaming, c.product.streaming, c.product.streamingFormat);
   bool gateW = c.core.stationary.mode != Mode::None, gateX = c.core.streaming.mode != Mode::None;
-  auto engines = [&](int64_t ofOne) {
-    return std::max<int64_t>(1, static_cast<int64_t>(c.array.perCycle) / ofOne);
-  };
+  auto engines = [&](int64_t ofOne) { return std::max<int64_t>(1, static_cast<int64_t>(c.array.perCycle) / ofOne); };
   auto withSetup = [&](simulator::SparseRun run) {
     run.cycles += w || x ? static_cast<int64_t>(c.core.setupCycles) : 0;
     return run;
@@ -248,27 +242,23 @@ simulator::SparseRun simulate(const SparseCase &c, const SparseMask &stationary,
 }
 
 std::string told(const SparseCase &c) {
-  auto pattern = [](const ZeroPattern &p) {
-    return "pattern " + std::to_string(static_cast<int>(p.kind)) + " d " +
-           std::to_string(p.density) + (p.independent ? " independent " : " ") +
-           std::to_string(p.kept) + ":" + std::to_string(p.of) +
-           (p.along == ZeroPattern::Along::Output ? " along output" : "") +
+  auto pattern = [](const SparsityPattern &p) {
+    return "pattern " + std::to_string(static_cast<int>(p.kind)) + " d " + std::to_string(p.density) +
+           (p.independent ? " independent " : " ") + std::to_string(p.kept) + ":" + std::to_string(p.of) +
+           (p.along == SparsityPattern::Along::Output ? " along output" : "") +
            (p.transposable ? " transposable" : "") + " block " + std::to_string(p.blockRows) + "x" +
-           std::to_string(p.blockColumns) + " band " + std::to_string(p.band) + " window " +
-           std::to_string(p.window);
+           std::to_string(p.blockColumns) + " band " + std::to_string(p.band) + " window " + std::to_string(p.window);
   };
-  auto use = [](const ZeroUse &u) {
-    return " mode " + std::to_string(static_cast<int>(u.mode)) + " granule " +
-           std::to_string(u.granule) + " takes " + std::to_string(u.kept) + ":" +
-           std::to_string(u.of);
+  auto use = [](const SparseAcceleration &u) {
+    return " mode " + std::to_string(static_cast<int>(u.mode)) + " granule " + std::to_string(u.granule) + " takes " +
+           std::to_string(u.kept) + ":" + std::to_string(u.of);
   };
   return std::to_string(c.product.rows) + " x " + std::to_string(c.product.columns) + " x " +
-         std::to_string(c.product.depth) + "\n stationary " + pattern(c.product.stationary) +
-         use(c.core.stationary) + "\n streaming " + pattern(c.product.streaming) +
-         use(c.core.streaming) + "\n tile " + std::to_string(c.core.tile) + " slots " +
-         std::to_string(c.core.slots) + " lanes " + std::to_string(c.core.lanes) + " outer " +
-         std::to_string(c.array.outerStationary) + "x" + std::to_string(c.array.outerStreaming) +
-         " per cycle " + std::to_string(c.array.perCycle) + " words " +
+         std::to_string(c.product.depth) + "\n stationary " + pattern(c.product.stationary) + use(c.core.stationary) +
+         "\n streaming " + pattern(c.product.streaming) + use(c.core.streaming) + "\n tile " +
+         std::to_string(c.core.tile) + " slots " + std::to_string(c.core.slots) + " lanes " +
+         std::to_string(c.core.lanes) + " outer " + std::to_string(c.array.outerStationary) + "x" +
+         std::to_string(c.array.outerStreaming) + " per cycle " + std::to_string(c.array.perCycle) + " words " +
          std::to_string(c.array.stationaryWords) + " of " + std::to_string(c.core.wordsPerCycle);
 }
 

@@ -21,7 +21,7 @@ SparseCase structuredProducts(fuzz::Random &random);
 
 /// A tensor of up to 60 by 90, and how it is stored; its pattern need not fit.
 struct StoredCase {
-  ZeroPattern pattern;
+  SparsityPattern pattern;
   SparseFormat format;
   OperandShape shape;
   int64_t bits = 8;
@@ -29,7 +29,7 @@ struct StoredCase {
 StoredCase stored(fuzz::Random &random);
 
 /// Whether anything of an operand is drawn at random.
-bool isRandom(const ZeroPattern &pattern);
+bool isRandom(const SparsityPattern &pattern);
 
 /// Cycles with the set-up, and what took a slot.
 simulator::SparseRun simulate(const SparseCase &, const simulator::SparseMask &stationary,

@@ -44,8 +44,7 @@ struct Places {
 class TileQueue {
 public:
   TileQueue(const MaskedProduct &product, const LaneArray &array)
-      : product_(product), array_(array),
-        stationary_(seenBy(array.stationary, product.stationary, array.tile)),
+      : product_(product), array_(array), stationary_(seenBy(array.stationary, product.stationary, array.tile)),
         streaming_(seenBy(array.streaming, product.streaming, array.tile)) {}
 
   bool empty() const { return m_ == product_.streaming.rows(); }
@@ -131,8 +130,7 @@ struct Handful {
   int64_t elements = 0, moving = 0;
 };
 
-Handful handOut(const SparseMask &mask, int64_t first, int64_t tile, int64_t k,
-                const OuterArray::Use &use) {
+Handful handOut(const SparseMask &mask, int64_t first, int64_t tile, int64_t k, const OuterArray::Use &use) {
   Handful out;
   for (int64_t r = first; r < std::min(first + tile, mask.rows()); ++r) {
     out.elements += !use.skip || mask.at(r, k);
@@ -159,8 +157,7 @@ struct OuterEngine {
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Words of each tile of the streaming operand as it is stored.
-std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth,
-                                  const StructuredArray &array) {
+std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth, const StructuredArray &array) {
   std::vector<double> words;
   for (int64_t m = 0; m < streams.rows(); ++m)
     for (int64_t k = 0; k < depth; k += array.tile) {
@@ -242,15 +239,13 @@ SparseRun step(const MaskedProduct &product, const StructuredArray &array) {
       if (held > array.kept)
         throw std::runtime_error("a group has more than the array keeps");
       // A place that is left over holds a zero.
-      (array.gateStationary ? counted.gated : counted.active) +=
-          (array.kept - held) * streams.rows();
+      (array.gateStationary ? counted.gated : counted.active) += (array.kept - held) * streams.rows();
       places += array.kept * streams.rows();
     }
   for (int64_t m = 0; m < streams.rows(); ++m)
     for (int64_t n = 0; n < stays.rows(); ++n)
       for (int64_t i = 0; i < stays.wordsOfRow(); ++i) {
-        int64_t taken = std::popcount(stays.word(n, i)),
-                useful = std::popcount(stays.word(n, i) & streams.word(m, i));
+        int64_t taken = std::popcount(stays.word(n, i)), useful = std::popcount(stays.word(n, i) & streams.word(m, i));
         counted.active += array.gateStreaming ? useful : taken;
         counted.gated += array.gateStreaming ? taken - useful : 0;
       }
@@ -263,10 +258,9 @@ SparseRun step(const MaskedProduct &product, const StructuredArray &array) {
     double budget = array.wordsPerCycle;
     while (there < steps && there < done + array.ahead) {
       int64_t first = there * array.multipliers, last = std::min(first + array.multipliers, places);
-      double missing =
-          (kept * static_cast<double>(last - first) + streamed(words, first, last, places)) /
-              static_cast<double>(array.multipliers) -
-          arrived;
+      double missing = (kept * static_cast<double>(last - first) + streamed(words, first, last, places)) /
+                           static_cast<double>(array.multipliers) -
+                       arrived;
       if (array.wordsPerCycle > 0 && missing > budget + 1e-6) { // more than rounding
         arrived += budget;
         break;

@@ -20,10 +20,9 @@ struct MaskedProduct {
 
 /// What a lane does with an operand's zeros.
 struct LaneUse {
-  bool skip = false; ///< no slot for them …
-  int64_t granule =
-      1; ///< … where so many neighbours, counted from the start of the tile, are all zero
-  bool gate = false; ///< a slot, but no energy
+  bool skip = false;   ///< no slot for them …
+  int64_t granule = 1; ///< … where so many neighbours, counted from the start of the tile, are all zero
+  bool gate = false;   ///< a slot, but no energy
 };
 
 /// Dot products. A lane takes `tile` neighbours of the reduction of one result, and in each cycle

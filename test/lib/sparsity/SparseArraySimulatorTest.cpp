@@ -10,17 +10,17 @@ using namespace accord::simulator;
 
 namespace {
 
-using Kind = ZeroPattern::Kind;
+using Kind = SparsityPattern::Kind;
 
-ZeroPattern unstructured(double density, bool independent = false) {
-  ZeroPattern pattern;
+SparsityPattern unstructured(double density, bool independent = false) {
+  SparsityPattern pattern;
   pattern.kind = Kind::Unstructured;
   pattern.density = density, pattern.independent = independent;
   return pattern;
 }
 
-ZeroPattern structured(int64_t kept, int64_t of, bool transposable = false) {
-  ZeroPattern pattern;
+SparsityPattern structured(int64_t kept, int64_t of, bool transposable = false) {
+  SparsityPattern pattern;
   pattern.kind = Kind::Structured;
   pattern.kept = kept, pattern.of = of, pattern.transposable = transposable;
   return pattern;
@@ -37,15 +37,12 @@ SparseMask written(const std::vector<std::string> &rows) {
 TEST(SparseArraySimulator, MasksAreWhatTheirPatternSays) {
   fuzz::Random random(1);
   for (int64_t i = 0; i < 100; ++i) {
-    auto rows = static_cast<int64_t>(1 + random.below(90)),
-         columns = static_cast<int64_t>(1 + random.below(90));
+    auto rows = static_cast<int64_t>(1 + random.below(90)), columns = static_cast<int64_t>(1 + random.below(90));
     double density = static_cast<double>(random.below(101)) / 100;
-    EXPECT_EQ(
-        drawMask(unstructured(density), rows, columns, random).count(),
-        static_cast<int64_t>(std::ceil(density * static_cast<double>(rows * columns) - 1e-9)));
+    EXPECT_EQ(drawMask(unstructured(density), rows, columns, random).count(),
+              static_cast<int64_t>(std::ceil(density * static_cast<double>(rows * columns) - 1e-9)));
     SparseMask groups = drawMask(structured(2, 4), rows, columns / 4 * 4 + 4, random);
-    SparseMask squares =
-        drawMask(structured(1, 4, true), rows / 4 * 4 + 4, columns / 4 * 4 + 4, random);
+    SparseMask squares = drawMask(structured(1, 4, true), rows / 4 * 4 + 4, columns / 4 * 4 + 4, random);
     for (int64_t r = 0; r < groups.rows(); ++r)
       for (int64_t c = 0; c < groups.columns(); c += 4) {
         int64_t kept = 0;
@@ -58,10 +55,9 @@ TEST(SparseArraySimulator, MasksAreWhatTheirPatternSays) {
     for (const SparseMask *mask : {&squares, &turned})
       for (int64_t r = 0; r < mask->rows(); ++r)
         for (int64_t c = 0; c < mask->columns(); c += 4)
-          ASSERT_EQ(mask->at(r, c) + mask->at(r, c + 1) + mask->at(r, c + 2) + mask->at(r, c + 3),
-                    1);
+          ASSERT_EQ(mask->at(r, c) + mask->at(r, c + 1) + mask->at(r, c + 2) + mask->at(r, c + 3), 1);
   }
-  ZeroPattern windows;
+  SparsityPattern windows;
   windows.kind = Kind::Histogram;
   windows.window = 3, windows.histogram = {0.5, 0, 0.5, 0};
   SparseMask mask = drawMask(windows, 200, 300, random);
@@ -72,11 +68,9 @@ TEST(SparseArraySimulator, WhatIsStoredCanBeRead) {
   fuzz::Random random(2);
   int64_t held = 0;
   for (int64_t i = 0; i < 2000; ++i) {
-    auto rows = static_cast<int64_t>(1 + random.below(20)),
-         columns = static_cast<int64_t>(1 + random.below(90)),
+    auto rows = static_cast<int64_t>(1 + random.below(20)), columns = static_cast<int64_t>(1 + random.below(90)),
          width = static_cast<int64_t>(1 + random.below(16));
-    SparseMask mask =
-        drawMask(unstructured(static_cast<double>(random.below(101)) / 100), rows, columns, random);
+    SparseMask mask = drawMask(unstructured(static_cast<double>(random.below(101)) / 100), rows, columns, random);
     SparseFormat format;
     format.kind = static_cast<SparseFormat::Kind>(random.below(6));
     format.coordinateBits = static_cast<int64_t>(1 + random.below(8));
@@ -150,7 +144,7 @@ TEST(SparseArraySimulator, LockStep) {
 
 TEST(SparseArraySimulator, DualSideTensorCore) {
   fuzz::Random random(4);
-  double sum = 0, most = 0;
+  double sum = 0, max = 0;
   for (const published::DualSide &point : published::kDualSide) {
     SparseMask a = drawMask(unstructured(point.a), 32, 4000, random),
                b = drawMask(unstructured(point.b), 32, 4000, random);
@@ -158,11 +152,11 @@ TEST(SparseArraySimulator, DualSideTensorCore) {
     array.tile = 32, array.stationary = {8, true, false}, array.streaming = {16, true, false};
     double share = static_cast<double>(step({a, b}, array).cycles) / (4000 * 8);
     double error = std::abs(share / (point.time / published::kDualSide[0].time) - 1);
-    sum += error, most = std::max(most, error);
+    sum += error, max = std::max(max, error);
   }
   // Of nine points beside the dense one, as a closed form has them too.
   EXPECT_NEAR(sum / 9, 0.060, 0.002);
-  EXPECT_NEAR(most, 0.114, 0.003);
+  EXPECT_NEAR(max, 0.114, 0.003);
 }
 
 TEST(SparseArraySimulator, OnePeThatSkipsBothOperands) {
@@ -207,20 +201,18 @@ TEST(SparseArraySimulator, StructuredTensorCores) {
     int64_t depth = (gemm.k + array.tile - 1) / array.tile * array.tile;
     SparseMask w = drawMask(structured(gemm.kept, gemm.of), gemm.n, depth, random),
                x = drawMask(unstructured(gemm.activations), gemm.m, depth, random);
-    auto name = std::to_string(gemm.m) + " x " + std::to_string(gemm.k) + " x " +
-                std::to_string(gemm.n) + ", " + std::to_string(gemm.kept) + ":" +
-                std::to_string(gemm.of);
-    for (auto [bits, cycles] : {std::pair{gemm.of == 4 ? 2 : 4, gemm.flexible},
-                                std::pair{gemm.of == 8 ? 4 : 2, gemm.runLength}}) {
+    auto name = std::to_string(gemm.m) + " x " + std::to_string(gemm.k) + " x " + std::to_string(gemm.n) + ", " +
+                std::to_string(gemm.kept) + ":" + std::to_string(gemm.of);
+    for (auto [bits, cycles] :
+         {std::pair{gemm.of == 4 ? 2 : 4, gemm.flexible}, std::pair{gemm.of == 8 ? 4 : 2, gemm.runLength}}) {
       array.metadataBits = bits;
-      EXPECT_NEAR(static_cast<double>(step({w, x}, array).cycles), static_cast<double>(cycles), 1)
-          << name;
+      EXPECT_NEAR(static_cast<double>(step({w, x}, array).cycles), static_cast<double>(cycles), 1) << name;
     }
     if (gemm.of == 4)
       continue; // its core has no mask for the other operand
     array.streamingFormat.kind = SparseFormat::Kind::Bitmask;
-    EXPECT_NEAR(static_cast<double>(step({w, x}, array).cycles),
-                static_cast<double>(gemm.compressed), 0.002 * static_cast<double>(gemm.compressed))
+    EXPECT_NEAR(static_cast<double>(step({w, x}, array).cycles), static_cast<double>(gemm.compressed),
+                0.002 * static_cast<double>(gemm.compressed))
         << name;
   }
 }

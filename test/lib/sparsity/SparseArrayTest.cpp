@@ -28,9 +28,7 @@ struct Runs {
   /// Of the mean.
   double error() const { return deviation(sum, squares); }
   /// Of the shares of places.
-  double placesError() const {
-    return std::max(deviation(active, activeSquares), deviation(gated, gatedSquares));
-  }
+  double placesError() const { return std::max(deviation(active, activeSquares), deviation(gated, gatedSquares)); }
 
 private:
   double deviation(double of, double ofSquares) const {
@@ -40,15 +38,14 @@ private:
 };
 
 /// Runs with new masks each, until the mean is known to a quarter of a percent.
-Runs repeat(const SparseCase &c, const std::array<ProductCycles, kConfidences.size()> &expected,
-            Random &source) {
+Runs repeat(const SparseCase &c, const std::array<ProductCycles, kConfidences.size()> &expected, Random &source) {
   Runs runs;
   auto places = static_cast<double>(c.product.rows * c.product.columns * c.product.depth);
   // A last cycle that has not enough to do for all multipliers is a cycle.
   double last = c.core.stationary.of > 0 ? 1 : 0;
   // What happens rarely must have had its chance: more runs of small products.
-  int64_t least = std::clamp<int64_t>(static_cast<int64_t>(3e6 / places), 16, 300);
-  int64_t most = isRandom(c.product.stationary) || isRandom(c.product.streaming) ? 20'000 : 1;
+  int64_t min = std::clamp<int64_t>(static_cast<int64_t>(3e6 / places), 16, 300);
+  int64_t max = isRandom(c.product.stationary) || isRandom(c.product.streaming) ? 20'000 : 1;
   do {
     SparseMask w = drawMask(c.product.stationary, c.product.columns, c.product.depth, source),
                x = drawMask(c.product.streaming, c.product.rows, c.product.depth, source);
@@ -62,8 +59,7 @@ Runs repeat(const SparseCase &c, const std::array<ProductCycles, kConfidences.si
     runs.gated += gated, runs.gatedSquares += gated * gated;
     for (size_t i = 0; i < kConfidences.size(); ++i)
       runs.above[i] += cycles > expected[i].quantile + last;
-  } while (runs.count < most &&
-           (runs.count < least || runs.error() > runs.mean() / 400 || runs.placesError() > 0.0025));
+  } while (runs.count < max && (runs.count < min || runs.error() > runs.mean() / 400 || runs.placesError() > 0.0025));
   return runs;
 }
 
@@ -72,8 +68,7 @@ double atLeast(int64_t count, int64_t n, double p) {
   double sum = 0;
   for (int64_t k = count; k <= n; ++k) {
     double part = std::exp(std::lgamma(n + 1.0) - std::lgamma(static_cast<double>(k) + 1) -
-                           std::lgamma(static_cast<double>(n - k) + 1) +
-                           static_cast<double>(k) * std::log(p) +
+                           std::lgamma(static_cast<double>(n - k) + 1) + static_cast<double>(k) * std::log(p) +
                            static_cast<double>(n - k) * std::log1p(-p));
     sum += part;
     if (part < 1e-18 * sum)
@@ -89,10 +84,9 @@ struct Limits {
 };
 
 /// Cases at random, each held against as many runs as it takes.
-void compare(int64_t cases, uint64_t seed, const std::function<SparseCase(Random &)> &draw,
-             const Limits &limits = {}) {
+void compare(int64_t cases, uint64_t seed, const std::function<SparseCase(Random &)> &draw, const Limits &limits = {}) {
   Random source(seed);
-  double least = 0, most = 0;
+  double min = 0, max = 0;
   int64_t count = 0;
   std::array<int64_t, kConfidences.size()> above = {};
   std::array<double, kConfidences.size()> slack = {}; // of quantiles, over the mean
@@ -109,10 +103,9 @@ void compare(int64_t cases, uint64_t seed, const std::function<SparseCase(Random
     }
     Runs runs = repeat(c, said, source);
     double mean = said[0].mean, apart = (runs.mean() - mean) / std::max(1.0, mean);
-    least = std::min(least, apart), most = std::max(most, apart);
+    min = std::min(min, apart), max = std::max(max, apart);
     EXPECT_TRUE(apart >= -limits.less && apart <= limits.more)
-        << "case " << i << ": " << runs.mean() << " ± " << runs.error() << " cycles, not " << mean
-        << "\n"
+        << "case " << i << ": " << runs.mean() << " ± " << runs.error() << " cycles, not " << mean << "\n"
         << told(c);
     auto all = static_cast<double>(runs.count);
     if (limits.energy) {
@@ -123,21 +116,19 @@ void compare(int64_t cases, uint64_t seed, const std::function<SparseCase(Random
     for (size_t k = 0; k < kConfidences.size(); ++k) {
       above[k] += runs.above[k];
       slack[k] += said[k].quantile / std::max(1.0, mean) - 1;
-      EXPECT_LE(said[k].quantile, said[k].most) << told(c);
+      EXPECT_LE(said[k].quantile, said[k].max) << told(c);
       EXPECT_GT(atLeast(runs.above[k], runs.count, 1 - kConfidences[k]), 1e-6)
-          << runs.above[k] << " of " << runs.count << " runs above " << said[k].quantile
-          << ", the quantile of " << kConfidences[k] << "\n"
+          << runs.above[k] << " of " << runs.count << " runs above " << said[k].quantile << ", the quantile of "
+          << kConfidences[k] << "\n"
           << told(c);
     }
   }
-  std::printf(
-      "%lld cases, %lld runs: means are from %.2f %% below to %.2f %% above what was said\n",
-      static_cast<long long>(cases), static_cast<long long>(count), -100 * least, 100 * most);
+  std::printf("%lld cases, %lld runs: means are from %.2f %% below to %.2f %% above what was said\n",
+              static_cast<long long>(cases), static_cast<long long>(count), -100 * min, 100 * max);
   for (size_t k = 0; k < kConfidences.size(); ++k) {
     EXPECT_GT(atLeast(above[k], count, 1 - kConfidences[k]), 1e-6);
-    std::printf("confidence %g: %lld runs above the quantile, which is %.1f %% above the mean\n",
-                kConfidences[k], static_cast<long long>(above[k]),
-                100 * slack[k] / static_cast<double>(cases));
+    std::printf("confidence %g: %lld runs above the quantile, which is %.1f %% above the mean\n", kConfidences[k],
+                static_cast<long long>(above[k]), 100 * slack[k] / static_cast<double>(cases));
   }
 }
 
@@ -159,8 +150,7 @@ TEST(SparseArray, StructuredWeights) { compare(cases(250), 3, structuredProducts
 
 /// Engines that take the next group as soon as they are free: the mean to a group of each.
 TEST(SparseArray, SeveralEngines) {
-  compare(cases(100), 4, [](Random &random) { return dotProducts(random, 4); },
-          {.less = 0.05, .more = 0.05});
+  compare(cases(100), 4, [](Random &random) { return dotProducts(random, 4); }, {.less = 0.05, .more = 0.05});
 }
 
 /// As many bits as are written one by one.
@@ -201,11 +191,10 @@ TEST(SparseArray, StoredBits) {
     auto n = static_cast<double>(count);
     double mean = sum / n, error = std::sqrt(std::max(0.0, squares / n - mean * mean) / n);
     auto name = "format " + std::to_string(static_cast<int>(format.kind)) + " of pattern " +
-                std::to_string(static_cast<int>(pattern.kind)) + " " +
-                std::to_string(shape.outputs) + " x " + std::to_string(shape.reduction) +
-                " density " + std::to_string(pattern.density) + " group " +
-                std::to_string(pattern.of) + " blocks " + std::to_string(pattern.blockRows) +
-                " x " + std::to_string(pattern.blockColumns);
+                std::to_string(static_cast<int>(pattern.kind)) + " " + std::to_string(shape.outputs) + " x " +
+                std::to_string(shape.reduction) + " density " + std::to_string(pattern.density) + " group " +
+                std::to_string(pattern.of) + " blocks " + std::to_string(pattern.blockRows) + " x " +
+                std::to_string(pattern.blockColumns);
     EXPECT_LE(mean, 1.001 * said[0].mean + 5 * error + runs) << name;
     if (runs == 0) // zeros that come together make fewer runs than was said
       EXPECT_GE(mean, 0.999 * said[0].mean - 5 * error) << name;
@@ -220,10 +209,10 @@ TEST(SparseArray, StoredBits) {
 /// what was simulated.
 TEST(SparseArray, MasksOfAPublishedLayer) {
   SparseCore core;
-  core.stationary = core.streaming = {.mode = ZeroUse::Mode::Skip, .compress = true};
+  core.stationary = core.streaming = {.mode = SparseAcceleration::Mode::Skip, .compress = true};
   for (const published::SinglePe &layer : published::kSinglePe) {
     SparseProduct p{layer.pixels, layer.outputs, layer.inputs, {}, {}, {}, {}};
-    p.stationary.kind = p.streaming.kind = ZeroPattern::Kind::Unstructured;
+    p.stationary.kind = p.streaming.kind = SparsityPattern::Kind::Unstructured;
     p.stationary.density = layer.weights, p.streaming.density = layer.activations;
     p.stationaryFormat.kind = p.streamingFormat.kind = SparseFormat::Kind::Bitmask;
     auto said = std::get<ProductCycles>(productCycles(p, core, {}, 0.95));
@@ -231,10 +220,9 @@ TEST(SparseArray, MasksOfAPublishedLayer) {
     EXPECT_LT(said.mean, static_cast<double>(layer.simulated)) << layer.layer;
     if (std::string(layer.layer) != "L07")
       continue;
-    p.stationary.kind = p.streaming.kind = ZeroPattern::Kind::Mask;
-    for (auto [pattern, lines, counts] :
-         {std::tuple{&p.stationary, layer.outputs, published::kL07Outputs},
-          std::tuple{&p.streaming, layer.pixels, published::kL07Pixels}})
+    p.stationary.kind = p.streaming.kind = SparsityPattern::Kind::Mask;
+    for (auto [pattern, lines, counts] : {std::tuple{&p.stationary, layer.outputs, published::kL07Outputs},
+                                          std::tuple{&p.streaming, layer.pixels, published::kL07Pixels}})
       for (int64_t line = 0; line < lines; ++line) {
         pattern->mask.emplace_back();
         for (int64_t c = 0; c < layer.inputs; ++c)

@@ -16,16 +16,14 @@ std::vector<int64_t> choose(int64_t n, int64_t chosen, Random &random) {
   std::iota(all.begin(), all.end(), 0);
   chosen = std::clamp<int64_t>(chosen, 0, n);
   for (int64_t i = 0; i < chosen; ++i)
-    std::swap(all[static_cast<size_t>(i)],
-              all[static_cast<size_t>(i) + random.below(static_cast<size_t>(n - i))]);
+    std::swap(all[static_cast<size_t>(i)], all[static_cast<size_t>(i) + random.below(static_cast<size_t>(n - i))]);
   all.resize(static_cast<size_t>(chosen));
   return all;
 }
 
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-SparseMask drawBlocks(const ZeroPattern &pattern, int64_t high, int64_t wide, SparseMask mask,
-                      Random &random) {
+SparseMask drawBlocks(const SparsityPattern &pattern, int64_t high, int64_t wide, SparseMask mask, Random &random) {
   int64_t across = up(mask.columns(), wide), blocks = up(mask.rows(), high) * across;
   std::vector<int64_t> kept;
   if (pattern.independent) {
@@ -33,22 +31,18 @@ SparseMask drawBlocks(const ZeroPattern &pattern, int64_t high, int64_t wide, Sp
       if (share(random) < pattern.density)
         kept.push_back(block);
   } else {
-    kept = choose(
-        blocks,
-        static_cast<int64_t>(std::ceil(pattern.density * static_cast<double>(blocks) - 1e-9)),
-        random);
+    kept =
+        choose(blocks, static_cast<int64_t>(std::ceil(pattern.density * static_cast<double>(blocks) - 1e-9)), random);
   }
   for (int64_t block : kept)
-    for (int64_t r = block / across * high; r < std::min(mask.rows(), (block / across + 1) * high);
-         ++r)
-      for (int64_t c = block % across * wide;
-           c < std::min(mask.columns(), (block % across + 1) * wide); ++c)
+    for (int64_t r = block / across * high; r < std::min(mask.rows(), (block / across + 1) * high); ++r)
+      for (int64_t c = block % across * wide; c < std::min(mask.columns(), (block % across + 1) * wide); ++c)
         mask.set(r, c);
   return mask;
 }
 
 /// Groups of neighbours of a row.
-SparseMask drawGroups(const ZeroPattern &pattern, SparseMask mask, Random &random) {
+SparseMask drawGroups(const SparsityPattern &pattern, SparseMask mask, Random &random) {
   for (int64_t r = 0; r < mask.rows(); ++r)
     for (int64_t c = 0; c < mask.columns(); c += pattern.of)
       for (int64_t one : choose(pattern.of, pattern.kept, random))
@@ -59,15 +53,14 @@ SparseMask drawGroups(const ZeroPattern &pattern, SparseMask mask, Random &rando
 
 /// Squares with as many in each row as in each column: a band around the cylinder, rows and columns
 /// shuffled.
-SparseMask drawSquares(const ZeroPattern &pattern, SparseMask mask, Random &random) {
+SparseMask drawSquares(const SparsityPattern &pattern, SparseMask mask, Random &random) {
   int64_t side = pattern.of;
   for (int64_t r = 0; r < mask.rows(); r += side)
     for (int64_t c = 0; c < mask.columns(); c += side) {
       auto rows = choose(side, side, random), columns = choose(side, side, random);
       for (int64_t i = 0; i < side; ++i)
         for (int64_t k = 0; k < pattern.kept; ++k) {
-          int64_t row = r + rows[static_cast<size_t>(i)],
-                  column = c + columns[static_cast<size_t>((i + k) % side)];
+          int64_t row = r + rows[static_cast<size_t>(i)], column = c + columns[static_cast<size_t>((i + k) % side)];
           if (row < mask.rows() && column < mask.columns())
             mask.set(row, column);
         }
@@ -75,7 +68,7 @@ SparseMask drawSquares(const ZeroPattern &pattern, SparseMask mask, Random &rand
   return mask;
 }
 
-SparseMask drawWindows(const ZeroPattern &pattern, SparseMask mask, Random &random) {
+SparseMask drawWindows(const SparsityPattern &pattern, SparseMask mask, Random &random) {
   for (int64_t r = 0; r < mask.rows(); ++r)
     for (int64_t c = 0; c < mask.columns(); c += pattern.window) {
       double left = share(random);
@@ -118,17 +111,13 @@ public:
 struct Blocks {
   int64_t high, wide, rows, columns, across, down;
   Blocks(const SparseFormat &format, int64_t rows, int64_t columns)
-      : high(format.blockRows), wide(format.blockColumns), rows(rows), columns(columns),
-        across(up(columns, wide)), down(up(rows, high)) {}
+      : high(format.blockRows), wide(format.blockColumns), rows(rows), columns(columns), across(up(columns, wide)),
+        down(up(rows, high)) {}
   bool inside(int64_t block, int64_t element) const {
     return row(block, element) < rows && column(block, element) < columns;
   }
-  int64_t row(int64_t block, int64_t element) const {
-    return block / across * high + element / wide;
-  }
-  int64_t column(int64_t block, int64_t element) const {
-    return block % across * wide + element % wide;
-  }
+  int64_t row(int64_t block, int64_t element) const { return block / across * high + element / wide; }
+  int64_t column(int64_t block, int64_t element) const { return block % across * wide + element % wide; }
 };
 
 bool any(const SparseMask &mask, const Blocks &in, int64_t block) {
@@ -175,29 +164,29 @@ SparseMask SparseMask::transposed() const {
   return other;
 }
 
-SparseMask drawMask(const ZeroPattern &pattern, int64_t rows, int64_t columns, Random &random) {
+SparseMask drawMask(const SparsityPattern &pattern, int64_t rows, int64_t columns, Random &random) {
   SparseMask mask(rows, columns);
   switch (pattern.kind) {
-  case ZeroPattern::Kind::Dense:
+  case SparsityPattern::Kind::Dense:
     return SparseMask(rows, columns, true);
-  case ZeroPattern::Kind::Unstructured:
+  case SparsityPattern::Kind::Unstructured:
     return drawBlocks(pattern, 1, 1, std::move(mask), random);
-  case ZeroPattern::Kind::Block:
+  case SparsityPattern::Kind::Block:
     return drawBlocks(pattern, pattern.blockRows, pattern.blockColumns, std::move(mask), random);
-  case ZeroPattern::Kind::Structured:
+  case SparsityPattern::Kind::Structured:
     if (pattern.transposable)
       return drawSquares(pattern, std::move(mask), random);
-    if (pattern.along == ZeroPattern::Along::Reduction)
+    if (pattern.along == SparsityPattern::Along::Reduction)
       return drawGroups(pattern, std::move(mask), random);
     return drawGroups(pattern, SparseMask(columns, rows), random).transposed();
-  case ZeroPattern::Kind::Banded:
+  case SparsityPattern::Kind::Banded:
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
         mask.set(r, c, std::abs(r - c) <= pattern.band);
     return mask;
-  case ZeroPattern::Kind::Histogram:
+  case SparsityPattern::Kind::Histogram:
     return drawWindows(pattern, std::move(mask), random);
-  case ZeroPattern::Kind::Mask:
+  case SparsityPattern::Kind::Mask:
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
         mask.set(r, c, pattern.mask.at(static_cast<size_t>(r)).at(static_cast<size_t>(c)));
@@ -206,8 +195,7 @@ SparseMask drawMask(const ZeroPattern &pattern, int64_t rows, int64_t columns, R
   return mask;
 }
 
-std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format,
-                                        int64_t width) {
+std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format, int64_t width) {
   Stream out;
   Blocks in(format, mask.rows(), mask.columns());
   switch (format.kind) {
@@ -290,8 +278,8 @@ std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseForm
   return out.bits;
 }
 
-SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int64_t width,
-                  int64_t rows, int64_t columns) {
+SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int64_t width, int64_t rows,
+                  int64_t columns) {
   Stream from{bits};
   SparseMask mask(rows, columns);
   Blocks in(format, rows, columns);
@@ -313,8 +301,7 @@ SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int
   }
   case SparseFormat::Kind::Coordinates:
     for (int64_t block = -1; more();) {
-      int64_t period = int64_t{1} << format.coordinateBits,
-              low = static_cast<int64_t>(from.get(format.coordinateBits));
+      int64_t period = int64_t{1} << format.coordinateBits, low = static_cast<int64_t>(from.get(format.coordinateBits));
       int64_t next = (block + 1) / period * period + low;
       block = next > block ? next : next + period;
       getBlock(from, mask, in, block, width);
@@ -335,10 +322,8 @@ SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int
     for (int64_t row = 0; row <= in.down; ++row)
       pointers.push_back(static_cast<int64_t>(from.get(format.pointerBits)));
     for (int64_t row = 0; row < in.down; ++row)
-      for (int64_t i = pointers[static_cast<size_t>(row)];
-           i < pointers[static_cast<size_t>(row) + 1]; ++i)
-        getBlock(from, mask, in,
-                 row * in.across + static_cast<int64_t>(from.get(format.coordinateBits)), width);
+      for (int64_t i = pointers[static_cast<size_t>(row)]; i < pointers[static_cast<size_t>(row) + 1]; ++i)
+        getBlock(from, mask, in, row * in.across + static_cast<int64_t>(from.get(format.coordinateBits)), width);
     break;
   }
   case SparseFormat::Kind::RunLength:

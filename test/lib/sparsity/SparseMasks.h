@@ -17,9 +17,7 @@ public:
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  bool at(int64_t row, int64_t column) const {
-    return words_[place(row, column)] >> (column % 64) & 1;
-  }
+  bool at(int64_t row, int64_t column) const { return words_[place(row, column)] >> (column % 64) & 1; }
   void set(int64_t row, int64_t column, bool kept = true) {
     uint64_t bit = uint64_t{1} << (column % 64);
     uint64_t &word = words_[place(row, column)];
@@ -29,16 +27,12 @@ public:
   int64_t count() const;
   SparseMask transposed() const;
   /// Of 64 neighbours of a row, from a multiple of 64 on; those outside of the row are zero.
-  uint64_t word(int64_t row, int64_t index) const {
-    return words_[static_cast<size_t>(row * wordsOfRow() + index)];
-  }
+  uint64_t word(int64_t row, int64_t index) const { return words_[static_cast<size_t>(row * wordsOfRow() + index)]; }
   int64_t wordsOfRow() const { return (columns_ + 63) / 64; }
   bool operator==(const SparseMask &) const = default;
 
 private:
-  size_t place(int64_t row, int64_t column) const {
-    return static_cast<size_t>(row * wordsOfRow() + column / 64);
-  }
+  size_t place(int64_t row, int64_t column) const { return static_cast<size_t>(row * wordsOfRow() + column / 64); }
   int64_t rows_, columns_;
   std::vector<uint64_t> words_;
 };
@@ -46,17 +40,15 @@ private:
 /// A matrix with these zeros. Unstructured: ceil(density * elements) of them anywhere, or each by
 /// itself; blocks alike, by block; N:M in each whole or last, shorter group of neighbours along the
 /// reduction, or of rows, or (transposable) of both; windows of a histogram along the reduction.
-SparseMask drawMask(const ZeroPattern &pattern, int64_t rows, int64_t columns,
-                    fuzz::Random &random);
+SparseMask drawMask(const SparsityPattern &pattern, int64_t rows, int64_t columns, fuzz::Random &random);
 
 /// The matrix written bit by bit, row behind row; values that are not zero are ones of
 /// `elementBits`. Nothing if the format cannot hold it: a group of `Structured` with more than it
 /// keeps, a coordinate that does not fit.
-std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format,
-                                        int64_t elementBits);
+std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format, int64_t elementBits);
 
 /// What was written.
-SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int64_t elementBits,
-                  int64_t rows, int64_t columns);
+SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int64_t elementBits, int64_t rows,
+                  int64_t columns);
 
 } // namespace accord::simulator

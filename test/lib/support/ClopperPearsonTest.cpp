@@ -47,8 +47,7 @@ TEST(ClopperPearson, ExactTailsOfSmallSamples) {
 }
 
 TEST(ClopperPearson, ExactTailsOfLargerSamples) {
-  for (auto [x, n] :
-       std::vector<std::pair<int64_t, int64_t>>{{40, 500}, {3, 1000}, {130, 300}, {199, 200}}) {
+  for (auto [x, n] : std::vector<std::pair<int64_t, int64_t>>{{40, 500}, {3, 1000}, {130, 300}, {199, 200}}) {
     Rational limit = upperLimit(x, n, ratio(1, 40));
     EXPECT_TRUE(tailAtMost(x, n, limit, ratio(1, 40)));
     EXPECT_FALSE(tailAtMost(x, n, limit - ratio(1, 1'000'000), ratio(1, 40)));
@@ -60,10 +59,8 @@ TEST(ClopperPearson, ManySamples) {
   // delta of 1/20: the limit of 0 is 1 - delta^(1/n); the rest by the normal distribution, whose
   // 95th percentile is 1.6449 (Johnson, Kotz and Kemp, Univariate Discrete Distributions, 3.8.3).
   EXPECT_NEAR(upperLimit(0, 1'000'000'000, ratio(1, 20)).toDouble(), 2.995733e-9, 1e-14);
-  EXPECT_NEAR(upperLimit(500'000'000, 1'000'000'000, ratio(1, 20)).toDouble(),
-              0.5 + 1.6449 * 0.5 / 31622.8, 3e-7);
-  EXPECT_NEAR(upperLimit(20'000'000, 1'000'000'000, ratio(1, 20)).toDouble(),
-              0.02 + 1.6449 * 0.14 / 31622.8, 1e-8);
+  EXPECT_NEAR(upperLimit(500'000'000, 1'000'000'000, ratio(1, 20)).toDouble(), 0.5 + 1.6449 * 0.5 / 31622.8, 3e-7);
+  EXPECT_NEAR(upperLimit(20'000'000, 1'000'000'000, ratio(1, 20)).toDouble(), 0.02 + 1.6449 * 0.14 / 31622.8, 1e-8);
   Rational before = 0;
   for (int64_t x = 4090; x < 4104; ++x) { // 4096 is the last to be multiplied out
     Rational limit = upperLimit(x, 1'000'000, ratio(1, 20));

@@ -127,6 +127,5 @@ TEST(ErrorCodes, PageIsWrittenFromTheTable) {
   std::ifstream in(ACCORD_SOURCE_DIR "/docs/errors.md");
   std::stringstream text;
   text << in.rdbuf();
-  EXPECT_EQ(text.str(), errorsMarkdown())
-      << "write it anew: accord explain --markdown > docs/errors.md";
+  EXPECT_EQ(text.str(), errorsMarkdown()) << "write it anew: accord explain --markdown > docs/errors.md";
 }

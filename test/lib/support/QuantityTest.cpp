@@ -43,8 +43,7 @@ TEST(Quantity, MismatchNamesBothDimensions) {
   ASSERT_FALSE(sum);
   EXPECT_EQ(sum.problem().code, Code::DimensionMismatch);
   EXPECT_EQ(sum.problem().message, "cannot add power (W) and time (s)");
-  EXPECT_EQ(compare(q("1 GB"), q("1 GB/s")).problem().message,
-            "cannot compare size (B) with bandwidth (B/s)");
+  EXPECT_EQ(compare(q("1 GB"), q("1 GB/s")).problem().message, "cannot compare size (B) with bandwidth (B/s)");
 }
 
 TEST(Quantity, UnknownUnitsSuggest) {
@@ -80,10 +79,9 @@ TEST(Quantity, Functions) {
 
 TEST(Quantity, PrintsTheWayOfTheField) {
   for (const char *text :
-       {"900 GB/s",   "16 GiB",      "940 MHz", "1.05 GHz", "64 B/cycle", "3.9 pJ/bit",
-        "606.68 mm2", "300 W",       "1.2 MW",  "1 us",     "120 ns",     "8 cycles",
-        "1 cycle",    "312 TFLOP/s", "2 h",     "60 s",     "4.1 USD/h",  "1536",
-        "0.95",       "0 s",         "-3 ms",   "16 nm",    "760 um2",    "0.6 pJ"})
+       {"900 GB/s",  "16 GiB", "940 MHz", "1.05 GHz", "64 B/cycle", "3.9 pJ/bit",  "606.68 mm2", "300 W",
+        "1.2 MW",    "1 us",   "120 ns",  "8 cycles", "1 cycle",    "312 TFLOP/s", "2 h",        "60 s",
+        "4.1 USD/h", "1536",   "0.95",    "0 s",      "-3 ms",      "16 nm",       "760 um2",    "0.6 pJ"})
     EXPECT_EQ(q(text).print(), text);
   EXPECT_EQ(divide(q("1 s"), q("3"))->print(), "1/3 s");
   EXPECT_EQ(q("2 B").dimension.power(2).name(), "B^2");
@@ -91,12 +89,10 @@ TEST(Quantity, PrintsTheWayOfTheField) {
 
 TEST(Quantity, PrintAndParseAreInverse) {
   std::mt19937 random(1);
-  const char *units[] = {"B",   "GB/s",   "MHz",    "s",     "pJ/bit", "W",
-                         "mm2", "FLOP/s", "cycles", "USD/h", "",       "KiB"};
+  const char *units[] = {"B", "GB/s", "MHz", "s", "pJ/bit", "W", "mm2", "FLOP/s", "cycles", "USD/h", "", "KiB"};
   for (int i = 0; i < 2000; ++i) {
-    std::string text = std::to_string(random() % 100000) +
-                       (random() % 2 ? "." + std::to_string(random() % 1000) : "") + " " +
-                       units[random() % std::size(units)];
+    std::string text = std::to_string(random() % 100000) + (random() % 2 ? "." + std::to_string(random() % 1000) : "") +
+                       " " + units[random() % std::size(units)];
     Quantity value = q(text.c_str());
     std::string printed = value.print();
     if (printed.find('/') == std::string::npos || printed.find(' ') < printed.find('/'))
@@ -123,8 +119,7 @@ TEST(Rational, ToDoubleIsTheNearest) {
 TEST(Rational, FieldLaws) {
   std::mt19937 random(3);
   auto any = [&] {
-    return Rational(static_cast<int64_t>(random() % 2001) - 1000) /
-           Rational(static_cast<int64_t>(random() % 97) + 1);
+    return Rational(static_cast<int64_t>(random() % 2001) - 1000) / Rational(static_cast<int64_t>(random() % 97) + 1);
   };
   for (int i = 0; i < 2000; ++i) {
     Rational a = any(), b = any(), c = any();

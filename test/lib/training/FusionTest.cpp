@@ -11,8 +11,7 @@ namespace {
 using Family = FusionNode::Family;
 using Groups = std::vector<std::vector<uint32_t>>;
 
-FusionNode node(Family family, std::vector<uint32_t> operands, std::vector<uint32_t> along = {},
-                uint32_t zone = 0) {
+FusionNode node(Family family, std::vector<uint32_t> operands, std::vector<uint32_t> along = {}, uint32_t zone = 0) {
   return {family, zone, std::move(operands), std::move(along)};
 }
 
@@ -27,8 +26,7 @@ std::vector<FusionNode> randomNodes(unsigned size, unsigned seed) {
       uint32_t back = random() % 4 ? random() % std::min(n, 6u) : random() % n;
       uint32_t p = n - 1 - back;
       one.operands.push_back(p);
-      if ((one.family == Family::Elementwise || one.family == Family::Normalization) &&
-          random() % 3)
+      if ((one.family == Family::Elementwise || one.family == Family::Normalization) && random() % 3)
         one.along.push_back(p);
     }
     nodes.push_back(std::move(one));
@@ -60,25 +58,22 @@ TEST(Fusion, ElementwiseWorkFollowsAContraction) {
 
 TEST(Fusion, ADetourThroughAnotherOperationIsACycle) {
   // 2 needs 0 directly and through 1, which joins nothing.
-  Groups groups = fuse({node(Family::Contraction, {}), node(Family::Border, {0}),
-                        node(Family::Elementwise, {0, 1}, {0})},
-                       {});
+  Groups groups =
+      fuse({node(Family::Contraction, {}), node(Family::Barrier, {0}), node(Family::Elementwise, {0, 1}, {0})}, {});
   EXPECT_EQ(groups, (Groups{{0}, {1}, {2}}));
 }
 
 TEST(Fusion, WhatAContractionReadsIsNotMadeInsideItsLoop) {
   // The residual x = 0 is read by the contraction and by the sum behind it.
-  Groups groups = fuse({node(Family::Elementwise, {}), node(Family::Contraction, {0}),
-                        node(Family::Elementwise, {0, 1}, {0, 1})},
-                       {});
+  Groups groups = fuse(
+      {node(Family::Elementwise, {}), node(Family::Contraction, {0}), node(Family::Elementwise, {0, 1}, {0, 1})}, {});
   EXPECT_EQ(groups, (Groups{{0}, {1, 2}}));
 }
 
 TEST(Fusion, ANormalizationTakesWhatIsBeforeAndBehindButNoContraction) {
-  std::vector<FusionNode> nodes = {
-      node(Family::Elementwise, {}), node(Family::Normalization, {0}, {0}),
-      node(Family::Elementwise, {1}, {1}), node(Family::Contraction, {2}),
-      node(Family::Normalization, {3}, {3})};
+  std::vector<FusionNode> nodes = {node(Family::Elementwise, {}), node(Family::Normalization, {0}, {0}),
+                                   node(Family::Elementwise, {1}, {1}), node(Family::Contraction, {2}),
+                                   node(Family::Normalization, {3}, {3})};
   EXPECT_EQ(fuse(nodes, {}), (Groups{{0, 1, 2}, {3}, {4}}));
   FusionOptions none;
   none.normalizations = false;
@@ -90,11 +85,11 @@ TEST(Fusion, BordersZonesAndTheLimitPartChains) {
   for (uint32_t n = 1; n < 8; ++n)
     nodes.push_back(node(Family::Elementwise, {n - 1}, {n - 1}, n >= 6));
   FusionOptions options;
-  options.most = 4;
+  options.max = 4;
   EXPECT_EQ(fuse(nodes, options), (Groups{{0, 1, 2, 3}, {4, 5}, {6, 7}}));
   options.elementwise = false;
   EXPECT_EQ(fuse(nodes, options).size(), 8u);
-  nodes[2].family = Family::Border;
+  nodes[2].family = Family::Barrier;
   EXPECT_EQ(fuse(nodes, {}), (Groups{{0, 1}, {2}, {3, 4, 5}, {6, 7}}));
 }
 
@@ -103,18 +98,18 @@ TEST(Fusion, RandomGraphsKeepTheirOrderAndTheirRules) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     auto nodes = randomNodes(1 + seed % 90, seed);
     FusionOptions options;
-    options.most = 1 + seed % 9;
+    options.max = 1 + seed % 9;
     Groups groups = fuse(nodes, options);
     expectRuns(nodes, groups);
     EXPECT_EQ(groups, fuse(nodes, options));
     for (const auto &group : groups) {
-      EXPECT_LE(group.size(), options.most);
+      EXPECT_LE(group.size(), options.max);
       unsigned heavy = 0;
       for (uint32_t n : group) {
         heavy += nodes[n].family != Family::Elementwise;
         EXPECT_EQ(nodes[n].zone, nodes[group[0]].zone);
         if (group.size() > 1) {
-          EXPECT_NE(nodes[n].family, Family::Border);
+          EXPECT_NE(nodes[n].family, Family::Barrier);
         }
       }
       if (group.size() > 1) {

@@ -213,8 +213,7 @@ protected:
     return workGraphFrom(model.graph, model.batch, 2, error).value();
   }
 
-  TrainingGraph model{
-      GetParam().text, {"sgd", "fp32"}, GetParam().overTime ? createExpandRecurrent() : nullptr};
+  TrainingGraph model{GetParam().text, {"sgd", "fp32"}, GetParam().overTime ? createExpandRecurrent() : nullptr};
 };
 
 Count sumOf(const WorkGraph &graph, int64_t Operation::*what) {
@@ -267,11 +266,10 @@ TEST_P(InterpretModels, SimplifyingKeepsTheResult) {
   expectSameStep(result(), before, 1e-12); // products of factors are rounded once, not twice
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels),
-                         [](const auto &info) {
-                           std::string name;
-                           for (char c : std::string(info.param.name))
-                             if (isalnum(static_cast<unsigned char>(c)))
-                               name += c;
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels), [](const auto &info) {
+  std::string name;
+  for (char c : std::string(info.param.name))
+    if (isalnum(static_cast<unsigned char>(c)))
+      name += c;
+  return name;
+});

@@ -1,10 +1,10 @@
 // The gradients of every operation against finite differences, in at least three shapes each.
-#include "test/dialects/DnnFixture.h"
 #include "lib/training/interpret/Interpreter.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
+#include "test/dialects/DnnFixture.h"
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -44,20 +44,14 @@ std::vector<Case> cases() {
       {"matmul", {{{-1, 4, 3}}, {{2, 4}}}, "{transpose_a = true, transpose_b = true}"},
       {"conv2d", {{{-1, 2, 4, 4}}, {{3, 2, 3, 3}}, {{3}}}},
       {"conv2d", {{{-1, 2, 5, 4}}, {{2, 2, 3, 2}}}, "{stride = 2, padding = 1}"},
-      {"conv2d",
-       {{{-1, 4, 5, 5}}, {{6, 2, 2, 2}}, {{6}}},
-       "{groups = 2, dilation = 2, padding = 1}"},
-      {"conv2d",
-       {{{-1, 2, 6, 5}}, {{2, 2, 1, 3}}},
-       "{stride = array<i64: 2, 1>, padding = array<i64: 0, 1>}"},
+      {"conv2d", {{{-1, 4, 5, 5}}, {{6, 2, 2, 2}}, {{6}}}, "{groups = 2, dilation = 2, padding = 1}"},
+      {"conv2d", {{{-1, 2, 6, 5}}, {{2, 2, 1, 3}}}, "{stride = array<i64: 2, 1>, padding = array<i64: 0, 1>}"},
       {"conv2d", {{{-1, 1, 5, 5}}, {{1, 1, 2, 2}}}, "{stride = 3}"}, // last rows reach no output
       {"depthwise_conv2d", {{{-1, 3, 4, 4}}, {{3, 1, 3, 3}}, {{3}}}, "{padding = 1}"},
       {"depthwise_conv2d", {{{-1, 2, 5, 5}}, {{2, 1, 3, 3}}}, "{stride = 2}"},
       {"depthwise_conv2d", {{{-1, 2, 5, 5}}, {{2, 1, 2, 2}}}, "{dilation = 2, padding = 1}"},
       {"conv_transpose2d", {{{-1, 2, 3, 3}}, {{2, 3, 2, 2}}, {{3}}}},
-      {"conv_transpose2d",
-       {{{-1, 2, 3, 2}}, {{2, 2, 3, 3}}},
-       "{stride = 2, padding = 1, output_padding = 1}"},
+      {"conv_transpose2d", {{{-1, 2, 3, 2}}, {{2, 2, 3, 3}}}, "{stride = 2, padding = 1, output_padding = 1}"},
       {"conv_transpose2d", {{{-1, 4, 2, 2}}, {{4, 1, 2, 2}}, {{2}}}, "{groups = 2, dilation = 2}"},
       {"interaction", {{{-1, 3, 2}}}},
       {"interaction", {{{-1, 2, 4}}}},
@@ -70,9 +64,7 @@ std::vector<Case> cases() {
       {"rotary", {{{-1, 2, 6}}}, "{inverse}"},
       {"rotary", {{{-1, 3, 2, 4}}}, "{axis = 0}"},
       {"flash_attention", {{{-1, 3, 2, 2, 4}}, {{-1, 5, 2, 4}}, {{-1, 5, 2, 4}}}},
-      {"flash_attention",
-       {{{-1, 4, 1, 3, 2}}, {{-1, 4, 1, 2}}, {{-1, 4, 1, 2}}},
-       "{causal = true, scale = 0.7 : f64}"},
+      {"flash_attention", {{{-1, 4, 1, 3, 2}}, {{-1, 4, 1, 2}}, {{-1, 4, 1, 2}}}, "{causal = true, scale = 0.7 : f64}"},
       {"flash_attention", {{{2, 1, 1, 1}}, {{3, 1, 1}}, {{3, 1, 1}}}},
       {"layer_norm", {{{-1, 5}}, {{5}}, {{5}}}},
       {"layer_norm", {{{-1, 3, 4}}, {{4}}}},
@@ -166,9 +158,7 @@ std::vector<Case> cases() {
       {"segment_softmax", {{{-1, 5}}, ids({5})}, "{segments = 2}"},
       {"segment_softmax", {{{-1, 4, 2, 2}}, ids({-1, 4})}, "{segments = 1}"},
       {"relative_bias", {{{8, 2}}}, "{queries = 5, keys = 7, max_distance = 6}"},
-      {"relative_bias",
-       {{{4, 3}}},
-       "{queries = 6, keys = 6, max_distance = 4, bidirectional = false}"},
+      {"relative_bias", {{{4, 3}}}, "{queries = 6, keys = 6, max_distance = 4, bidirectional = false}"},
       {"relative_bias", {{{32, 1}}}, "{queries = 3, keys = 20}"},
       {"leaky_relu", {{{-1, 5}}}, "{slope = 0.2 : f64}"},
       {"leaky_relu", {{{-1, 2, 3}}}},
@@ -193,9 +183,8 @@ std::vector<Case> cases() {
   for (auto [op, gates] : {std::pair("lstm", 4), {"gru", 3}}) {
     all.push_back({op, {{{-1, 3, 2}}, {{gates * 2, 2}}, {{gates * 2, 2}}, {{2, gates * 2}}}});
     all.push_back({op, {{{-1, 1, 3}}, {{gates, 3}}, {{gates, 1}}}});
-    all.push_back({op,
-                   {{{-1, 4, 2}}, {{2, gates * 3, 2}}, {{2, gates * 3, 3}}, {{2, 2, gates * 3}}},
-                   "{bidirectional = true}"});
+    all.push_back(
+        {op, {{{-1, 4, 2}}, {{2, gates * 3, 2}}, {{2, gates * 3, 3}}, {{2, 2, gates * 3}}}, "{bidirectional = true}"});
   }
   all.push_back({"moe_dispatch", {{{-1, 4, 3}}, {{2, 3}}}});
   all.push_back({"moe_dispatch", {{{-1, 3, 2}}, {{3, 2}}}, "{top_k = 2}"});
@@ -208,14 +197,11 @@ std::vector<Case> cases() {
   all.push_back({"moe_dispatch", {{{4, 2}}, {{3, 2}}}, "{top_k = 3, normalize = true}"});
   all.push_back({"moe_experts", {{{-1, 2, 3, 3}}, {{2, 5, 3}}, {{2, 3, 5}}}});
   all.push_back({"moe_experts", {{{-1, 3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}}}); // gated
-  all.push_back({"moe_experts", // slots of two devices
+  all.push_back({"moe_experts",                                                             // slots of two devices
                  {{{-1, 2, 3, 1, 2}}, {{3, 4, 2}}, {{3, 2, 4}}, {{3, 4, 2}}}});
   all.push_back({"moe_experts", {{{2, 3, 1}}, {{2, 4, 1}}, {{2, 1, 4}}}});
-  all.push_back(
-      {"moe_combine", {{{-1, 2, 3, 2}}, ids({-1, 2, 3}), {{-1, 2, 3}}}, "{dims = array<i64: 4>}"});
-  all.push_back({"moe_combine",
-                 {{{-1, 3, 1, 3}}, ids({-1, 3, 1}), {{-1, 3, 1}}},
-                 "{dims = array<i64: 2, 2>}"});
+  all.push_back({"moe_combine", {{{-1, 2, 3, 2}}, ids({-1, 2, 3}), {{-1, 2, 3}}}, "{dims = array<i64: 4>}"});
+  all.push_back({"moe_combine", {{{-1, 3, 1, 3}}, ids({-1, 3, 1}), {{-1, 3, 1}}}, "{dims = array<i64: 2, 2>}"});
   all.push_back({"moe_combine", {{{2, 2, 3}}, ids({2, 2}), {{2, 2}}}, "{dims = array<i64>}"});
   for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
     for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
@@ -228,9 +214,7 @@ std::vector<Case> cases() {
     all.push_back({"scale", {{shape}}, "{factor = -0.75 : f64}"});
   }
   for (std::string op : {"add", "sub", "mul", "div"}) {
-    auto second = [&](SmallVector<int64_t> shape) {
-      return op == "div" ? positive(shape) : Operand{shape};
-    };
+    auto second = [&](SmallVector<int64_t> shape) { return op == "div" ? positive(shape) : Operand{shape}; };
     all.push_back({op, {{{-1, 4}}, second({-1, 4})}});
     all.push_back({op, {{{-1, 3, 2}}, second({3, 2})}});
     all.push_back({op, {{{-1, 1, 2}}, second({-1, 3, 1})}});
@@ -253,8 +237,7 @@ protected:
     SmallVector<NamedAttribute> list;
     if (!attributes.empty())
       list = llvm::to_vector(cast<DictionaryAttr>(parseAttribute(attributes, &context)).getValue());
-    FailureOr<Operation *> op =
-        dnn::createInferred(builder, here(), ("dnn." + name).str(), operands, list);
+    FailureOr<Operation *> op = dnn::createInferred(builder, here(), ("dnn." + name).str(), operands, list);
     EXPECT_TRUE(succeeded(op)) << name.str();
     return *op;
   }
@@ -282,7 +265,7 @@ protected:
   void addLoss(Operation *op) {
     Value sum;
     // What is only kept for the gradient is nobody else's to read.
-    size_t results = dnn::hasKeptResult(op) ? 1 : op->getNumResults();
+    size_t results = dnn::hasSavedResult(op) ? 1 : op->getNumResults();
     for (Value y : op->getResults().take_front(results)) {
       if (isa<dnn::StashType>(y.getType()))
         y = make("stack", y, "{axis = 0}")->getResult(0);
@@ -290,8 +273,8 @@ protected:
       if (!isa<FloatType>(type.getElementType()))
         continue;
       Value loss = y;
-      if (type.getRank() > 0 || !isa<dnn::CrossEntropyOp, dnn::MeanOp, dnn::MseOp, dnn::SmoothL1Op,
-                                     dnn::BinaryCrossEntropyOp>(op))
+      if (type.getRank() > 0 ||
+          !isa<dnn::CrossEntropyOp, dnn::MeanOp, dnn::MseOp, dnn::SmoothL1Op, dnn::BinaryCrossEntropyOp>(op))
         loss = make("mse", {y, input(type)})->getResult(0);
       sum = sum ? make("add", {sum, loss})->getResult(0) : loss;
     }
@@ -358,8 +341,7 @@ TEST_F(InterpretTest, SlopesOfAlibiAreThoseOfItsAuthors) {
 }
 
 TEST_F(InterpretTest, SinusoidsTakeTurns) {
-  std::vector<double> expected = {
-      0, 1, 0, 1, std::sin(1), std::cos(1), std::sin(0.01), std::cos(0.01)};
+  std::vector<double> expected = {0, 1, 0, 1, std::sin(1), std::cos(1), std::sin(0.01), std::cos(0.01)};
   EXPECT_LT(distance({"sinusoids", {{{2, 4}}}}, std::vector<double>(8), expected), 1e-30);
 }
 
@@ -385,15 +367,13 @@ TEST_F(InterpretTest, BucketsOfDistancesAreThoseOfT5) {
                      : back < 32 ? 11
                                  : 12);
       before.push_back(std::max(back < 16 ? back
-                                          : 16 + (back >= 19) + (back >= 21) + (back >= 24) +
-                                                (back >= 27) + (back >= 31) + (back >= 35),
+                                          : 16 + (back >= 19) + (back >= 21) + (back >= 24) + (back >= 27) +
+                                                (back >= 31) + (back >= 35),
                                 0));
     }
   EXPECT_EQ(distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2}"}, table, both), 0);
-  EXPECT_EQ(
-      distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2, bidirectional = false}"},
-               table, before),
-      0);
+  EXPECT_EQ(distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2, bidirectional = false}"}, table, before),
+            0);
 }
 
 TEST_F(InterpretTest, TokensTakeSlotsInOrder) {
@@ -423,8 +403,7 @@ TEST_F(InterpretTest, TokensTakeSlotsInOrder) {
     ASSERT_EQ(inputs.inputs[0].data.size(), slots.size()) << attributes;
     inputs.inputs[0].data = slots;
     inputs.inputs[1].data = weights;
-    EXPECT_LT(cantFail(interpret::interpret(graph, inputs, /*backward=*/false)).loss, 1e-30)
-        << attributes;
+    EXPECT_LT(cantFail(interpret::interpret(graph, inputs, /*backward=*/false)).loss, 1e-30) << attributes;
   }
 }
 

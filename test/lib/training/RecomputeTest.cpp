@@ -1,7 +1,7 @@
 // Executing operations again in the backward pass changes what is kept, not what is computed.
 #include "TrainingGraphFixture.h"
-#include "lib/planning/analysis/KeptActivations.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/planning/analysis/SavedActivations.h"
 #include "passes/shard/Passes.h"
 
 using namespace accord;
@@ -40,7 +40,7 @@ int64_t keptBy(const char *policy) {
   std::string error;
   auto work = workGraphFrom(one.graph, 2, 1, error);
   EXPECT_TRUE(work) << error;
-  return keptActivations(*work).at(0).bytes;
+  return findSavedActivations(*work).at(0).bytes;
 }
 
 } // namespace
@@ -115,7 +115,7 @@ train t = net() on a100_80g {
     TrainingGraph one(model(fed).c_str());
     std::string error;
     auto work = workGraphFrom(one.graph, 2, 1, error);
-    return keptActivations(*work).at(0).bytes / (3 * kActivation);
+    return findSavedActivations(*work).at(0).bytes / (3 * kActivation);
   };
   EXPECT_EQ(kept("gelu(linear(h, out = 32))"), 8 + 32 + 32); // input, before and after gelu
   EXPECT_EQ(kept("recompute(gelu(linear(h, out = 32)))"), 8);

@@ -1,8 +1,8 @@
 // Time as a repeat: what a layer written out over time computes, what it costs and what it keeps,
 // held against the layer as one operation, whose kernels are written down from PyTorch's equations.
 #include "TrainingGraphFixture.h"
-#include "lib/planning/analysis/KeptActivations.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/planning/analysis/SavedActivations.h"
 #include "lib/support/Check.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
@@ -27,22 +27,19 @@ const Layer kLayers[] = {
     {"LstmsOnTopOfEachOther", "let y = lstm(lstm(x, hidden = 3), hidden = 4)"},
     {"LstmsInARepeat", "var y = lstm(x, hidden = 4)\n"
                        "repeat 3 as encoder { y = y + lstm(dropout(y, rate = 0.2), hidden = 4) }"},
-    {"LstmBothWaysInARepeat",
-     "var y = linear(x, out = 4)\n"
-     "repeat 2 { y = y + linear(lstm(y, hidden = 3, bidirectional = true), out = 4) }"},
+    {"LstmBothWaysInARepeat", "var y = linear(x, out = 4)\n"
+                              "repeat 2 { y = y + linear(lstm(y, hidden = 3, bidirectional = true), out = 4) }"},
     {"Gru", "let y = gru(x, hidden = 4)"},
     {"GruWithoutBias", "let y = gru(x, hidden = 4, bias = false)"},
     {"GruBothWays", "let y = gru(x, hidden = 2, bidirectional = true)"},
     {"GruBothWaysWithoutBias", "let y = gru(x, hidden = 2, bias = false, bidirectional = true)"},
-    {"GrusInRepeatsInRepeats",
-     "var y = linear(x, out = 4)\n"
-     "repeat 2 { y = y + gru(y, hidden = 4)\n repeat 2 { y = gru(y, hidden = 4) } }"},
+    {"GrusInRepeatsInRepeats", "var y = linear(x, out = 4)\n"
+                               "repeat 2 { y = y + gru(y, hidden = 4)\n repeat 2 { y = gru(y, hidden = 4) } }"},
     {"OutputReadTwice", "let h = lstm(x, hidden = 4)\nlet y = h * gru(h, hidden = 4)"},
 };
 
 std::string textOf(const Layer &layer) {
-  return std::string("model m {\n  input x : float[5, 3]\n  input target : float[5, 4]\n  ") +
-         layer.body +
+  return std::string("model m {\n  input x : float[5, 3]\n  input target : float[5, 4]\n  ") + layer.body +
          "\n  loss mse(y, target)\n}\n"
          "train t = m() on a100_80g {\n  batch = 2\n  precision = fp32\n  optimizer = sgd\n}\n";
 }
@@ -96,10 +93,8 @@ TEST_P(Recurrent, HasTheContractionsAndParametersOfTheLayer) {
   EXPECT_TRUE(contractions(a, Phase::Forward) == contractions(b, Phase::Forward));
   // The layer's gradient is one operation that counts the gradient of x even where nothing asks for
   // it.
-  bool ofInput = text.find("lstm(x,") != std::string::npos ||
-                 text.find("lstm(slice(x,") != std::string::npos ||
-                 text.find("lstm(lstm(x,") != std::string::npos ||
-                 text.find("gru(x,") != std::string::npos;
+  bool ofInput = text.find("lstm(x,") != std::string::npos || text.find("lstm(slice(x,") != std::string::npos ||
+                 text.find("lstm(lstm(x,") != std::string::npos || text.find("gru(x,") != std::string::npos;
   if (ofInput)
     EXPECT_TRUE(contractions(a) < contractions(b));
   else
@@ -139,8 +134,7 @@ TEST_P(Recurrent, IsComputedAgainWithTheSameResult) {
   for (const char *policy : {"selective", "full"}) {
     RecomputeOptions options;
     options.policy = policy;
-    TrainingGraph again(text.c_str(), {"sgd", "fp32"}, createExpandRecurrent(),
-                        createRecompute(options));
+    TrainingGraph again(text.c_str(), {"sgd", "fp32"}, createExpandRecurrent(), createRecompute(options));
     ASSERT_TRUE(again.graph);
     expectSameStep(step(again), step(overTime), 1e-12);
   }
@@ -176,11 +170,11 @@ const Operation *named(const WorkGraph &graph, llvm::StringRef name) {
 /// and the GRU's bias of the state, are there before and not needed after.
 TEST(RecurrentWork, KeepsWhatTheBackwardPassReads) {
   for (int64_t samples : {1, 3}) {
-    auto lstm = keptActivations(workOver("let y = lstm(linear(x, out = 3), hidden = 4)", samples));
+    auto lstm = findSavedActivations(workOver("let y = lstm(linear(x, out = 3), hidden = 4)", samples));
     ASSERT_EQ(lstm.size(), 1u);
     EXPECT_EQ(lstm[0].iterations, 5);
     EXPECT_EQ(lstm[0].bytes, 4 * samples * (4 * (5 * 7 - 1) - 5 * 16));
-    auto gru = keptActivations(workOver("let y = gru(linear(x, out = 3), hidden = 4)", samples));
+    auto gru = findSavedActivations(workOver("let y = gru(linear(x, out = 3), hidden = 4)", samples));
     ASSERT_EQ(gru.size(), 1u);
     EXPECT_EQ(gru[0].bytes, 4 * (samples * (4 * 5 * 6 - 5 * 12) - 12));
   }
@@ -188,9 +182,8 @@ TEST(RecurrentWork, KeepsWhatTheBackwardPassReads) {
 
 TEST(RecurrentWork, OfAStep) {
   WorkGraph graph = workOver("let y = lstm(x, hidden = 4)", 2);
-  const Operation *input = named(graph, "y.input"), *state = named(graph, "y.state"),
-                  *sums = named(graph, "y.sums"), *slices = named(graph, "y.inputs"),
-                  *outputs = named(graph, "y"),
+  const Operation *input = named(graph, "y.input"), *state = named(graph, "y.state"), *sums = named(graph, "y.sums"),
+                  *slices = named(graph, "y.inputs"), *outputs = named(graph, "y"),
                   *gradient = named(graph, "y.state.weight_hh_gradient");
   ASSERT_TRUE(input && state && sums && slices && outputs && gradient);
   EXPECT_EQ(input->flops, 2 * 2 * 5 * 16 * 3); // all steps
@@ -206,8 +199,7 @@ TEST(RecurrentWork, OfAStep) {
   EXPECT_EQ(gradient->flops, 2 * 2 * 5 * 16 * 4);
   EXPECT_EQ(gradient->bytesRead, 4 * 2 * 5 * (16 + 4));
   EXPECT_EQ(graph.executions(static_cast<OperationId>(state - graph.operations.data())), Count(5));
-  EXPECT_EQ(graph.executions(static_cast<OperationId>(gradient - graph.operations.data())),
-            Count(1));
+  EXPECT_EQ(graph.executions(static_cast<OperationId>(gradient - graph.operations.data())), Count(1));
 
   // Step by step, each product also reads and writes the sum so far.
   WorkGraph stepwise = workOver("let y = lstm(x, hidden = 4)", 2, false);

@@ -2,7 +2,7 @@
 // lost, and what is divided is divided.
 #include "TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/training/shard/Traffic.h"
+#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
 #include <filesystem>
 #include <fstream>
@@ -30,8 +30,7 @@ std::vector<Network> networks() {
     for (std::sregex_iterator it(content.begin(), content.end(), model), end; it != end; ++it)
       all.push_back({entry.path().filename().string(), (*it)[1]});
   }
-  std::sort(all.begin(), all.end(),
-            [](const Network &a, const Network &b) { return a.model < b.model; });
+  std::sort(all.begin(), all.end(), [](const Network &a, const Network &b) { return a.model < b.model; });
   return all;
 }
 
@@ -43,8 +42,7 @@ double contractionsOf(dnn::TrainingGraphOp graph) {
   double sum = 0;
   for (OperationId id = 0; id < work->operations.size(); ++id)
     if (work->operations[id].contraction)
-      sum += static_cast<double>(work->operations[id].flops) *
-             static_cast<double>(work->executions(id));
+      sum += static_cast<double>(work->operations[id].flops) * static_cast<double>(work->executions(id));
   return sum;
 }
 

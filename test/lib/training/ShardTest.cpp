@@ -1,6 +1,6 @@
 // Sharded programs on 2 and 4 virtual devices against the same step on one device.
 #include "TrainingGraphFixture.h"
-#include "lib/training/shard/Traffic.h"
+#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
 
 using namespace accord;
@@ -277,8 +277,7 @@ TEST_P(Shard, EqualsOneDevice) {
   expectSameStep(*found, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Shard,
-                         ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Values(2, 4)),
+INSTANTIATE_TEST_SUITE_P(Models, Shard, ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Values(2, 4)),
                          [](const auto &info) {
                            std::string name;
                            for (char c : std::string(std::get<0>(info.param).name))
@@ -426,7 +425,7 @@ TEST(ShardTraffic, ExpertsExchangeTheirSlotsFourTimes) {
   constexpr int64_t kLocalBatch = 2, kLayers = 2, kSlots = 4 * 4, kHidden = 16, kBytes = 2;
   std::optional<shard::Traffic> traffic = shard::trafficOf(one.graph, kLocalBatch);
   ASSERT_TRUE(traffic);
-  shard::Exchange all;
+  shard::CollectiveTraffic all;
   for (const auto &[key, exchange] : *traffic)
     if (key.kind == "all_to_all") {
       all.count += exchange.count;
@@ -449,7 +448,7 @@ TEST(ShardTraffic, TablesByColumnsExchangeTheirRows) {
   constexpr int64_t kLocalBatch = 2, kTableCount = 3, kDim = 4, kBytes = 2;
   std::optional<shard::Traffic> traffic = shard::trafficOf(one.graph, kLocalBatch);
   ASSERT_TRUE(traffic);
-  shard::Exchange rows = (*traffic)[{"data", "all_to_all", "", false}];
+  shard::CollectiveTraffic rows = (*traffic)[{"data", "all_to_all", "", false}];
   EXPECT_EQ(rows.count, 2 * kTableCount);
   EXPECT_EQ(rows.payload, 2 * kLocalBatch * kTableCount * kDim * kBytes);
 }
@@ -457,8 +456,7 @@ TEST(ShardTraffic, TablesByColumnsExchangeTheirRows) {
 namespace {
 
 /// Payloads of one layer's collectives by kind, forward and backward, in elements of [seq, hidden].
-std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64_t layers,
-                                          int64_t bytesOfActivation) {
+std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64_t layers, int64_t bytesOfActivation) {
   TrainingGraph one(text);
   ShardOptions options;
   options.devices = 4;
@@ -482,8 +480,7 @@ std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64
 // two in the backward pass of each layer.
 TEST(ShardTraffic, MegatronReducesFourTimesPerLayer) {
   constexpr int64_t kActivation = 2 * 8 * 16 * 2; // batch, sequence, hidden, bytes
-  EXPECT_EQ(ofOneLayer(kGpt, false, 3, kActivation),
-            (std::map<std::string, int64_t>{{"all_reduce", 4}}));
+  EXPECT_EQ(ofOneLayer(kGpt, false, 3, kActivation), (std::map<std::string, int64_t>{{"all_reduce", 4}}));
 }
 // Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which
 // send as much; and the two inputs of column parallel layers are not kept whole but gathered once

@@ -2,7 +2,7 @@
 // what they take, counted by hand.
 #include "TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/training/shard/Traffic.h"
+#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
 #include <fmt/format.h>
 
@@ -34,8 +34,7 @@ train t = net() on a100_80g {{
 }
 
 struct Step {
-  explicit Step(const std::string &text, BuildTrainingGraphOptions how = {"sgd", "fp32"})
-      : one(text.c_str(), how) {}
+  explicit Step(const std::string &text, BuildTrainingGraphOptions how = {"sgd", "fp32"}) : one(text.c_str(), how) {}
   interpret::StepResult run() {
     auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 7));
     return llvm::cantFail(interpret::interpret(one.graph, inputs));
@@ -57,7 +56,7 @@ void expectSame(const interpret::StepResult &a, const interpret::StepResult &b, 
 
 int64_t resident(const WorkGraph &work, const std::string &name, Category category) {
   int64_t bytes = 0;
-  for (const Resident &r : work.residents)
+  for (const StaticTensor &r : work.staticTensors)
     if (r.name == name && r.category == category)
       bytes += r.bytes;
   return bytes;
@@ -145,9 +144,8 @@ TEST(SparseTables, TouchTheRowsOfTheirLookups) {
 
 // Two states of the table's size (SparseAdam), one number for each row (row-wise Adagrad).
 TEST(SparseTables, StatesOfOptimizers) {
-  for (auto [optimizer, states] : {std::pair(", optimizer = sgd", 0),
-                                   {"", 2 * 4 * 8 * 4},
-                                   {", optimizer = rowwise_adagrad", 4 * 4}}) {
+  for (auto [optimizer, states] :
+       {std::pair(", optimizer = sgd", 0), {"", 2 * 4 * 8 * 4}, {", optimizer = rowwise_adagrad", 4 * 4}}) {
     SCOPED_TRACE(optimizer);
     Step step(model(true, optimizer), {"adam", "fp32"});
     ASSERT_TRUE(step.one.graph);
@@ -181,8 +179,8 @@ TEST(SparseTables, ReplicasGatherRows) {
     bool whole = std::string(tables) == "whole";
     int64_t gathered = 0, updated = 0;
     for (const Operation &op : work->operations) {
-      if (op.region == kUpdateRegion && op.exchange && op.exchange->kind == "all_gather")
-        gathered += op.exchange->payload;
+      if (op.region == kUpdateRegion && op.communication && op.communication->kind == "all_gather")
+        gathered += op.communication->payload;
       if (op.kind == "update_rows")
         updated += op.bytesWritten;
     }
@@ -190,8 +188,8 @@ TEST(SparseTables, ReplicasGatherRows) {
     EXPECT_EQ(updated, (16 + 4) * 8 * 4 / (whole ? 1 : 4)); // 56 and 16 lookups
     shard::Traffic traffic = shard::trafficOf(step.one.graph, 2).value_or(shard::Traffic());
     int64_t sent = 0;
-    for (const auto &[key, exchange] : traffic)
-      sent += key.update && key.kind == "gradient_all_reduce" ? exchange.sent : 0;
+    for (const auto &[key, communication] : traffic)
+      sent += key.update && key.kind == "gradient_all_reduce" ? communication.sent : 0;
     int64_t dense = (8 * 8 + 8) * 4 * 2 * 3 / 4; // of the linear layer
     EXPECT_NEAR(static_cast<double>(sent - dense), static_cast<double>(gathered) * 3 / 4, 4);
   }

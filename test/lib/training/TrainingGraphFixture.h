@@ -1,8 +1,8 @@
 // The training graph of a model written in `.dnn`, for tests that run it.
 #pragma once
 #include "dialects/Register.h"
-#include "lib/training/interpret/Interpreter.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/training/interpret/Interpreter.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -17,8 +17,7 @@ namespace accord {
 /// fails the test and leaves `graph` null.
 struct TrainingGraph {
   explicit TrainingGraph(const char *text, BuildTrainingGraphOptions training = {"sgd", "fp32"},
-                         std::unique_ptr<mlir::Pass> onModel = nullptr,
-                         std::unique_ptr<mlir::Pass> then = nullptr)
+                         std::unique_ptr<mlir::Pass> onModel = nullptr, std::unique_ptr<mlir::Pass> then = nullptr)
       : context(registry(), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
     context.loadAllAvailableDialects();
     sources.add("model.dnn", text);
@@ -69,8 +68,8 @@ struct TrainingGraph {
 };
 
 /// Loss and gradients, element by element.
-inline void expectSameStep(const interpret::StepResult &found,
-                           const interpret::StepResult &expected, double tolerance = 1e-9) {
+inline void expectSameStep(const interpret::StepResult &found, const interpret::StepResult &expected,
+                           double tolerance = 1e-9) {
   EXPECT_NEAR(found.loss, expected.loss, tolerance * (1 + std::abs(expected.loss)));
   ASSERT_EQ(found.gradients.size(), expected.gradients.size());
   for (const auto &[name, copies] : expected.gradients) {

@@ -1,0 +1,113 @@
+// Memory and work of the optimizer.
+#include "dialects/dnn/Dnn.h"
+#include <algorithm>
+
+using namespace mlir;
+
+namespace accord::dnn {
+
+static constexpr int64_t kFp32 = 4;
+
+/// Per element; those of a row are counted apart.
+static int64_t states(OptimizerKind optimizer) {
+  switch (optimizer) {
+  case OptimizerKind::Sgd:
+  case OptimizerKind::RowwiseAdagrad:
+    return 0;
+  case OptimizerKind::Momentum:
+    return 1;
+  case OptimizerKind::Adam:
+  case OptimizerKind::AdamW:
+    return 2;
+  }
+  return 0;
+}
+
+int64_t updateFlops(OptimizerKind optimizer) {
+  switch (optimizer) {
+  case OptimizerKind::Sgd:
+    return 2;
+  case OptimizerKind::Momentum:
+  case OptimizerKind::RowwiseAdagrad:
+    return 4;
+  case OptimizerKind::Adam:
+    return 14;
+  case OptimizerKind::AdamW:
+    return 16;
+  }
+  return 0;
+}
+
+StaticBytes staticBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision) {
+  int64_t element = elementBytes(precision.getElement());
+  StaticBytes bytes{element, elementBytes(precision.getGradients()), 0};
+  bytes.optimizerStates = precision.getMixed() ? kFp32 * (1 + states(optimizer)) : element * states(optimizer);
+  return bytes;
+}
+
+RowsAttr rowsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<RowsAttr>(tensor.getEncoding()) : RowsAttr();
+}
+RowsAttr timesRows(RowsAttr rows, int64_t devices) {
+  return RowsAttr::get(rows.getContext(), checkedMultiply(rows.getLookups(), devices).value_or(INT64_MAX),
+                       rows.getIndex());
+}
+std::optional<int64_t> sparseBytes(RankedTensorType table, RowsAttr rows, Type element, int64_t batch) {
+  auto row = checkedAdd(checkedMultiply(volume(table.getShape().drop_front(), 1), elementBytes(element)),
+                        elementBytes(rows.getIndex()));
+  return checkedMultiply(checkedMultiply(rows.getLookups(), batch), row);
+}
+
+/// Elements of all copies.
+static std::optional<int64_t> elementsOf(UpdateOp op) {
+  return checkedMultiply(volume(op.getTensorType().getShape(), 1), op.getCopies());
+}
+/// Rows of a table that may differ from what they were, of a step of so many samples.
+static std::optional<int64_t> touchedRows(UpdateOp op, int64_t samples) {
+  int64_t rows = op.getTensorType().getDimSize(0);
+  auto lookups = checkedMultiply(op.getRowsAttr().getLookups(), samples);
+  return lookups ? std::min(rows, *lookups) : rows;
+}
+static std::optional<int64_t> touchedElements(UpdateOp op, int64_t samples) {
+  return op.getRowsAttr() ? checkedMultiply(touchedRows(op, samples), op.getTensorType().getDimSize(1))
+                          : elementsOf(op);
+}
+static std::optional<int64_t> rowStates(UpdateOp op, std::optional<int64_t> rows) {
+  return op.getOptimizer() == OptimizerKind::RowwiseAdagrad ? checkedMultiply(rows, kFp32) : std::optional<int64_t>(0);
+}
+static std::optional<int64_t> gradientBytes(UpdateOp op, int64_t samples) {
+  Type element = op.getPrecision().getGradients();
+  return op.getRowsAttr() ? sparseBytes(op.getTensorType(), op.getRowsAttr(), element, samples)
+                          : checkedMultiply(elementsOf(op), elementBytes(element));
+}
+
+std::optional<StaticBytes> staticBytes(UpdateOp update, int64_t samples) {
+  std::optional<int64_t> elements = elementsOf(update);
+  StaticBytes one = staticBytesPerScalar(update.getOptimizer(), update.getPrecision());
+  auto rows = update.getTensorType().getRank() > 0
+                  ? checkedMultiply(update.getTensorType().getDimSize(0), update.getCopies())
+                  : std::optional<int64_t>(1);
+  std::optional<int64_t> weights = checkedMultiply(elements, one.weights), gradients = gradientBytes(update, samples);
+  std::optional<int64_t> optimizerStates =
+      checkedAdd(checkedMultiply(elements, one.optimizerStates), rowStates(update, rows));
+  if (!checkedAdd(weights, checkedAdd(gradients, optimizerStates)))
+    return std::nullopt;
+  return StaticBytes{*weights, *gradients, *optimizerStates};
+}
+
+std::optional<int64_t> UpdateOp::getBytesRead(int64_t samples) {
+  StaticBytes one = staticBytesPerScalar(getOptimizer(), getPrecision());
+  // Mixed: the update starts from the master weights, which count among the optimizer's states.
+  auto table = checkedMultiply(touchedElements(*this, samples),
+                               one.optimizerStates + (getPrecision().getMixed() ? 0 : one.weights));
+  auto ofRows = getRowsAttr() ? rowStates(*this, touchedRows(*this, samples)) : std::optional<int64_t>(0);
+  return checkedAdd(gradientBytes(*this, samples), checkedAdd(table, ofRows));
+}
+std::optional<int64_t> UpdateOp::getBytesWritten(int64_t samples) {
+  StaticBytes one = staticBytesPerScalar(getOptimizer(), getPrecision());
+  auto ofRows = getRowsAttr() ? rowStates(*this, touchedRows(*this, samples)) : std::optional<int64_t>(0);
+  return checkedAdd(checkedMultiply(touchedElements(*this, samples), one.weights + one.optimizerStates), ofRows);
+}
+
+} // namespace accord::dnn

@@ -1,0 +1,67 @@
+// What is claimed of a majority vote, and what proves it, as plain data: the certificate of a
+// guarantee.
+#pragma once
+#include "lib/ensembles/problem/Ensemble.h"
+
+namespace accord {
+
+/// A pattern of members fits a number of 64 bits, and so does how many patterns there are of a
+/// kind.
+constexpr unsigned kMaxEnsembleMembers = 63;
+
+/// By group of members, of how many something is meant; a number of that.
+struct VoteTerm {
+  std::vector<unsigned> counts;
+  Rational value;
+  bool operator==(const VoteTerm &) const = default;
+};
+
+/// The upper limit of a share of which `wrong` of `samples` were seen.
+struct VoteLimit {
+  int64_t wrong = 0, samples = 0;
+  Rational limit;
+  bool operator==(const VoteLimit &) const = default;
+};
+
+/// "The vote of all members is wrong with a probability of at most `value`." A vote fails when half
+/// of the members or more are wrong: a tie is an error.
+///
+/// Rates count so: as asserted; at most their limit where they were seen in samples; of a set that
+/// nothing is known of, at most the least of its subsets. Where there is a table of votes, rates
+/// seen in samples are set aside.
+struct VoteCertificate {
+  enum class Proof {
+    /// `constant` + the sum over `multipliers` of value * the rates of all sets with so many
+    /// members of each group. On every pattern of wrong members, `constant` + the sum over the sets
+    /// that are wrong is 1 or more where the vote fails, and 0 or more where it does not; rates
+    /// that are only at most so large have no negative multiplier.
+    Multipliers,
+    Independence, ///< the members' errors are independent: sum over all patterns that fail
+    Table,        ///< limit of wrong votes in the table
+    /// As Multipliers, but 0 or more on every pattern, and the sum is negative: no joint
+    /// distribution has these rates.
+    Contradiction,
+  };
+
+  ErrorStatistics statistics; ///< of the members that vote: 1 to kMostVoters
+  /// Kind of each member: what is measured of kinds holds for all members of it, in one test.
+  /// Empty: each is its own.
+  std::vector<unsigned> kinds;
+  Rational confidence = Rational(19) / Rational(20);
+  /// Limits that have to hold together, each with an error of (1 - confidence) / tests.
+  int64_t tests = 1;
+  std::vector<VoteLimit> limits; ///< that are used
+
+  Proof proof = Proof::Multipliers;
+  Rational value = 1;
+  /// Every member is in one. Members of a group have the same multipliers.
+  std::vector<std::vector<unsigned>> groups;
+  Rational constant;
+  std::vector<VoteTerm> multipliers;
+  /// A joint distribution with these rates whose vote is wrong so often: no better bound follows
+  /// from them. By number of wrong members of each group, each pattern with these numbers alike,
+  /// a probability. Empty: none is stated.
+  std::vector<VoteTerm> attained;
+};
+
+} // namespace accord

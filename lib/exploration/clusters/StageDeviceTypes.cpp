@@ -1,0 +1,132 @@
+#include "lib/exploration/clusters/StageDeviceTypes.h"
+#include <algorithm>
+#include <tuple>
+
+namespace accord {
+namespace {
+
+using Id = PlacementProblem::Id;
+
+/// All numbers of a candidate, less is better; for forms of equal degrees in equal places.
+std::vector<double> numbersOf(const StageCandidate &candidate) {
+  const PlacementProblem &problem = *candidate.problem;
+  std::vector<double> all{candidate.cost};
+  for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
+    all.push_back(-static_cast<double>(deviceType.memory));
+  for (int64_t of : {problem.hostOverheadPerMicrobatch, problem.hostOverheadPerStep})
+    all.push_back(static_cast<double>(of));
+  for (const PlacementProblem::LayerClass &cls : problem.classes)
+    for (const auto &cost : cls.costs) {
+      if (!cost) {
+        all.push_back(1e300);
+        continue;
+      }
+      for (int64_t of : {cost->forward, cost->backward, cost->weight, cost->update, cost->staticMemory, cost->gradients,
+                         cost->expertGradients, cost->weights, cost->hostStaticMemory, cost->tied})
+        all.push_back(static_cast<double>(of));
+      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+        for (int64_t of : {recomputeChoice.recomputeTime, recomputeChoice.activations, recomputeChoice.workspace,
+                           recomputeChoice.hostActivations})
+          all.push_back(static_cast<double>(of));
+    }
+  return all;
+}
+
+bool sameForms(const PlacementProblem &a, const PlacementProblem &b) {
+  if (a.parallelConfigs.size() != b.parallelConfigs.size())
+    return false;
+  for (size_t parallelConfig = 0; parallelConfig < a.parallelConfigs.size(); ++parallelConfig)
+    if (!sameDegrees(a.parallelConfigs[parallelConfig], b.parallelConfigs[parallelConfig]))
+      return false;
+  for (size_t cls = 0; cls < a.classes.size(); ++cls)
+    for (size_t parallelConfig = 0; parallelConfig < a.parallelConfigs.size(); ++parallelConfig) {
+      const auto &x = a.classes[cls].costs[parallelConfig], &y = b.classes[cls].costs[parallelConfig];
+      if (x.has_value() != y.has_value() || (x && x->recomputeChoices.size() != y->recomputeChoices.size()))
+        return false;
+      for (size_t recomputeChoice = 0; x && recomputeChoice < x->recomputeChoices.size(); ++recomputeChoice)
+        if (x->recomputeChoices[recomputeChoice].policy != y->recomputeChoices[recomputeChoice].policy)
+          return false;
+    }
+  return true;
+}
+
+} // namespace
+
+bool sameDegrees(const PlacementProblem::ParallelConfig &a, const PlacementProblem::ParallelConfig &b) {
+  auto of = [](const PlacementProblem::ParallelConfig &parallelConfig) {
+    return std::tie(parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data, parallelConfig.zero,
+                    parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables, parallelConfig.ringOverlap,
+                    parallelConfig.hostStates, parallelConfig.hostWeights, parallelConfig.order);
+  };
+  return of(a) == of(b);
+}
+
+StageDeviceTypes stageDeviceTypes(const std::vector<StageCandidate> &candidates,
+                                  const PlacementProblem::ParallelConfig &degrees, double scale) {
+  StageDeviceTypes made;
+  PlacementProblem &all = made.problem;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const PlacementProblem &one = *candidates[i].problem;
+    auto parallelConfig = std::find_if(one.parallelConfigs.begin(), one.parallelConfigs.end(),
+                                       [&](const auto &other) { return sameDegrees(other, degrees); });
+    if (parallelConfig == one.parallelConfigs.end())
+      continue;
+    auto at = static_cast<size_t>(parallelConfig - one.parallelConfigs.begin());
+    if (made.deviceTypes.empty()) {
+      all = one;
+      all.deviceTypes.clear(), all.parallelConfigs.clear(), all.links.clear();
+      for (PlacementProblem::LayerClass &cls : all.classes)
+        cls.costs.clear();
+      for (PlacementProblem::PlacementConstraint &constraint : all.placementConstraints)
+        constraint.deviceTypes.clear(); // on the devices that are mined, whatever their design
+      all.uniformConfigPerDeviceType = false;
+      all.objective = scale > 0 ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
+      int64_t devices = one.deviceTypes.front().devices;
+      all.limits.devices = all.limits.devices > 0 ? std::min(all.limits.devices, devices) : devices;
+    }
+    all.hostOverheadPerMicrobatch = std::max(all.hostOverheadPerMicrobatch, one.hostOverheadPerMicrobatch);
+    all.hostOverheadPerStep = std::max(all.hostOverheadPerStep, one.hostOverheadPerStep);
+    PlacementProblem::DeviceType deviceType = one.deviceTypes.front();
+    deviceType.name += "_" + std::to_string(made.deviceTypes.size() + 1);
+    if (scale > 0)
+      deviceType.tdpWatts = candidates[i].cost * scale;
+    all.deviceTypes.push_back(std::move(deviceType));
+    all.parallelConfigs.push_back(*parallelConfig);
+    all.parallelConfigs.back().deviceType = static_cast<Id>(made.deviceTypes.size());
+    for (size_t cls = 0; cls < all.classes.size(); ++cls)
+      all.classes[cls].costs.push_back(one.classes[cls].costs[at]);
+    made.deviceTypes.push_back(i);
+  }
+  for (size_t a : made.deviceTypes)
+    for (size_t b : made.deviceTypes) {
+      PlacementProblem::Link link = candidates[a].problem->links.front();
+      if (a != b)
+        link.intraNode = link.interNode;
+      all.links.push_back(link);
+    }
+  return made;
+}
+
+std::vector<StageCandidate> undominated(std::vector<StageCandidate> candidates) {
+  std::vector<std::vector<double>> numbers;
+  for (const StageCandidate &candidate : candidates)
+    numbers.push_back(numbersOf(candidate));
+  std::vector<StageCandidate> activations;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    bool isDominated = false;
+    for (size_t j = 0; j < candidates.size() && !isDominated; ++j) {
+      if (i == j || numbers[i].size() != numbers[j].size() ||
+          !sameForms(*candidates[i].problem, *candidates[j].problem))
+        continue;
+      isDominated = true;
+      for (size_t n = 0; n < numbers[i].size() && isDominated; ++n)
+        isDominated = numbers[j][n] <= numbers[i][n];
+      isDominated = isDominated && (numbers[i] != numbers[j] || j < i); // of equal ones the first stays
+    }
+    if (!isDominated)
+      activations.push_back(candidates[i]);
+  }
+  return activations;
+}
+
+} // namespace accord

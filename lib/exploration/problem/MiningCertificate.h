@@ -1,0 +1,104 @@
+// What a mining claims to have proved, as plain data: the certificate of `accord mine`.
+#pragma once
+#include "lib/exploration/problem/Design.h"
+#include "lib/machine/model/WorkGraph.h"
+#include "lib/placement/problem/Placement.h"
+#include <map>
+
+namespace accord {
+
+/// One way in which a job's step may run.
+struct CertificateAlternative {
+  std::string label; ///< "micro-batch 4, recompute full"
+  WorkGraph graph;
+};
+
+/// The step of one device that layers of some placements take their times from: one micro-batch
+/// after the other.
+struct CertificateStep {
+  int64_t tensor = 1;
+  bool sequence = false;
+  int64_t microbatch = 1;
+  std::string recompute = "none";
+  int64_t data = 1, experts = 1; ///< replicas that divide experts or tables; else 1
+  PlacementProblem::Tables tables = PlacementProblem::Tables::Whole;
+  WorkGraph graph; ///< what its devices exchange is on no core, and has given seconds
+};
+
+/// Where a job's placements may be: on so many devices of the space, in which forms.
+struct CertificateCluster {
+  /// All but what follows from the design: what layers cost, the device's memory and power, what
+  /// its host takes, limits of energy, pins. Its layers are as fine as those of any design.
+  PlacementProblem problem;
+  std::map<std::string, uint32_t> classOf; ///< of layers, by name of a forward operation
+  WorkGraph structure;                     ///< of one device, one sample at a time: which layers there are
+  std::vector<CertificateStep> steps;      ///< of a form those that take the least time first
+  /// Bytes of device memory that may be used, by its capacity; none: all of it.
+  struct MemoryBudget {
+    double capacity = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<MemoryBudget> memoryBudgets;
+  bool offloads = false; ///< activations may be in the host's memory
+  size_t first = 0;      ///< number of its first step among those of all clusters of its job
+};
+
+struct CertificateJob {
+  std::string name;
+  int64_t batch = 1;                                ///< samples of a step
+  double weight = 1;                                ///< of a sum
+  double best = 0;                                  ///< value of its own best design, which ratios are to; 0: none
+  std::vector<CertificateAlternative> alternatives; ///< on one device, or:
+  std::vector<CertificateCluster> clusters;         ///< on many; several where numbers of theirs are open
+  /// By point of these numbers, the last one counting fastest, a cluster; nothing: no form of a
+  /// stage is in it. Empty: all is in the first cluster.
+  std::vector<std::optional<size_t>> points = {};
+  bool placed() const { return !clusters.empty(); }
+};
+
+/// Sets `first` of the job's clusters.
+inline void numberSteps(CertificateJob &job) {
+  size_t first = 0;
+  for (CertificateCluster &cluster : job.clusters) {
+    cluster.first = first;
+    first += cluster.steps.size();
+  }
+}
+
+/// A plan of a way's step that the certificate has, whose bound holds for all of its schedules; of
+/// a job on a cluster a placement problem, of all schedules and stages.
+struct CertificatePlan {
+  size_t job = 0, alternative = 0;
+  unsigned number = 0; ///< of its file
+};
+
+/// A design that is not ruled out by what its operations take at least: what the search found.
+struct CertificateSurvivor {
+  Design design;
+  double value = 0; ///< infinite: no step fits; on a cluster, none below the answer's bound
+  std::vector<CertificatePlan> plans;
+};
+
+/// The answer of one search.
+struct CertificateAnswer {
+  std::string name;         ///< "common", or the job's
+  std::vector<size_t> jobs; ///< that count
+  std::optional<Design> winner;
+  double value = 0; ///< of the winner; infinite without one
+  double bound = 0; ///< no design of the space is worth less
+  std::vector<CertificateSurvivor> survivors;
+};
+
+struct MiningCertificate {
+  std::string space; ///< the accelerator with its choices, in the accel dialect
+  /// "step_time", "tdp_time", "energy", "area_time", or the expression that `space` states.
+  std::string metric;
+  std::string aggregation;                 ///< of the last answer: "sum", "worst_ratio"; empty: one job
+  std::vector<DesignParameter> parameters; ///< in the order of designs; without places
+  size_t clusterParameters = 0;            ///< the last ones are not the accelerator's but its clusters'
+  std::vector<CertificateJob> jobs;
+  std::vector<CertificateAnswer> answers; ///< of jobs alone, then of all
+  std::string version;
+};
+
+} // namespace accord

@@ -1,0 +1,33 @@
+// Who does the work of a search: threads of this process, or several processes (lib/ranks).
+#pragma once
+#include "lib/exploration/solve/MiningProblem.h"
+
+namespace accord {
+
+/// What a round asks a problem about each of its boxes. Of designs only `low` counts.
+struct EvaluationTask {
+  enum class Query : uint8_t { Bound, TightenBound, Value, Evaluate };
+  Query query = Query::Bound;
+  unsigned level = 0; ///< of `Deepen`
+  double below = 0;   ///< of `Appraise`
+};
+constexpr size_t kNumEvaluationQueries = 4;
+
+/// The problem's answer, with what may not be said put right; a bound is in both numbers.
+DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask &task, const DesignBox &box);
+
+/// Answers are those of the problem whoever gives them, so a search finds the same with any crew.
+class Executor {
+public:
+  virtual ~Executor() = default;
+  /// The search, with this crew; where another process leads, what it found there.
+  virtual MiningResult search(MiningStrategy strategy, MiningProblem &problem, const MiningOptions &options) = 0;
+  /// Of each box, in the order of boxes. Outside of `search` by this process alone.
+  virtual std::vector<DesignEvaluation> results(MiningProblem &problem, const EvaluationTask &task,
+                                                const std::vector<DesignBox> &boxes) = 0;
+};
+
+/// Threads of this process.
+std::unique_ptr<Executor> makeThreadExecutor(unsigned threads);
+
+} // namespace accord

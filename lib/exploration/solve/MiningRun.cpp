@@ -1,0 +1,219 @@
+#include "lib/exploration/solve/MiningRun.h"
+#include "lib/exploration/space/MiningRandom.h"
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace accord {
+
+namespace {
+
+/// Of all threads of the process.
+double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+} // namespace
+
+size_t DesignHash::operator()(const Design &design) const {
+  uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
+  for (uint32_t choice : design)
+    hash = (hash ^ choice) * 0x100000001b3ull;
+  return hash ^ (hash >> 32);
+}
+
+double boundOf(MiningProblem &problem, const DesignBox &box) {
+  double bound = problem.bound(box);
+  return bound > 0 ? bound : 0;
+}
+
+double valueOf(MiningProblem &problem, const Design &design) {
+  double value = problem.value(design);
+  return value >= 0 ? value : INFINITY;
+}
+
+double tightenedBound(MiningProblem &problem, const Design &design, unsigned level) {
+  double bound = problem.tightenBound(design, level);
+  return bound > 0 ? bound : 0;
+}
+
+DesignEvaluation evaluationOf(MiningProblem &problem, const Design &design, double below) {
+  DesignEvaluation known = problem.evaluate(design, below);
+  if (!(known.value >= 0))
+    known.value = INFINITY;
+  known.lowerBound = known.lowerBound > 0 ? std::min(known.lowerBound, known.value) : 0;
+  return known;
+}
+
+std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs) {
+  std::erase_if(designs, [&](const Design &design) {
+    bool good = design.size() == parameters.size();
+    for (size_t p = 0; good && p < parameters.size(); ++p)
+      good = design[p] < parameters[p].labels.size();
+    return !good;
+  });
+  return designs;
+}
+
+MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
+                     uint64_t defaultEvaluations)
+    : problem_(problem), options_(options),
+      limit_(options.evaluations == UINT64_MAX ? defaultEvaluations : options.evaluations), evaluatedBound_(INFINITY),
+      own_(options.executor ? nullptr : makeThreadExecutor(options.threads)),
+      executor_(options.executor ? *options.executor : *own_), startTime_(processorSeconds()) {
+  result_.strategy = std::move(strategy);
+  result_.value = INFINITY;
+  size_ = designsOf(parameters());
+  DesignBox whole;
+  for (const DesignParameter &parameter : parameters()) {
+    empty_ |= parameter.labels.empty();
+    whole.low.push_back(0);
+    whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
+  }
+  if (empty_)
+    result_.bound = INFINITY;
+  else if (options_.bounds > 0)
+    result_.bound = bounds({whole})[0];
+  empty_ |= result_.bound == INFINITY;
+  recordConvergence(true);
+}
+
+static std::vector<double> boundsOf(const std::vector<DesignEvaluation> &results) {
+  std::vector<double> bounds;
+  for (const DesignEvaluation &answer : results)
+    bounds.push_back(answer.lowerBound);
+  return bounds;
+}
+
+double MiningRun::seconds() const { return processorSeconds() - startTime_; }
+
+bool MiningRun::stopped() const {
+  return (options_.stop && options_.stop->load(std::memory_order_relaxed)) ||
+         (options_.seconds > 0 && seconds() >= options_.seconds);
+}
+
+std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
+  result_.bounds += boxes.size();
+  return boundsOf(executor_.results(problem_, {EvaluationTask::Query::Bound}, boxes));
+}
+
+std::vector<double> MiningRun::tightenBound(const std::vector<Design> &designs, unsigned level) {
+  std::vector<DesignBox> boxes;
+  for (const Design &design : designs)
+    boxes.push_back({design, {}});
+  result_.bounds += boxes.size();
+  return boundsOf(executor_.results(problem_, {EvaluationTask::Query::TightenBound, level}, boxes));
+}
+
+std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
+  std::vector<size_t> fresh;
+  std::vector<DesignBox> boxes;
+  KnownDesigns seen;
+  for (size_t i = 0; i < designs.size(); ++i)
+    if (!remembersDesigns_ || (!known_.contains(designs[i]) && seen.emplace(designs[i], 0).second)) {
+      fresh.push_back(i);
+      boxes.push_back({designs[i], designs[i]});
+    }
+  if (!screensInfeasible_ || boxes.size() > boundsLeft())
+    return fresh;
+  std::vector<double> min = bounds(boxes);
+  std::vector<size_t> possible;
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    if (min[i] < INFINITY)
+      possible.push_back(fresh[i]);
+    else if (remembersDesigns_)
+      known_.emplace(designs[fresh[i]], DesignEvaluation{INFINITY, INFINITY});
+  }
+  return possible;
+}
+
+std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
+  std::vector<size_t> counted = unknown(designs), asked;
+  isTruncated_ |= counted.size() > left();
+  counted.resize(std::min<uint64_t>(counted.size(), left()));
+  std::vector<DesignEvaluation> found(designs.size(), {INFINITY, INFINITY});
+  std::vector<DesignBox> boxes;
+  for (size_t i : counted) {
+    if (auto before = earlier_.find(designs[i]); before != earlier_.end()) {
+      found[i] = before->second;
+    } else {
+      asked.push_back(i);
+      boxes.push_back({designs[i], {}});
+    }
+  }
+  EvaluationTask task{usesEvaluations_ ? EvaluationTask::Query::Evaluate : EvaluationTask::Query::Value};
+  // A design that is worth as much as the incumbent may come before it.
+  task.below = std::nextafter(result_.value, INFINITY);
+  std::vector<DesignEvaluation> results = executor_.results(problem_, task, boxes);
+  for (size_t i = 0; i < asked.size(); ++i)
+    found[asked[i]] = results[i];
+  for (size_t i : counted) {
+    ++result_.evaluations;
+    if (remembersDesigns_)
+      known_.emplace(designs[i], found[i]);
+    double value = found[i].value;
+    evaluatedBound_ = std::min(evaluatedBound_, found[i].lowerBound);
+    bool better = value < result_.value;
+    bool earlier = result_.best && value == result_.value && designs[i] < *result_.best;
+    if (better || earlier) {
+      result_.value = value;
+      result_.best = designs[i];
+      recordConvergence(better);
+    }
+  }
+  std::vector<double> values;
+  for (size_t i = 0; i < designs.size(); ++i) {
+    auto known = remembersDesigns_ ? known_.find(designs[i]) : known_.end();
+    values.push_back(known != known_.end() ? known->second.value : found[i].value);
+  }
+  if (saved && !counted.empty())
+    saved(false);
+  return values;
+}
+
+void MiningRun::prove(double bound) {
+  result_.bound = std::max(result_.bound, std::min(bound, result_.value));
+  recordConvergence(false);
+}
+
+void MiningRun::recordConvergence(bool always) {
+  double bound = std::min(result_.bound, result_.value);
+  if (!result_.convergence.empty()) {
+    const ConvergencePoint &last = result_.convergence.back();
+    if (!always && last.incumbent == result_.value &&
+        (bound == last.bound || std::abs(bound - last.bound) <= 1e-4 * std::abs(last.bound)))
+      return;
+  }
+  result_.convergence.push_back(
+      {result_.evaluations, result_.bounds, result_.value, bound, options_.timed ? seconds() : 0});
+  if (options_.progress)
+    options_.progress(result_.value, bound);
+}
+
+MiningResult MiningRun::finish(std::string proof) {
+  result_.bound = std::min(result_.bound, result_.value);
+  const ConvergencePoint &last = result_.convergence.back();
+  if (last.evaluations != result_.evaluations || last.bounds != result_.bounds || last.bound != result_.bound)
+    recordConvergence(true);
+  result_.proof = std::move(proof);
+  result_.seconds = options_.timed ? seconds() : 0;
+  if (saved)
+    saved(true);
+  return std::move(result_);
+}
+
+MiningResult MiningRun::conclude(bool all) {
+  result_.isOptimal = all && result_.best;
+  if (all)
+    prove(evaluatedBound_);
+  return finish(result_.bound == INFINITY ? "no design can be"
+                : all                     ? "every design was valued"
+                : result_.bounds > 0      ? "the bound of the whole space"
+                                          : "");
+}
+
+MiningResult MiningRun::refuse(std::string error) {
+  result_.refused = true;
+  result_.error = std::move(error);
+  return std::move(result_);
+}
+
+} // namespace accord

@@ -1,0 +1,82 @@
+// What a step is worth by a metric, and several jobs together.
+#pragma once
+#include "lib/exploration/steps/StepProblem.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace accord {
+
+struct DesignObjective {
+  MiningMetric metric = MiningMetric::StepTime;
+  ObjectiveAggregation aggregation = ObjectiveAggregation::Sum;
+  const DesignSpace *space = nullptr; ///< of `Expression`
+
+  /// Of a step on the machine of the box's design; or no more than of any step that takes so much
+  /// at least on any design of the box, whose best machine it is. NaN: no value.
+  double of(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
+    return metric == MiningMetric::Expression ? space->metricValue(box, machine, step)
+                                              : of(machine, step.seconds, step.joules);
+  }
+  bool needsJoules() const {
+    return metric == MiningMetric::Energy || (metric == MiningMetric::Expression && space->measuresEnergy());
+  }
+  std::string name() const {
+    return metric == MiningMetric::Expression ? space->metricPrinted() : accord::name(metric);
+  }
+  /// Of a step on a machine; `Expression`: its time.
+  double of(const Machine &machine, double step, double joules) const {
+    switch (metric) {
+    case MiningMetric::StepTime:
+      return step;
+    case MiningMetric::TdpTime:
+      return step * machine.tdp.value;
+    case MiningMetric::Energy:
+      return joules;
+    case MiningMetric::AreaTime:
+      return step * machine.area.value;
+    case MiningMetric::Expression:
+      break;
+    }
+    return step;
+  }
+  /// Whether the machine has the number that the metric needs.
+  bool canEvaluate(const Machine &machine) const {
+    if (metric == MiningMetric::Expression)
+      return space->measures(machine);
+    return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
+           !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
+  }
+  /// Of all jobs, each with a `weight` and its `best`. `each` gives the part of the job of a
+  /// number; never above what it is for larger parts.
+  template <typename Jobs, typename Each> double aggregate(const Jobs &jobs, Each each) const {
+    double all = 0;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      double one = each(i);
+      if (aggregation == ObjectiveAggregation::Sum)
+        all += one * jobs[i].weight;
+      else
+        all = std::max(all, jobs[i].best > 0 ? one / jobs[i].best : one);
+    }
+    return std::isnan(all) ? std::numeric_limits<double>::infinity() : all;
+  }
+  /// What a job may be worth less than where all are to be worth less than `below`.
+  template <typename Job> double below(const Job &job, double below) const {
+    if (aggregation == ObjectiveAggregation::Sum)
+      return job.weight > 0 ? below / job.weight : std::numeric_limits<double>::infinity();
+    return job.best > 0 ? below * job.best : below;
+  }
+};
+
+/// Whether it has a choice of each of the space's parameters.
+inline bool isValidDesign(const DesignSpace &space, const Design &design) {
+  const std::vector<DesignParameter> &all = space.parameters();
+  if (design.size() != all.size())
+    return false;
+  for (size_t p = 0; p < all.size(); ++p)
+    if (design[p] >= std::max(all[p].labels.size(), all[p].numbers.size()))
+      return false;
+  return true;
+}
+
+} // namespace accord

@@ -1,0 +1,72 @@
+#include "lib/exploration/steps/Slack.h"
+#include "lib/planning/analysis/CriticalPath.h"
+#include <algorithm>
+#include <set>
+
+namespace accord {
+namespace {
+
+class Delays {
+public:
+  explicit Delays(const Plan &plan)
+      : plan_(plan), dependences_(Dependences::of(plan.graph)),
+        path_(CriticalPath::of(plan.graph, dependences_, durationsOf(plan.graph, plan.costs))) {
+    for (const Core &core : plan.machine.cores)
+      all.push_back({core.name, 0, 0});
+  }
+
+  /// What runs in a region, so often in a step.
+  void add(RegionId region, double times) {
+    const RegionSchedule &schedule = plan_.schedule.regions[region];
+    std::map<OperationId, int64_t> ends;
+    std::set<std::pair<size_t, int64_t>> freed; ///< a core, and when something on it ended
+    for (const Slot &slot : schedule.slots) {
+      int64_t end = slot.start.value + slot.duration.value;
+      ends[slot.operation] = end;
+      for (size_t core = 0; core < all.size() && slot.duration.value > 0; ++core)
+        if (uses(slot, core))
+          freed.insert({core, end});
+    }
+    for (const Slot &slot : schedule.slots) {
+      if (path_.timing[slot.operation].slack().value > 0)
+        continue;
+      RegionId body = plan_.graph.operations[slot.operation].body;
+      if (body != kNone)
+        add(body, times * static_cast<double>(plan_.graph.regions[body].count));
+      int64_t ready = 0;
+      for (OperationId before : dependences_.predecessors[slot.operation])
+        ready = std::max(ready, ends[before]);
+      if (body != kNone || slot.duration.value == 0 || slot.start.value <= ready)
+        continue;
+      for (size_t core = 0; core < all.size(); ++core)
+        if (uses(slot, core) && freed.count({core, slot.start.value})) {
+          ++all[core].operations;
+          all[core].seconds += times * static_cast<double>(slot.start.value - ready) * 1e-12;
+        }
+    }
+  }
+
+  std::vector<CoreDelay> all;
+
+private:
+  bool uses(const Slot &slot, size_t core) const {
+    return usesCore(plan_.costs.operations[slot.operation], static_cast<int>(core));
+  }
+
+  const Plan &plan_;
+  Dependences dependences_;
+  CriticalPath path_;
+};
+
+} // namespace
+
+std::vector<CoreDelay> coreDelays(const Plan &plan) {
+  if (sumOfWork(plan.graph, durationsOf(plan.graph, plan.costs)) >= Count{kLongestStep})
+    return {};
+  Delays delays(plan);
+  delays.add(kMicrobatchRegion, static_cast<double>(plan.graph.microbatches));
+  delays.add(kUpdateRegion, 1);
+  return std::move(delays.all);
+}
+
+} // namespace accord

@@ -1,0 +1,157 @@
+#include "lib/exploration/solve/MiningRun.h"
+#include "lib/exploration/space/MiningRandom.h"
+#include "lib/exploration/strategies/GaussianProcess.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace accord {
+namespace {
+
+constexpr uint64_t kDefault = 300, kWarm = 30;
+constexpr size_t kCandidates = 1000, kMax = 600;
+
+class Bayes {
+public:
+  explicit Bayes(MiningRun &run) : run(run), random(run.options().seed) {
+    const std::vector<DesignParameter> &parameters = run.parameters();
+    for (const DesignParameter &parameter : parameters) {
+      first.push_back(features);
+      // One-hot words beyond some hundred would be a feature per point.
+      features += parameter.numbers.empty() ? std::min<size_t>(parameter.labels.size(), 128) : 1;
+      scaled.push_back(logarithms(parameter.numbers));
+    }
+  }
+
+  void search() {
+    uint64_t warm = std::clamp<uint64_t>(run.limit() / 4, 1, kWarm);
+    // Where hardly any design may be, more are drawn, for a process needs some that may.
+    for (uint64_t drawn = 0; !run.isExhausted() && (drawn < warm || (!run.best() && drawn < run.limit()));
+         drawn += warm) {
+      std::vector<Design> round;
+      for (uint64_t i = 0; i < warm; ++i)
+        round.push_back(random.design(run.parameters()));
+      std::vector<double> values = run.values(round);
+      for (size_t i = 0; i < round.size(); ++i)
+        learn(round[i], values[i]);
+    }
+    for (uint64_t step = 0; !run.isExhausted() && step / 4 < run.limit(); ++step) {
+      std::optional<Design> next = candidate(step);
+      if (!next)
+        continue; // all that were drawn are known
+      learn(*next, run.value(*next));
+    }
+  }
+
+private:
+  /// Of powers of two evenly between -1 and 1; numbers below 1 by position.
+  static std::vector<double> logarithms(const std::vector<double> &numbers) {
+    std::vector<double> logs;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      logs.push_back(numbers[0] > 0 ? std::log2(numbers[i]) : static_cast<double>(i));
+    double low = logs.empty() ? 0 : logs.front(), high = logs.empty() ? 0 : logs.back();
+    for (double &log : logs)
+      log = high > low && std::isfinite(high - low) ? 2 * (log - low) / (high - low) - 1 : 0;
+    return logs;
+  }
+
+  Eigen::RowVectorXd pointOf(const Design &design) const {
+    Eigen::RowVectorXd point = Eigen::RowVectorXd::Zero(static_cast<Eigen::Index>(features));
+    for (size_t i = 0; i < design.size(); ++i) {
+      if (scaled[i].empty())
+        point[static_cast<Eigen::Index>(first[i] + design[i] % 128)] = 1;
+      else
+        point[static_cast<Eigen::Index>(first[i])] = scaled[i][design[i]];
+    }
+    return point;
+  }
+
+  void learn(const Design &design, double value) {
+    bool known = std::any_of(learnt.begin(), learnt.end(), [&](const auto &pair) { return pair.first == design; });
+    if (!known)
+      learnt.emplace_back(design, value);
+    if (learnt.size() > kMax) { // the worst of the older half goes
+      auto worst = std::max_element(learnt.begin(), learnt.begin() + kMax / 2,
+                                    [](const auto &a, const auto &b) { return a.second < b.second; });
+      learnt.erase(worst);
+    }
+  }
+
+  /// Logarithms of values, of mean 0 and deviation 1. What may not be counts as one deviation
+  /// above the worst: finite, so that one such design does not hide the differences of the rest.
+  Eigen::VectorXd targets() const {
+    auto size = static_cast<Eigen::Index>(learnt.size());
+    Eigen::VectorXd logs(size);
+    double sum = 0, squares = 0, max = -INFINITY, count = 0;
+    for (Eigen::Index i = 0; i < size; ++i) {
+      double value = learnt[static_cast<size_t>(i)].second;
+      logs[i] = std::isinf(value) ? INFINITY : std::log(std::max(value, std::numeric_limits<double>::min()));
+      if (std::isinf(value))
+        continue;
+      sum += logs[i];
+      squares += logs[i] * logs[i];
+      max = std::max(max, logs[i]);
+      ++count;
+    }
+    double mean = count > 0 ? sum / count : 0;
+    double deviation = count > 0 ? std::sqrt(std::max(0.0, squares / count - mean * mean)) : 0;
+    double above = count > 0 ? max + std::max(deviation, 1e-3) : 1;
+    for (double &log : logs)
+      log = std::isinf(log) ? above : log;
+    double middle = logs.mean();
+    double spread = std::sqrt((logs.array() - middle).square().mean());
+    return (logs.array() - middle) / (spread > 0 ? spread : 1);
+  }
+
+  std::optional<Design> candidate(uint64_t step) {
+    std::vector<Design> drawn;
+    for (size_t i = 0; i < kCandidates; ++i) {
+      Design design = random.design(run.parameters());
+      // A third near the best: in a large space 1,000 points are far from anything.
+      if (run.best() && i < kCandidates / 3) {
+        Design near = *run.best();
+        for (size_t change = random.below(2) + 1; change > 0 && !near.empty(); --change) {
+          size_t p = random.below(near.size());
+          near[p] = design[p];
+        }
+        design = near;
+      }
+      if (!run.known(design))
+        drawn.push_back(std::move(design));
+    }
+    if (drawn.empty())
+      return std::nullopt;
+    auto rows = [this](size_t count, auto &&designOf) {
+      Eigen::MatrixXd points(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(features));
+      for (size_t i = 0; i < count; ++i)
+        points.row(static_cast<Eigen::Index>(i)) = pointOf(designOf(i));
+      return points;
+    };
+    process.fit(rows(learnt.size(), [&](size_t i) -> const Design & { return learnt[i].first; }), targets(),
+                step % 25 == 0);
+    auto [mean, deviation] = process.at(rows(drawn.size(), [&](size_t i) -> const Design & { return drawn[i]; }));
+    Eigen::Index best = 0;
+    (mean - deviation).minCoeff(&best);
+    return drawn[static_cast<size_t>(best)];
+  }
+
+  MiningRun &run;
+  MiningRandom random;
+  size_t features = 0;
+  std::vector<size_t> first;               ///< by parameter: its feature
+  std::vector<std::vector<double>> scaled; ///< by parameter: of its numbers
+  std::vector<std::pair<Design, double>> learnt;
+  GaussianProcess process;
+};
+
+} // namespace
+
+MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options) {
+  MiningRun run(problem, options, "bayes", kDefault);
+  run.screenInfeasible();
+  if (!run.empty())
+    Bayes(run).search();
+  return run.conclude(run.empty() || run.complete());
+}
+
+} // namespace accord

@@ -1,0 +1,300 @@
+#include "lib/exploration/solve/Checkpoint.h"
+#include "lib/exploration/strategies/OpenNodes.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+// Rounds are of fixed sizes, so that the same boxes are looked at whatever the threads.
+constexpr size_t kSplits = 32, kValues = 16;
+constexpr unsigned kDives = 64; ///< at most so many in search of any design
+
+struct OpenNode {
+  double bound;
+  DesignBox box;
+};
+struct NodeHalves {
+  OpenNode low, high;
+};
+
+class ExactSearch {
+public:
+  explicit ExactSearch(MiningRun &run)
+      : run(run), openNodes(run.parameters(), 2),
+        designs(run.problem().numBoundLevels() + 1, OpenNodes(run.parameters(), 1)) {
+    run.useEvaluations();
+  }
+
+  std::string search() {
+    DesignBox whole;
+    for (const DesignParameter &parameter : run.parameters()) {
+      whole.low.push_back(0);
+      whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
+    }
+    if (!run.empty()) {
+      run.values(validDesigns(run.parameters(), run.options().known));
+      open({run.bound(), std::move(whole)});
+    }
+    for (unsigned dives = 0; dives < kDives && !run.best() && !openNodes.empty(); ++dives)
+      if (!dive())
+        break;
+    std::string ended = rounds();
+    return fmt::format("branch and bound: {}; {} boxes open", ended, numOpenNodes());
+  }
+
+private:
+  /// Nothing in it would be the result: worse, or equal and later in the order of parameters.
+  bool dominated(double bound, const Design &low) const {
+    return bound > run.incumbent() || bound == INFINITY ||
+           (bound == run.incumbent() && run.best() && low >= *run.best());
+  }
+
+  void open(OpenNode box) {
+    if (!dominated(box.bound, box.box.low))
+      (box.box.one() ? designs.front() : openNodes).push(box.bound, box.box);
+  }
+
+  static OpenNode take(OpenNodes &from) {
+    OpenNode first{from.bound(), from.first()};
+    from.pop();
+    return first;
+  }
+
+  /// A half that cannot hold the result is worth as much as one without designs.
+  double gain(double bound, double half) const {
+    double max = std::isinf(run.incumbent()) ? half : std::min(half, run.incumbent());
+    return max - bound;
+  }
+
+  /// Each at the parameter whose halves' bounds are most above its own. Nothing: not enough bounds
+  /// left for the first of them; `split` may hold fewer than asked for.
+  std::vector<NodeHalves> split(const std::vector<OpenNode> &open, size_t &count) {
+    std::vector<DesignBox> trials;
+    std::vector<size_t> parameters, ends; // of the low half of each trial; end of each box's
+    uint64_t left = run.boundsLeft();
+    for (count = 0; count < open.size(); ++count) {
+      const DesignBox &box = open[count].box;
+      size_t before = parameters.size();
+      for (size_t i = 0; i < box.low.size(); ++i)
+        if (box.low[i] < box.high[i])
+          parameters.push_back(i);
+      if (2 * parameters.size() > left) {
+        parameters.resize(before);
+        break;
+      }
+      for (size_t t = before; t < parameters.size(); ++t) {
+        size_t i = parameters[t];
+        uint32_t middle = box.low[i] + (box.high[i] - box.low[i]) / 2;
+        trials.push_back(box);
+        trials.back().high[i] = middle;
+        trials.push_back(box);
+        trials.back().low[i] = middle + 1;
+      }
+      ends.push_back(parameters.size());
+    }
+    std::vector<double> bounds = run.bounds(trials);
+    std::vector<NodeHalves> halves;
+    for (size_t b = 0, t = 0; b < count; ++b) {
+      double bound = open[b].bound;
+      size_t best = t;
+      double bestSum = -1, bestMin = -1;
+      uint32_t bestWidth = 0;
+      for (; t < ends[b]; ++t) {
+        double low = gain(bound, std::max(bound, bounds[2 * t])),
+               high = gain(bound, std::max(bound, bounds[2 * t + 1]));
+        double sum = low + high, less = std::min(low, high);
+        uint32_t width = open[b].box.high[parameters[t]] - open[b].box.low[parameters[t]];
+        if (std::tie(sum, less, width) > std::tie(bestSum, bestMin, bestWidth)) {
+          std::tie(bestSum, bestMin, bestWidth) = std::tie(sum, less, width);
+          best = t;
+        }
+      }
+      halves.push_back({{std::max(bound, bounds[2 * best]), std::move(trials[2 * best])},
+                        {std::max(bound, bounds[2 * best + 1]), std::move(trials[2 * best + 1])}});
+    }
+    return halves;
+  }
+
+  /// From the first box always the better half, to a design. False: a limit.
+  bool dive() {
+    OpenNode at = take(openNodes);
+    while (!at.box.one()) {
+      size_t count;
+      std::vector<NodeHalves> halves = split({at}, count);
+      if (!count || run.isExhausted()) {
+        open(std::move(at));
+        return false;
+      }
+      NodeHalves &both = halves[0];
+      bool low = both.low.bound <= both.high.bound;
+      at = std::move(low ? both.low : both.high);
+      open(std::move(low ? both.high : both.low));
+      if (at.bound == INFINITY)
+        return true;
+    }
+    run.value(at.box.low);
+    return true;
+  }
+
+  /// Of the designs of which the next one is: by bound, then by place in the order of parameters.
+  size_t nextLevel() const {
+    size_t next = 0;
+    for (size_t level = 1; level < designs.size(); ++level)
+      if (!designs[level].empty() && (designs[next].empty() || before(designs[level], designs[next])))
+        next = level;
+    return next;
+  }
+  static bool before(const OpenNodes &a, const OpenNodes &b) {
+    return a.bound() < b.bound() || (a.bound() == b.bound() && a.first().low <= b.first().low);
+  }
+
+  double lowerBound() const {
+    double lowerBound = openNodes.empty() ? INFINITY : openNodes.bound();
+    for (const OpenNodes &level : designs)
+      lowerBound = std::min(lowerBound, level.empty() ? INFINITY : level.bound());
+    return lowerBound;
+  }
+  size_t numOpenNodes() const {
+    size_t count = openNodes.size();
+    for (const OpenNodes &level : designs)
+      count += level.size();
+    return count;
+  }
+
+  /// How it ended.
+  std::string rounds() {
+    for (size_t purged = 1 << 12;;) {
+      auto clean = [this](OpenNodes &of) {
+        while (!of.empty() && dominated(of.bound(), of.first().low))
+          of.pop();
+      };
+      clean(openNodes);
+      std::for_each(designs.begin(), designs.end(), clean);
+      double bound = std::min(lowerBound(), run.evaluatedBound());
+      run.prove(bound);
+      size_t open = numOpenNodes();
+      run.result().isOptimal = open == 0 && run.best();
+      if (open == 0)
+        return run.best() ? "nothing below the best" : "no design can be";
+      double gap = run.options().gap;
+      if (gap > 0 && run.best() && bound >= run.incumbent() * (1 - gap))
+        return "within the gap asked for";
+      if (run.stopped())
+        return "stopped";
+      if (open > run.options().openNodes)
+        return "the limit of boxes";
+      if (open > 2 * purged) {
+        auto keep = [this](double b, const DesignBox &box) { return !dominated(b, box.low); };
+        openNodes.filter(keep);
+        for (OpenNodes &level : designs)
+          level.filter(keep);
+        purged = std::max<size_t>(1 << 12, numOpenNodes());
+      }
+      size_t level = nextLevel();
+      const OpenNodes &next = designs[level];
+      if (!openNodes.empty() && (next.empty() || before(openNodes, next))) {
+        if (!splitRound(next.empty() ? INFINITY : next.bound()))
+          return "the limit of bounds";
+      } else if (level + 1 < designs.size()) {
+        if (!tightenRound(level))
+          return "the limit of bounds";
+      } else if (!valueRound()) {
+        return "the limit of evaluations";
+      }
+    }
+  }
+
+  bool splitRound(double until) {
+    std::vector<OpenNode> round;
+    while (round.size() < kSplits && !openNodes.empty() && openNodes.bound() <= until &&
+           !dominated(openNodes.bound(), openNodes.first().low))
+      round.push_back(take(openNodes));
+    size_t count;
+    for (NodeHalves &halves : split(round, count)) {
+      open(std::move(halves.low));
+      open(std::move(halves.high));
+    }
+    for (size_t i = count; i < round.size(); ++i)
+      open(std::move(round[i]));
+    return count > 0;
+  }
+
+  /// Designs near the least bound, not only of it, that threads have something to do.
+  std::vector<OpenNode> round(OpenNodes &from, uint64_t max) {
+    std::vector<OpenNode> round;
+    double first = from.bound(), until = first;
+    if (run.best())
+      until += (run.incumbent() - first) / 8;
+    else
+      until = INFINITY;
+    while (round.size() < std::min<uint64_t>(kValues, max) && !from.empty() && from.bound() <= until &&
+           !dominated(from.bound(), from.first().low))
+      round.push_back(take(from));
+    return round;
+  }
+
+  bool tightenRound(size_t level) {
+    std::vector<OpenNode> open = round(designs[level], run.boundsLeft());
+    std::vector<Design> all;
+    for (const OpenNode &one : open)
+      all.push_back(one.box.low);
+    std::vector<double> bounds = run.tightenBound(all, static_cast<unsigned>(level) + 1);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (double bound = std::max(open[i].bound, bounds[i]); !dominated(bound, open[i].box.low))
+        designs[level + 1].push(bound, open[i].box);
+    return !open.empty();
+  }
+
+  bool valueRound() {
+    std::vector<Design> all;
+    for (OpenNode &one : round(designs.back(), run.left()))
+      all.push_back(std::move(one.box.low));
+    if (!all.empty())
+      run.values(all);
+    return !all.empty();
+  }
+
+  MiningRun &run;
+  OpenNodes openNodes;
+  std::vector<OpenNodes> designs; ///< by how often they were bounded again
+};
+
+} // namespace
+
+MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options) {
+  MiningRun run(problem, options, "exact");
+  std::string digest;
+  if (!options.resume.empty()) {
+    KnownDesigns earlier;
+    std::optional<Design> best;
+    if (auto error = readCheckpoint(options.resume, problem, earlier, best))
+      return run.refuse(*error);
+    // Bounds may be those of a problem whose values are others.
+    if (best && valueOf(problem, *best) != earlier[*best].value)
+      return run.refuse(fmt::format("{}: its best design is worth something else now", options.resume));
+    run.resume(std::move(earlier));
+  }
+  size_t written = 0;
+  if (options.checkpoint.empty()) {
+    run.forget();
+  } else {
+    digest = digestOf(problem);
+    run.saved = [&](bool last) {
+      KnownDesigns &known = run.knownDesigns();
+      if (!last && known.size() - written < std::max<uint64_t>(options.checkpointEvery, 1))
+        return;
+      written = known.size();
+      KnownDesigns all = run.earlier();
+      all.insert(known.begin(), known.end());
+      if (auto error = writeWhole(options.checkpoint, checkpointText(digest, run.best(), run.incumbent(), all)))
+        run.result().error = *error;
+    };
+  }
+  ExactSearch search(run);
+  std::string proof = search.search();
+  return run.finish(std::move(proof));
+}
+
+} // namespace accord

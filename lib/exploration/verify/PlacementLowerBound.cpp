@@ -1,0 +1,376 @@
+#include "lib/exploration/verify/PlacementLowerBound.h"
+#include "lib/placement/verify/PlacementBoundProof.h"
+#include "lib/placement/verify/PlacementWorkBound.h"
+#include "lib/placement/verify/StageMinCosts.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <numeric>
+
+namespace accord {
+namespace {
+
+using Problem = PlacementProblem;
+using Id = Problem::Id;
+
+/// Of a bound of one design: beyond that its configurations count as open.
+constexpr uint64_t kEffort = 40'000'000;
+
+auto identity(const Problem::ParallelConfig &parallelConfig) {
+  return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
+                  parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
+                  parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
+                  parallelConfig.order);
+}
+bool divides(const Problem::ParallelConfig &parallelConfig) {
+  return parallelConfig.expert > 1 || parallelConfig.tables != Problem::Tables::Whole;
+}
+bool isOf(const CertificateStep &step, const Problem::ParallelConfig &parallelConfig) {
+  int64_t data = parallelConfig.expert > 1 ? parallelConfig.expert : divides(parallelConfig) ? parallelConfig.data : 1;
+  return step.tensor == parallelConfig.tensor && step.sequence == parallelConfig.sequence &&
+         step.microbatch == parallelConfig.microbatch && step.experts == parallelConfig.expert &&
+         step.tables == parallelConfig.tables && step.data == data;
+}
+int64_t part(int64_t whole, int64_t devices) { return whole / std::max<int64_t>(devices, 1); }
+
+} // namespace
+
+PlacementLowerBound::PlacementLowerBound(const CertificateCluster &cluster)
+    : cluster_(cluster), chain_(PlacementCuts(cluster.problem).chain()) {
+  const Problem &p = cluster.problem;
+  layers_.reserve(cluster.steps.size());
+  for (const CertificateStep &step : cluster.steps)
+    layers_.emplace_back(step.graph, p, cluster.classOf);
+  for (const Problem::ParallelConfig &parallelConfig : p.parallelConfigs) {
+    std::vector<size_t> &of = steps_.emplace_back();
+    for (size_t s = 0; s < cluster.steps.size(); ++s)
+      if (isOf(cluster.steps[s], parallelConfig))
+        of.push_back(s);
+  }
+  delays_ = std::find(p.schedules.begin(), p.schedules.end(), PipelineSchedule::ZeroBubble) != p.schedules.end();
+}
+
+int64_t PlacementLowerBound::memoryBudget(const Machine &machine) const {
+  if (machine.memories.empty())
+    return 0;
+  double capacity = machine.memories.front().capacity.value;
+  auto bytes = static_cast<int64_t>(std::min(capacity, 0x1p61));
+  for (const CertificateCluster::MemoryBudget &memoryBudget : cluster_.memoryBudgets)
+    if (std::abs(memoryBudget.capacity - capacity) <= 1e-9 * capacity)
+      return std::min(bytes, memoryBudget.bytes);
+  return bytes;
+}
+
+/// All that times follow from.
+std::string PlacementLowerBound::keyOf(const Machine &machine) const {
+  std::string key = machine.costModel;
+  auto put = [&key](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof value); };
+  for (double n :
+       {machine.clock.value, machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
+    put(n);
+  for (const Memory &memory : machine.memories) {
+    for (double n : {memory.bandwidth.value, memory.latency.value, memory.efficiency})
+      put(n);
+    put(memory.doubleBuffered), put(memory.capacity.value > 0), put(overlapsTransfers(memory));
+  }
+  for (const Core &core : machine.cores) {
+    put(core.deviceType), put(core.overlapFill), put(core.overlapDrain), put(core.perInstanceMapping);
+    put(core.anyMapping);
+    for (int64_t n : {core.rows, core.cols, core.lanes, core.count, int64_t(core.reads)})
+      put(n);
+    put(core.efficiency), put(core.halfPerformanceWork.value);
+    key += core.dataflow + ";";
+    for (const auto &[type, peak] : core.peak)
+      key += type + "=", put(peak.value);
+    for (const auto &[deviceType, cycles] : core.cyclesOf)
+      key += deviceType + ":", put(cycles);
+  }
+  return key;
+}
+
+void PlacementLowerBound::cost(Id parallelConfig, const std::vector<const std::vector<LayerLowerBound> *> &policies,
+                               Problem &into, size_t at) const {
+  const Problem::ParallelConfig &f = cluster_.problem.parallelConfigs[parallelConfig];
+  for (size_t c = 0; c < into.classes.size(); ++c) {
+    Problem::Cost &cost = into.classes[c].costs[at].emplace();
+    if (policies.empty() || f.ringOverlap) { // nothing is known of it
+      cost.recomputeChoices.push_back({"none", 0, 0, 0, 0});
+      continue;
+    }
+    const LayerLowerBound &first = (*policies.front())[c];
+    cost.forward = first.forward;
+    // The first policy may be one that computes again.
+    int64_t behind = first.backward;
+    for (const auto *policy : policies)
+      behind = std::min(behind, (*policy)[c].backward);
+    (delays_ ? cost.weight : cost.backward) = behind;
+    cost.update = f.zero >= 1 ? part(first.update, f.data) : first.update;
+    if (!divides(f)) {
+      cost.weightMemory = f.hostWeights ? 0 : part(first.weights, f.zero >= 3 ? f.data : 1);
+      cost.gradientMemory = part(first.gradients, f.zero >= 2 ? f.data : 1);
+      cost.staticMemory =
+          cost.weightMemory + cost.gradientMemory + (f.hostStates ? 0 : part(first.states, f.zero >= 1 ? f.data : 1));
+      cost.gradients = first.gradients - first.rows + first.rows / 2;
+      cost.weights = first.weights;
+    }
+    for (size_t q = 0; q < policies.size(); ++q) {
+      const LayerLowerBound &layer = (*policies[q])[c];
+      cost.recomputeChoices.push_back(
+          {cluster_.steps[steps_[parallelConfig][q]].recompute, layer.backward - behind, layer.activations, 0, 0});
+    }
+    if (cluster_.offloads)
+      cost.recomputeChoices.push_back({"offload", 0, 0, 0, 0});
+  }
+}
+
+/// `uses`: by step, of those that count.
+Problem PlacementLowerBound::lowerBound(const Machine &machine, const std::vector<Id> &among,
+                                        const std::vector<std::optional<std::vector<LayerLowerBound>>> &uses) const {
+  const Problem &whole = cluster_.problem;
+  Problem p;
+  p.objective = whole.objective, p.batch = whole.batch;
+  p.limits.step = whole.limits.step, p.limits.devices = whole.limits.devices;
+  p.deviceTypes = whole.deviceTypes, p.links = whole.links, p.layers = whole.layers;
+  p.schedules = whole.schedules, p.virtualStages = whole.virtualStages, p.groups = whole.groups;
+  p.uniformClass = whole.uniformClass, p.uniformConfigPerDeviceType = whole.uniformConfigPerDeviceType;
+  p.blockingTransfers = whole.blockingTransfers;
+  p.overlapFraction = whole.overlapFraction, p.maxOverlap = whole.maxOverlap, p.minStep = whole.minStep;
+  for (Problem::Layer &layer : p.layers)
+    layer.placementConstraints.clear();
+  for (Problem::DeviceType &deviceType : p.deviceTypes) {
+    deviceType.memory = memoryBudget(machine);
+    deviceType.idleWatts = 0, deviceType.pricePerHour = 0;
+    deviceType.tdpWatts = 1; // its own is a factor
+  }
+  p.hostOverheadPerMicrobatch = static_cast<int64_t>(std::ceil(machine.host.microbatch.value * 1e12));
+  p.hostOverheadPerStep = static_cast<int64_t>(std::ceil(machine.host.step.value * 1e12)) + whole.hostOverheadPerStep;
+  // Of what comes in between two layers of a chain one tensor counts: of merged layers it is more.
+  // Where layers branch, what comes from several may come from one.
+  for (Problem::Edge edge : whole.edges)
+    if (!chain_ || edge.to == edge.from + 1) {
+      edge.bytes = chain_ ? edge.bytes : 0;
+      p.edges.push_back(edge);
+    }
+  for (const Problem::LayerClass &one : whole.classes)
+    p.classes.push_back({one.name, std::vector<std::optional<Problem::Cost>>(among.size())});
+  for (size_t at = 0; at < among.size(); ++at) {
+    p.parallelConfigs.push_back(whole.parallelConfigs[among[at]]);
+    std::vector<const std::vector<LayerLowerBound> *> policies;
+    for (size_t step : steps_[among[at]])
+      if (uses[step])
+        policies.push_back(&*uses[step]);
+    cost(among[at], policies, p, at);
+  }
+  return p;
+}
+
+double PlacementLowerBound::value(const Machine &machine) {
+  auto [known, isNew] = known_.try_emplace(keyOf(machine), 0);
+  if (!isNew)
+    return known->second;
+  std::vector<Id> all(cluster_.problem.parallelConfigs.size());
+  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
+  for (Id parallelConfig = 0; parallelConfig < all.size(); ++parallelConfig) {
+    all[parallelConfig] = parallelConfig;
+    for (size_t step : steps_[parallelConfig]) {
+      if (!uses[step])
+        uses[step] = layers_[step].lowerBound(machine);
+      if (!layers_[step].recomputeTime()) // no other takes less
+        break;
+    }
+  }
+  return known->second = minOfPlacements(lowerBound(machine, all, uses));
+}
+
+PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below) {
+  std::vector<Id> all(cluster_.problem.parallelConfigs.size());
+  std::iota(all.begin(), all.end(), Id{0});
+  std::string key = fmt::format("{:a} {} ", below, memoryBudget(machine)) + keyOf(machine);
+  if (auto known = opened_.find(key); known != opened_.end())
+    return known->second;
+  return opened_[key] = open(machine, below, {}, all);
+}
+
+PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below, const Prices &prices,
+                                                    const std::vector<Id> &among) {
+  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
+  for (Id parallelConfig : among)
+    for (size_t step : steps_[parallelConfig])
+      if (!uses[step]) {
+        auto costs = prices ? prices(step) : std::nullopt;
+        uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
+      }
+  UnprovenPlacements left = unprovenPlacements(lowerBound(machine, among, uses), below, kEffort);
+  Open open{{}, left.lowerBound};
+  for (Id at : left.parallelConfigs)
+    open.parallelConfigs.push_back(among[at]);
+  return open;
+}
+
+std::vector<Id> PlacementLowerBound::formsOf(const Problem &stated) const {
+  std::vector<Id> parallelConfigs;
+  const std::vector<Problem::ParallelConfig> &mine = cluster_.problem.parallelConfigs;
+  for (Id parallelConfig = 0; parallelConfig < mine.size(); ++parallelConfig) {
+    auto alike = [&](const std::vector<Problem::ParallelConfig> &all) {
+      return std::count_if(all.begin(), all.end(), [&](const Problem::ParallelConfig &other) {
+        return identity(other) == identity(mine[parallelConfig]);
+      });
+    };
+    if (alike(stated.parallelConfigs) >= alike(mine))
+      parallelConfigs.push_back(parallelConfig);
+  }
+  return parallelConfigs;
+}
+
+namespace {
+
+bool close(double a, double b, double part = 1e-9) {
+  return a == b || std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
+}
+bool same(const AlphaBetaModel &a, const AlphaBetaModel &b, double part = 1e-9) {
+  return close(a.latency, b.latency) && close(a.perByte, b.perByte, part);
+}
+/// Where replicas divide weights, lines follow from the share of gradients and weights of a step,
+/// whose layers are rounded.
+constexpr double kShares = 1e-3;
+bool same(const std::vector<AlphaBetaModel> &a, const std::vector<AlphaBetaModel> &b, double part) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [part](const auto &x, const auto &y) { return same(x, y, part); });
+}
+bool same(const std::vector<Problem::GradientSync> &a, const std::vector<Problem::GradientSync> &b, double part) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [part](const auto &x, const auto &y) {
+           return x.replicasPerNode == y.replicasPerNode && same(x.alternatives, y.alternatives, part);
+         });
+}
+
+/// First of what is not of the design.
+std::string differsInSpace(const Problem &a, const Problem &b) {
+  if (a.objective != b.objective || a.batch != b.batch ||
+      a.uniformConfigPerDeviceType != b.uniformConfigPerDeviceType ||
+      a.uniformClass.has_value() != b.uniformClass.has_value())
+    return "objective, batch or what stages have in common";
+  if (a.schedules != b.schedules || a.virtualStages != b.virtualStages)
+    return "schedules";
+  if (!std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+                  [](const auto &x, const auto &y) { return x.min == y.min && x.max == y.max; }))
+    return "numbers of stages";
+  if (a.limits.step != b.limits.step || !close(a.limits.watts, b.limits.watts) ||
+      a.limits.devices != b.limits.devices || !close(a.limits.joules, b.limits.joules) ||
+      !close(a.limits.price, b.limits.price))
+    return "limits";
+  if (!close(a.overlapFraction, b.overlapFraction) || !close(a.maxOverlap, b.maxOverlap) || a.minStep != b.minStep ||
+      a.blockingTransfers != b.blockingTransfers)
+    return "what hides, or is given";
+  bool links = a.links.size() == b.links.size();
+  for (size_t i = 0; links && i < a.links.size(); ++i)
+    links = same(a.links[i].intraNode, b.links[i].intraNode) && same(a.links[i].interNode, b.links[i].interNode);
+  return links ? "" : "links";
+}
+
+} // namespace
+
+std::string PlacementLowerBound::differs(const Problem &stated, const Machine &machine, const Prices &prices) {
+  const Problem &whole = cluster_.problem;
+  if (std::string other = differsInSpace(stated, whole); !other.empty())
+    return other + " are others than the cluster's";
+  bool pinned = !stated.placementConstraints.empty();
+  for (const Problem::Layer &layer : stated.layers)
+    pinned |= !layer.placementConstraints.empty();
+  if (pinned)
+    return "layers are pinned, which is not known of the cluster";
+  bool deviceTypes = stated.deviceTypes.size() == 1 && whole.deviceTypes.size() == 1;
+  if (deviceTypes) {
+    const Problem::DeviceType &a = stated.deviceTypes.front(), &b = whole.deviceTypes.front();
+    deviceTypes = a.devices == b.devices && a.devicesPerNode == b.devicesPerNode && a.hostMemory == b.hostMemory &&
+                  close(a.pricePerHour, b.pricePerHour);
+    if (deviceTypes && (a.memory != memoryBudget(machine) || !close(a.tdpWatts, machine.tdp.value) ||
+                        !close(a.idleWatts, machine.idle.value)))
+      return fmt::format("{} bytes of memory and {:.9g} W, the design's devices have {} and {:.9g}", a.memory,
+                         a.tdpWatts, memoryBudget(machine), machine.tdp.value);
+  }
+  if (!deviceTypes)
+    return "devices are others than the cluster's";
+  std::vector<Id> parallelConfigs; // of the cluster, by stated form
+  for (const Problem::ParallelConfig &parallelConfig : stated.parallelConfigs) {
+    double part = parallelConfig.zero == 0 ? 1e-9 : kShares;
+    auto of = std::find_if(whole.parallelConfigs.begin(), whole.parallelConfigs.end(), [&](const auto &other) {
+      return identity(other) == identity(parallelConfig) &&
+             same(other.gradientSyncs, parallelConfig.gradientSyncs, part) &&
+             same(other.expertGradientSyncs, parallelConfig.expertGradientSyncs, part) &&
+             same(other.gather, parallelConfig.gather, part);
+    });
+    if (of == whole.parallelConfigs.end())
+      return fmt::format("tensor {}, data {}, micro-batch {} is no form of the cluster, or has "
+                         "another network",
+                         parallelConfig.tensor, parallelConfig.data, parallelConfig.microbatch);
+    parallelConfigs.push_back(static_cast<Id>(of - whole.parallelConfigs.begin()));
+  }
+  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
+  for (Id parallelConfig : parallelConfigs)
+    for (size_t step : steps_[parallelConfig])
+      if (!uses[step]) {
+        auto costs = prices ? prices(step) : std::nullopt;
+        uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
+      }
+  Problem floor = lowerBound(machine, parallelConfigs, uses);
+  if (stated.hostOverheadPerMicrobatch != floor.hostOverheadPerMicrobatch ||
+      stated.hostOverheadPerStep != floor.hostOverheadPerStep)
+    return "its host takes another time than the design's";
+  return differsInLayers(stated, floor);
+}
+
+/// Classes are runs of the cluster's, named by their first one.
+std::string PlacementLowerBound::differsInLayers(const Problem &stated, const Problem &floor) const {
+  auto countsOf = [](const Problem &p) {
+    std::vector<int64_t> counts(p.classes.size());
+    for (const Problem::Layer &layer : p.layers)
+      ++counts[layer.of];
+    return counts;
+  };
+  std::vector<int64_t> mine = countsOf(floor), theirs = countsOf(stated);
+  size_t at = 0;
+  for (size_t c = 0; c < stated.classes.size(); ++c) {
+    size_t from = at;
+    do
+      ++at;
+    while (at < floor.classes.size() &&
+           (c + 1 == stated.classes.size() || floor.classes[at].name != stated.classes[c + 1].name));
+    bool run =
+        from < floor.classes.size() && floor.classes[from].name == stated.classes[c].name && theirs[c] == mine[from];
+    for (size_t i = from; run && i < at; ++i)
+      run = mine[i] == (at - from == 1 ? theirs[c] : 1);
+    if (!run)
+      return fmt::format("'{}' is no layer of the cluster's job, or not as often", stated.classes[c].name);
+    for (size_t f = 0; f < stated.parallelConfigs.size(); ++f) {
+      const auto &cost = stated.classes[c].costs[f];
+      if (!cost)
+        return fmt::format("'{}' cannot run in every form", stated.classes[c].name);
+      Problem::Cost sum;
+      std::map<std::string, int64_t> recomputeTime;
+      for (size_t i = from; i < at; ++i) {
+        const Problem::Cost &one = *floor.classes[i].costs[f];
+        sum.forward += one.forward, sum.backward += one.backward + one.weight;
+        sum.update += one.update, sum.staticMemory += one.staticMemory;
+        sum.gradients += one.gradients, sum.weights += one.weights;
+        for (const Problem::RecomputeChoice &recomputeChoice : one.recomputeChoices)
+          recomputeTime[recomputeChoice.policy] += recomputeChoice.recomputeTime + one.backward + one.weight;
+      }
+      int64_t behind = cost->backward + cost->weight;
+      bool cheap = cost->forward < sum.forward || cost->update < sum.update || cost->staticMemory < sum.staticMemory ||
+                   cost->gradients < sum.gradients || cost->weights < sum.weights;
+      for (const Problem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+        if (auto lowerBound = recomputeTime.find(recomputeChoice.policy); lowerBound != recomputeTime.end())
+          cheap |= behind + recomputeChoice.recomputeTime < lowerBound->second;
+      if (cheap)
+        return fmt::format("'{}' takes less than its operations do: {} ps forward and {} ps "
+                           "backward, at least {} and {}",
+                           stated.classes[c].name, cost->forward, behind, sum.forward, sum.backward);
+    }
+  }
+  if (at < floor.classes.size())
+    return fmt::format("'{}' is left out", floor.classes[at].name);
+  return "";
+}
+
+} // namespace accord

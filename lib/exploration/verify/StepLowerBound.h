@@ -1,0 +1,111 @@
+// What a training step takes on a machine at least, for proofs about many machines.
+#pragma once
+#include "lib/exploration/verify/PartTimeBound.h"
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+namespace accord {
+
+/// Of a graph that `check` passes. Not to be shared between threads.
+class StepLowerBound {
+public:
+  explicit StepLowerBound(const WorkGraph &graph);
+
+  /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
+  /// after the other, a repeat its count times its body, and all the while it holds the cores and
+  /// memories that its body uses. Each operation takes its arithmetic
+  /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a
+  /// region the largest of its longest chain; for each core and memory the work of all its
+  /// operations between the least chain before and the least behind; and the same of operations
+  /// that exclude each other, as they hold all of a core or take all of a memory's bandwidth.
+  /// `below`: plans of this or more do not count, so that an operation that may run on one instance
+  /// of a core or on all of them runs on all where one would take too long (destructive bounds:
+  /// Klein and Scholl, European J. Operational Research 112, 1999). Infinite: no plan is less.
+  double seconds(const Machine &machine, double below = INFINITY);
+  /// The same with the times that `prices` has for the machine.
+  double seconds(const Machine &machine, const Costs &prices, double below = INFINITY);
+  /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
+  /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
+  void times(const Machine &machine, const Costs *prices, std::vector<double> &seconds);
+  /// Joules of a step that takes `step` seconds: arithmetic, compulsory bytes, idle power.
+  double joules(const Machine &machine, double step);
+  double joules(const Machine &machine, const Costs &prices, double step);
+  /// Of device memory, in any order of operations: all residents, and for some operation what is
+  /// made before its end and read after it.
+  double bytes() const { return bytes_; }
+
+private:
+  struct Kind {
+    std::optional<double> given;
+    bool free = false, mapped = false, fused = false;
+    double bytes = 0, flops = 0, executions = 0;
+    std::vector<BoundedPart> parts; ///< one, unless it is fused
+    BoundedPart main;               ///< that says on which core it runs
+  };
+  struct Item {
+    uint32_t kind = 0;
+    OperationId operation = kNone;
+    RegionId body = kNone;
+    std::vector<uint32_t> before; ///< places in the region
+  };
+  /// What an operation takes on some number of instances of its core.
+  struct Alternative {
+    double time = 0;
+    double work = 0;               ///< seconds of all instances of the core
+    bool whole = true;             ///< holds them all
+    std::vector<double> transfers; ///< seconds of each memory
+  };
+  struct Price {
+    int core = -1;          ///< the only one it may run on
+    std::vector<int> holds; ///< whole cores, by a fused operation
+    double joules = 0;
+    std::vector<Alternative> alternatives; ///< one at least, at most 32
+  };
+  struct Times {
+    std::vector<PartTimeBound> parts; ///< of all kinds, in order
+  };
+
+  const Times &timesOn(const Machine &machine, size_t core);
+  /// All that `seconds` without prices follows from: whatever a machine has but the capacity of its
+  /// memories, of which it only matters that there is one.
+  std::string machineKey(const Machine &machine);
+  void price(const Machine &machine);
+  void price(const Machine &machine, const Costs &prices);
+  static void priceFused(const Kind &kind, uint32_t first, const Machine &machine,
+                         const std::vector<const Times *> &times, Price &price);
+  const Price &priceOf(const Item &item) const { return prices_[byKind_ ? item.kind : item.operation]; }
+  double length(RegionId region, const Machine &machine, double below);
+  double longest(RegionId region, const Machine &machine, bool closely);
+  /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or
+  /// takes all of its bandwidth, which excludes the former: subsets of it, and means of it and of
+  /// the longest chain, of which none is above the length (Lepere, Trystram and Woeginger, Int. J.
+  /// Found. Comput. Sci. 13(4), 2002, section 3).
+  double together(RegionId region, const Machine &machine, size_t core, int memory) const;
+  double step(const Machine &machine, double below);
+  double minBytes() const;
+
+  WorkGraph graph_;
+  std::vector<Kind> kinds_;
+  std::vector<uint32_t> firstPart_; ///< by kind, among the parts of all
+  size_t allParts_ = 0;
+  std::vector<std::vector<Item>> regions_; ///< by region
+  bool byKind_ = true;                     ///< prices_ is by kind, else by operation
+  std::vector<Price> prices_;
+  /// Of a region while its length is found, by item: which forms it may have, and times.
+  struct Laid {
+    std::vector<uint32_t> alternatives;
+    std::vector<double> times, heads, tails;
+  };
+  /// Means of chain and work that are tried, less one.
+  static constexpr unsigned kMeans = 32;
+  std::vector<Laid> found_;                   ///< by region
+  std::vector<double> lengths_;               ///< by region
+  std::vector<std::vector<double>> sums_;     ///< by region: work of each core, then memory
+  std::unordered_map<std::string, Times> on_; ///< by all of a core that times follow from
+  double bytes_ = 0;
+  static constexpr size_t kMaxKnown = 1 << 17;
+  std::unordered_map<std::string, double> known_; ///< seconds, by machine and what is above it
+};
+
+} // namespace accord

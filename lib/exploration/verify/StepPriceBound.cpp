@@ -1,0 +1,231 @@
+// What operations of a step take on a machine: by closed forms, or by given prices.
+#include "lib/exploration/verify/StepLowerBound.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace {
+
+template <typename T> void put(std::string &key, const T &value) {
+  key.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+/// From the core outwards: a memory is filled while what is nearer works, or before.
+double joined(double compute, const std::vector<double> &transfers, size_t levels, const Machine &machine) {
+  double time = compute;
+  for (size_t m = levels; m-- > 0;) {
+    bool before = m + 1 < levels && !overlapsTransfers(machine.memories[m + 1]);
+    time = before ? time + transfers[m] : std::max(time, transfers[m]);
+  }
+  return time > 0 ? std::max(time, machine.host.kernel.value) : 0;
+}
+
+double transferOf(const Memory &memory, double bytes) {
+  double rate = memory.bandwidth.value * memory.efficiency;
+  return bytes > 0 && rate > 0 ? std::max(memory.latency.value, 0.0) + bytes / rate : 0;
+}
+
+/// The shorter of two in everything.
+void min(double &of, double other) { of = std::min(of, other); }
+
+} // namespace
+
+const StepLowerBound::Times &StepLowerBound::timesOn(const Machine &machine, size_t index) {
+  const Core &core = machine.cores[index];
+  static thread_local std::string key;
+  key.clear();
+  put(key, core.kind);
+  for (int64_t n : {core.rows, core.cols, core.lanes, core.count})
+    put(key, n);
+  for (double n : {machine.clock.value, core.efficiency, core.halfPerformanceWork.value})
+    put(key, n);
+  key += static_cast<char>(core.overlapFill | core.overlapDrain << 1);
+  key += core.dataflow + ";" + machine.costModel;
+  for (const auto &[type, peak] : core.peak)
+    key += ";" + type, put(key, peak.value);
+  for (const auto &[kind, cycles] : core.cyclesOf)
+    key += ";" + kind, put(key, cycles);
+  auto [found, isNew] = on_.try_emplace(key);
+  if (!isNew)
+    return found->second;
+  for (const Kind &kind : kinds_)
+    for (const BoundedPart &part : kind.parts) {
+      PartTimeBound &time = found->second.parts.emplace_back();
+      if (kind.free || kind.given ||
+          !(core.kind == part.core || (part.core == CoreKind::Tensor && core.kind == CoreKind::Vector)))
+        continue;
+      if (core.peak.empty() || core.peak.count(part.type)) {
+        time = partTimeBound(part, machine, core, part.type);
+        continue;
+      }
+      time = {INFINITY, INFINITY, INFINITY}; // in whatever other type
+      for (const auto &[type, peak] : core.peak) {
+        PartTimeBound other = partTimeBound(part, machine, core, type);
+        time = {std::min(time.spread, other.spread), std::min(time.single, other.single),
+                std::min(time.feed, other.feed)};
+      }
+    }
+  return found->second;
+}
+
+std::string StepLowerBound::machineKey(const Machine &machine) {
+  std::string key;
+  for (double n : {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
+    put(key, n);
+  for (size_t c = 0; c < machine.cores.size(); ++c) {
+    const Core &core = machine.cores[c];
+    put(key, &timesOn(machine, c)); // kept as long as this, one for all that times follow from
+    put(key, core.reads);
+    key += static_cast<char>(core.perInstanceMapping | core.anyMapping << 1);
+  }
+  for (const Memory &memory : machine.memories) {
+    for (double n : {memory.bandwidth.value, memory.latency.value, memory.efficiency})
+      put(key, n);
+    key += static_cast<char>(overlapsTransfers(memory) | (memory.capacity.value > 0) << 1);
+  }
+  return key;
+}
+
+void StepLowerBound::price(const Machine &machine) {
+  byKind_ = true;
+  prices_.resize(kinds_.size());
+  std::vector<const Times *> times;
+  for (size_t c = 0; c < machine.cores.size(); ++c)
+    times.push_back(&timesOn(machine, c));
+  size_t memories = machine.memories.size();
+  std::vector<std::pair<const BoundedPart *, EligibleCores>> asked; // by kind of core and type
+  asked.reserve(kinds_.size());
+  auto coresOf = [&](const BoundedPart &part) -> const EligibleCores & {
+    for (const auto &[other, cores] : asked)
+      if (other->core == part.core && other->type == part.type)
+        return cores;
+    return asked.emplace_back(&part, eligibleCores(part, machine)).second;
+  };
+  for (size_t k = 0; k < kinds_.size(); ++k) {
+    const Kind &kind = kinds_[k];
+    Price &price = prices_[k];
+    price.joules = 0, price.core = -1;
+    price.holds.clear();
+    price.alternatives.resize(1);
+    price.alternatives[0].transfers.assign(memories, 0);
+    price.alternatives[0].time = price.alternatives[0].work = 0;
+    price.alternatives[0].whole = false;
+    if (kind.free)
+      continue;
+    if (kind.given) {
+      price.alternatives[0].time = *kind.given;
+      continue;
+    }
+    const EligibleCores &main = coresOf(kind.main);
+    if (main.cores.empty())
+      continue;
+    size_t levels = memories;
+    for (int c : main.cores)
+      levels = std::min(levels, levelsOf(machine, machine.cores[static_cast<size_t>(c)]));
+    int only = main.cores.size() == 1 ? main.cores[0] : -1;
+    double feed = 0;
+    if (kind.mapped && only >= 0 && levels >= 2) {
+      feed = times[static_cast<size_t>(only)]->parts[firstPart_[k]].feed;
+      for (size_t m = 1; m < levels; ++m)
+        if (!(machine.memories[m].capacity.value > 0))
+          feed = 0;
+    }
+    std::vector<double> &transfers = price.alternatives[0].transfers;
+    for (size_t m = 0; m < levels; ++m) {
+      double bytes = m + 1 == levels ? std::max(kind.bytes, feed) : kind.bytes;
+      transfers[m] = transferOf(machine.memories[m], bytes);
+      price.joules += kind.bytes * machine.memories[m].energy.value;
+    }
+    price.joules += kind.flops * (main.type.empty() ? 0 : energyPerFlop(machine, main.type).value);
+    if (kind.fused) {
+      priceFused(kind, firstPart_[k], machine, times, price);
+      price.alternatives[0].time = joined(price.alternatives[0].time, transfers, levels, machine);
+      if (only >= 0 && std::find(price.holds.begin(), price.holds.end(), only) == price.holds.end())
+        price.holds.push_back(only);
+      continue;
+    }
+    if (only >= 0) {
+      const Core &core = machine.cores[static_cast<size_t>(only)];
+      const PartTimeBound &time = times[static_cast<size_t>(only)]->parts[firstPart_[k]];
+      double count = static_cast<double>(core.count), all = joined(time.spread, transfers, levels, machine),
+             one = joined(time.single, transfers, levels, machine);
+      bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
+      price.core = only;
+      price.alternatives[0] = {spread ? all : one, spread ? all : one / count, spread || core.count == 1,
+                               std::move(transfers)};
+      if (spread && single && core.count > 1)
+        price.alternatives.push_back({one, one / count, false, price.alternatives[0].transfers});
+      continue;
+    }
+    double time = INFINITY;
+    for (int c : main.cores) {
+      const PartTimeBound &on = times[static_cast<size_t>(c)]->parts[firstPart_[k]];
+      min(time, std::min(on.spread, on.single));
+    }
+    price.alternatives[0].time = joined(time, transfers, levels, machine);
+  }
+}
+
+/// The largest sum of a core over the parts that run on no other.
+void StepLowerBound::priceFused(const Kind &kind, uint32_t first, const Machine &machine,
+                                const std::vector<const Times *> &times, Price &price) {
+  std::map<int, double> sums;
+  double max = 0;
+  for (size_t i = 0; i < kind.parts.size(); ++i) {
+    EligibleCores of = eligibleCores(kind.parts[i], machine);
+    double time = of.cores.empty() ? 0 : INFINITY;
+    for (int c : of.cores) {
+      const Core &core = machine.cores[static_cast<size_t>(c)];
+      const PartTimeBound &on = times[static_cast<size_t>(c)]->parts[first + i];
+      min(time, core.perInstanceMapping && !core.anyMapping ? on.single : on.spread);
+    }
+    max = std::max(max, time);
+    if (of.cores.size() == 1 && time > 0)
+      max = std::max(max, sums[of.cores[0]] += time);
+  }
+  for (const auto &[core, sum] : sums)
+    price.holds.push_back(core);
+  price.alternatives[0].time = max;
+}
+
+void StepLowerBound::price(const Machine &machine, const Costs &costs) {
+  byKind_ = false;
+  prices_.assign(graph_.operations.size(), {});
+  for (OperationId id = 0; id < prices_.size(); ++id) {
+    Price &price = prices_[id];
+    bool priced = graph_.operations[id].body == kNone && id < costs.operations.size();
+    auto take = [&](const OperationCost &cost) {
+      auto core = static_cast<size_t>(std::max(cost.core, 0));
+      Alternative alternative;
+      alternative.time = cost.time.value;
+      alternative.whole = false;
+      alternative.transfers.assign(machine.memories.size(), 0);
+      bool on = cost.core >= 0 && core < machine.cores.size();
+      if (on && cost.parts.empty()) {
+        const Core &of = machine.cores[core];
+        int64_t held = cost.instances > 0 ? cost.instances : instancesPerOperation(of);
+        alternative.whole = held == of.count;
+        alternative.work = alternative.time * static_cast<double>(held) / static_cast<double>(of.count);
+      }
+      for (size_t m = 0; m < alternative.transfers.size() && m < cost.transfer.size(); ++m)
+        alternative.transfers[m] = std::min(cost.transfer[m].value, alternative.time);
+      price.core = price.alternatives.empty() || price.core == cost.core ? cost.core : -1;
+      price.joules = price.alternatives.empty() ? cost.energy.value : std::min(price.joules, cost.energy.value);
+      for (size_t c = 0; c < machine.cores.size() && !cost.parts.empty(); ++c)
+        if (usesCore(cost, static_cast<int>(c)))
+          price.holds.push_back(static_cast<int>(c));
+      price.alternatives.push_back(std::move(alternative));
+    };
+    if (priced)
+      take(costs.operations[id]);
+    auto others = costs.alternatives.find(id);
+    for (size_t i = 0; priced && others != costs.alternatives.end() && i < others->second.size(); ++i)
+      take(others->second[i]);
+    if (!price.holds.empty()) // a fused one: all of each core that it uses
+      price.core = -1;
+    if (price.alternatives.empty() || price.alternatives.size() > 32)
+      price.alternatives.assign(1, {0, 0, false, std::vector<double>(machine.memories.size(), 0)});
+  }
+}
+
+} // namespace accord

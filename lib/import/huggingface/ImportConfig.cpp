@@ -1,0 +1,154 @@
+#include "lib/import/huggingface/ImportConfig.h"
+#include "lib/support/documents/JsonParse.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace llvm;
+
+namespace accord::import {
+
+Config::Config(Diagnostics &diags, FileId file) : diags(diags), file(file) {
+  StringRef text = diags.sources().text(file);
+  Expected<json::Value> parsed = parseJson(text, "");
+  SourceRange start{file, 0, text.empty() ? 0u : 1u};
+  if (!parsed) {
+    std::string reason = toString(parsed.takeError()); // ": malformed JSON: [line:column, byte=N]: …"
+    SourceRange at = start;
+    StringRef words = StringRef(reason).ltrim(": "), byte = words.split("byte=").second;
+    if (uint32_t offset = 0; !byte.empty() && !byte.take_while(isDigit).getAsInteger(10, offset)) {
+      auto last = static_cast<uint32_t>(text.size());
+      at = {file, std::min(offset, last), std::min(offset + 1, last)};
+      words = byte.split("]: ").second;
+    }
+    std::string sentence = words.str(); // "Expected , or ] after array element"
+    if (sentence.size() > 1 && isLower(sentence[1]))
+      sentence[0] = toLower(sentence[0]);
+    diags.error(Code::SyntaxError, at, "this is no JSON: " + sentence);
+    return;
+  }
+  document = std::move(*parsed);
+  object = document->getAsObject();
+  if (!object)
+    diags.error(Code::ImportSetting, start, "expected a JSON object of settings");
+}
+
+SourceRange Config::placeOf(StringRef key) const {
+  StringRef text = diags.sources().text(file);
+  size_t at = text.find(("\"" + key + "\"").str());
+  if (at == StringRef::npos)
+    return {file, 0, text.empty() ? 0u : 1u};
+  return {file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + key.size() + 2)};
+}
+
+const json::Value *Config::find(StringRef key) {
+  readKeys.insert(key.str());
+  const json::Value *value = object->get(key);
+  return value && value->kind() != json::Value::Null ? value : nullptr;
+}
+
+/// The beginning of a value as JSON.
+static std::string written(const json::Value &value) {
+  std::string text;
+  raw_string_ostream(text) << value;
+  return text.substr(0, 60);
+}
+
+void Config::reportInvalid(StringRef key, const std::string &expected) {
+  const json::Value *value = find(key);
+  std::string found = value ? fmt::format(", found {}", written(*value)) : "";
+  diags.error(Code::ImportSetting, placeOf(key), fmt::format("'{}' must be {}{}", key.str(), expected, found));
+}
+
+int64_t Config::integer(ArrayRef<StringRef> keys, std::optional<int64_t> missing, int64_t min) {
+  constexpr int64_t kMax = int64_t(1) << 40; // keeps products of two within 64 bits
+  const json::Value *value = nullptr;
+  StringRef key = keys.front();
+  for (StringRef one : keys)
+    if (const json::Value *here = find(one); here && !value) {
+      value = here;
+      key = one;
+    }
+  if (!value) {
+    if (!missing)
+      diags.error(Code::ImportSetting, {file, 0, 1},
+                  fmt::format("the configuration says no '{}'", fmt::join(keys, "' nor '")));
+    return missing.value_or(min);
+  }
+  std::optional<int64_t> number = value->getAsInteger();
+  if (number && *number >= min && *number <= kMax)
+    return *number;
+  reportInvalid(key, fmt::format("a whole number from {} to 2^40", min));
+  return min;
+}
+
+std::string Config::number(StringRef key, double missing) {
+  const json::Value *value = find(key);
+  std::optional<double> number = value ? value->getAsNumber() : missing;
+  if (!number || !std::isfinite(*number) || *number < 0) {
+    reportInvalid(key, "a number of at least 0");
+    number = missing;
+  }
+  return fmt::format("{}", *number);
+}
+
+bool Config::flag(StringRef key, bool missing) {
+  const json::Value *value = find(key);
+  if (!value)
+    return missing;
+  if (std::optional<bool> flag = value->getAsBoolean())
+    return *flag;
+  reportInvalid(key, "true or false");
+  return missing;
+}
+
+std::string Config::text(StringRef key, StringRef missing) {
+  const json::Value *value = find(key);
+  if (!value)
+    return missing.str();
+  if (std::optional<StringRef> text = value->getAsString())
+    return text->str();
+  reportInvalid(key, "a text");
+  return missing.str();
+}
+
+std::vector<std::string> Config::texts(StringRef key) {
+  std::vector<std::string> all;
+  if (const json::Value *value = find(key))
+    if (const json::Array *array = value->getAsArray())
+      for (const json::Value &item : *array)
+        if (std::optional<StringRef> text = item.getAsString())
+          all.push_back(text->str());
+  return all;
+}
+
+const json::Array *Config::list(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value || !value->getAsArray())
+    reportInvalid(key, "a list");
+  return value ? value->getAsArray() : nullptr;
+}
+
+bool Config::has(StringRef key) { return find(key) != nullptr; }
+
+void Config::ignore(ArrayRef<StringRef> keys) {
+  for (StringRef key : keys)
+    readKeys.insert(key.str());
+}
+
+void Config::unsupported(StringRef key, const std::string &reason) {
+  diags.error(Code::ImportUnsupported, placeOf(key), reason);
+}
+
+std::vector<std::string> Config::unread() const {
+  std::vector<std::string> keys;
+  for (const auto &[key, value] : *object)
+    if (!readKeys.count(key.str()))
+      keys.push_back(key.str());
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+} // namespace accord::import

@@ -1,0 +1,48 @@
+// A JSON object of settings, read key by key: every problem has a place in the file, and what
+// nobody asked for is known in the end. Internal to lib/import.
+#pragma once
+#include "lib/support/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <set>
+
+namespace accord::import {
+
+class Config {
+public:
+  /// Errors: no JSON, no object.
+  Config(Diagnostics &diags, FileId file);
+  bool valid() const { return object != nullptr; }
+
+  /// A whole number of at least `least`; an error and `least` if it is missing (and no default is
+  /// given) or something else. The first of `keys` that is there counts.
+  int64_t integer(llvm::ArrayRef<llvm::StringRef> keys, std::optional<int64_t> missing = {}, int64_t min = 1);
+  /// As it would be written in `.dnn`.
+  std::string number(llvm::StringRef key, double missing);
+  bool flag(llvm::StringRef key, bool missing);
+  std::string text(llvm::StringRef key, llvm::StringRef missing);
+  std::vector<std::string> texts(llvm::StringRef key);
+  /// An error and null if it is no list.
+  const llvm::json::Array *list(llvm::StringRef key);
+  /// Whether it is there and not null.
+  bool has(llvm::StringRef key);
+  /// These change nothing that a training costs.
+  void ignore(llvm::ArrayRef<llvm::StringRef> keys);
+  /// An error at the key: its value cannot be said in `.dnn`.
+  void unsupported(llvm::StringRef key, const std::string &reason);
+  /// Keys that nothing has asked for.
+  std::vector<std::string> unread() const;
+
+private:
+  const llvm::json::Value *find(llvm::StringRef key);
+  SourceRange placeOf(llvm::StringRef key) const;
+  void reportInvalid(llvm::StringRef key, const std::string &expected);
+
+  Diagnostics &diags;
+  FileId file;
+  std::optional<llvm::json::Value> document;
+  const llvm::json::Object *object = nullptr;
+  std::set<std::string> readKeys;
+};
+
+} // namespace accord::import

@@ -1,0 +1,92 @@
+// A model as the importers build it: calls of the language's operations with names, shapes and
+// where they came from; printed as formatted `.dnn`. Internal to lib/import.
+#pragma once
+#include "lib/support/Diagnostics.h"
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace accord::import {
+
+/// Extents of one sample, without the batch.
+using Shape = std::vector<int64_t>;
+
+/// `[3, 224, 224]`
+std::string listOf(const Shape &shape);
+/// `3` of two equal numbers, else `[3, 5]`.
+std::string pairOf(int64_t rows, int64_t columns);
+/// `kernel = 3`, and what is not the language's default of a convolution or, if `pools`, of a pool.
+std::vector<std::string> windowAttributes(const Shape &kernel, const Shape &strides, const Shape &padding,
+                                          const Shape &dilations, bool pools);
+/// The product, or nothing if an extent is below 1 or the product passes 2^58.
+std::optional<int64_t> elementsOf(const Shape &shape);
+/// A name of the language from any text: lower case, digits and `_`, no reserved word.
+std::string nameFrom(const std::string &wanted, const std::string &otherwise);
+/// A text that can stand in a comment or a diagnostic: one line, printable, not too long.
+std::string shown(const std::string &text);
+/// The text in the language's canonical layout; nothing (and an internal error at `file`) if it is
+/// no text of the language.
+std::optional<std::string> formatted(Diagnostics &diags, FileId file, const std::string &text);
+
+class DnnTextBuilder {
+public:
+  using Id = int;
+
+  /// `type`: float or int32.
+  Id input(const std::string &name, const std::string &type, Shape shape);
+  /// `call(operands, attributes)`; `call` may be one of + - * / between two operands.
+  Id add(const std::string &name, const std::string &call, std::vector<Id> operands,
+         std::vector<std::string> attributes, Shape shape);
+  /// As `add`, with the last operand by name: a tied weight.
+  Id addNamed(const std::string &name, const std::string &call, std::vector<Id> operands, const std::string &last,
+              std::vector<std::string> attributes, Shape shape);
+  /// A call with several results; `piece` gives them.
+  Id addList(const std::string &name, const std::string &call, std::vector<Id> operands,
+             std::vector<std::string> attributes);
+  Id piece(Id list, size_t index, Shape shape);
+  Id parameter(const std::string &name, Shape shape);
+  /// A view: of a view of the same value, the value itself if it has this shape.
+  Id reshape(Id value, Shape shape);
+  Id transpose(Id value, const std::vector<int64_t> &permutation, const std::string &name = "");
+
+  const Shape &shape(Id value) const { return values[static_cast<size_t>(value)].shape; }
+  /// What `x` is a view of, for a look behind reshapes.
+  Id behindViews(Id value) const;
+  /// Whether it holds integers: an input, or a view or piece of one.
+  bool isInteger(Id value) const;
+  const std::string &callOf(Id value) const { return values[static_cast<size_t>(value)].call; }
+  Id operandOf(Id value) const { return values[static_cast<size_t>(value)].operands[0]; }
+
+  /// What follows came from here; a comment where it changes.
+  void from(const std::string &where) { origin = where; }
+  void loss(Id value) { losses.push_back(value); }
+  bool hasLoss() const { return !losses.empty(); }
+
+  /// The whole file; `documentation` lines become `///`. What no loss needs is left out. With
+  /// `repeats`, copies of one body that follow each other are written once, as a `repeat`.
+  std::string text(const std::string &name, const std::vector<std::string> &documentation, bool repeats) const;
+
+private:
+  struct Value {
+    std::string name, call;
+    std::vector<Id> operands;
+    std::vector<std::string> attributes;
+    Shape shape;
+    std::string origin;
+    std::string element; ///< of an input
+    std::string byName;  ///< of the last operand
+  };
+  Id push(Value value);
+  std::string uniqueName(const std::string &wanted, const std::string &otherwise);
+
+  friend class DnnTextWriter;
+  std::vector<Value> values;
+  std::set<std::string> names;
+  std::map<std::string, int> counters;
+  std::vector<Id> losses;
+  std::string origin;
+};
+
+} // namespace accord::import

@@ -1,0 +1,104 @@
+// What settings name, checked: precisions, optimizers, words of a list.
+#include "lib/language/requests/TrainSettings.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+mlir::Type elementOf(llvm::StringRef word, mlir::MLIRContext &context) {
+  if (word == "fp32")
+    return mlir::Float32Type::get(&context);
+  if (word == "tf32")
+    return mlir::FloatTF32Type::get(&context);
+  if (word == "bf16")
+    return mlir::BFloat16Type::get(&context);
+  if (word == "fp16")
+    return mlir::Float16Type::get(&context);
+  return {};
+}
+} // namespace
+
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags) {
+  const std::vector<std::string> known{"fp32", "tf32", "bf16", "fp16", "mixed"};
+  if (value.failed())
+    return {};
+  if (auto *word = value.as<Word>())
+    if (mlir::Type element = elementOf(word->text, context))
+      return dnn::PrecisionAttr::get(&context, false, element);
+  auto *call = value.as<CallValue>();
+  if (call && call->name == "mixed") {
+    mlir::Type element, gradients;
+    bool ok = !call->arguments.empty();
+    for (size_t i = 0; i < call->arguments.size(); ++i) {
+      auto &[name, argument] = call->arguments[i];
+      auto *word = argument->as<Word>();
+      mlir::Type type = word ? elementOf(word->text, context) : mlir::Type();
+      if (i == 0 && name.empty() && type && type.getIntOrFloatBitWidth() == 16)
+        element = type;
+      else if (name == "gradients" && type && (type == element || type.isF32()))
+        gradients = type;
+      else
+        ok = false;
+    }
+    if (ok && element)
+      return gradients ? dnn::PrecisionAttr::get(&context, true, element, gradients)
+                       : dnn::PrecisionAttr::get(&context, true, element);
+  }
+  auto *word = value.as<Word>();
+  std::string text = diags.sources().text(value.range).str();
+  if (text.find("fp8") != std::string::npos) {
+    diags.error(Code::NotSupported, value.range, fmt::format("not supported yet: training in '{}'", text))
+        .help("mixed(bf16) and mixed(fp16) are");
+    return {};
+  }
+  diags.error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
+      .suggest(nearest(word   ? word->text
+                       : call ? call->name
+                              : "",
+                       known))
+      .help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), or mixed(bf16, gradients = fp32)");
+  return {};
+}
+
+std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags) {
+  if (value.failed())
+    return std::nullopt;
+  auto *word = value.as<Word>();
+  if (word)
+    if (auto kind = dnn::symbolizeOptimizerKind(word->text);
+        kind && *kind != dnn::OptimizerKind::RowwiseAdagrad) // of tables alone
+      return *kind;
+  diags.error(Code::UnknownOptimizer, value.range, fmt::format("{} is no optimizer", value.describe()))
+      .suggest(nearest(word ? word->text : "", std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))
+      .help("optimizers are sgd, momentum, adam and adamw");
+  return std::nullopt;
+}
+
+std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm::StringRef key,
+                                 const std::vector<std::string> &known) {
+  std::vector<Constant> members{value};
+  if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
+    members = *choice->members;
+  std::vector<std::string> found;
+  for (const Constant &member : members) {
+    if (member.failed())
+      return {};
+    auto *word = member.as<Word>();
+    if (!word || !llvm::is_contained(known, word->text)) {
+      diags
+          .error(Code::UnknownChoice, member.range,
+                 fmt::format("'{}' is one of {}, not {}", key.str(), fmt::join(known, ", "), member.describe()))
+          .suggest(nearest(word ? word->text : "", known));
+      return {};
+    }
+    if (!llvm::is_contained(found, word->text))
+      found.push_back(word->text);
+  }
+  return found;
+}
+
+std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
+  return wordsOf(value, diags, "recompute", {"none", "selective", "full"});
+}
+
+} // namespace accord

@@ -1,0 +1,93 @@
+// Puts a latency model together: arguments, times of operations, the plan's order, memory, FLOPs.
+#pragma once
+#include "lib/latency/build/LatencyModelFit.h"
+#include "lib/latency/model/RegionOrder.h"
+#include <algorithm>
+
+namespace accord {
+
+/// What the operations of a step cost.
+struct PricedStep {
+  std::vector<NodeId> durations; ///< whole picoseconds by operation; 0 of a repeat
+  std::vector<Polynomial> flops; ///< by operation
+  std::string fixed;             ///< as PricedOperation::fixed, of the first that has one
+};
+
+/// Where it is one micro-batch, and where it is several: gradients are then read to be added up.
+struct PricedSteps {
+  PricedStep single, accumulated;
+};
+
+/// What a step is made of, all integers.
+struct StepNodes {
+  NodeId micro = kNoNode, update = kNoNode; ///< picoseconds of a micro-batch, of the update
+  NodeId slowest = kNoNode;                 ///< picoseconds of the longest operation
+  NodeId bytes = kNoNode;                   ///< in device memory at the fullest moment
+  NodeId microFlops = kNoNode, updateFlops = kNoNode;
+};
+
+class LatencyBuilder {
+public:
+  LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples, PolynomialFit points,
+                 const LatencyFitOptions &options, const std::vector<LatencySample> &accumulated = {});
+  /// What does not depend on the range of the micro-batch: order of the schedule, memory.
+  std::optional<Issue> prepare();
+  std::optional<Issue> prepareOrder();
+  std::optional<Issue> prepareMemory();
+  /// With micro-batches up to `mostMicrobatch`.
+  std::variant<LatencyModel, Issue> build(int64_t maxMicrobatch);
+
+  // The parts of `build`, for models of several steps.
+  /// Batch, micro-batch, sequence.
+  std::vector<LatencyArgument> sizes(int64_t maxMicrobatch) const;
+  std::variant<PricedSteps, Issue> price(LatencyModel &model, const MachineNodes &machine) const;
+  std::variant<StepNodes, Issue> step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
+                                      NodeId microbatches) const;
+  /// Operations are shorter, in picoseconds, so that sums fit.
+  int64_t maxDuration() const { return longest; }
+  void limitDuration(int64_t max) { longest = std::min(longest, max); }
+  /// Added to labels: ", tensor_parallel 4".
+  void setSuffix(std::string text) { suffix = std::move(text); }
+  bool exact() const { return exactOrder; }
+  const std::vector<RegionOrder> &order() const { return orders; }
+
+private:
+  std::variant<PricedStep, Issue> price(LatencyModel &model, const MachineNodes &machine,
+                                        const std::vector<LatencySample> &from) const;
+  /// Bytes in device memory at one moment of the plan's schedule.
+  struct LiveSet {
+    std::string where; ///< "3.2 ms into the step: block.repeat"
+    Polynomial bytes;
+  };
+  bool free(size_t argument) const; ///< whether samples differ in it
+  std::string placeOf(Picoseconds time) const;
+  /// Picoseconds of one iteration of a region.
+  NodeId lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations) const;
+  bool inUpdate(OperationId id) const;
+
+  const Plan &plan;
+  const std::vector<LatencySample> &samples;
+  std::vector<LatencySample> accumulated; ///< of several micro-batches; empty: `samples` are of both
+  PolynomialFit points;
+  const LatencyFitOptions &options;
+  std::vector<RegionOrder> orders; ///< by region
+  std::vector<LiveSet> liveSets;   ///< without those that another dominates
+  std::vector<int64_t> executions; ///< per micro-batch, or per step in the update
+  int64_t longest = 0;             ///< picoseconds of one operation, so that sums fit
+  bool exactOrder = true;
+  std::string suffix;
+};
+
+/// Guards and outputs of a model whose step is `micro-batches` times the micro-batch, then the
+/// update; labels in order. A0707: a count that is no whole
+/// number. `mostDuration` as LatencyBuilder says.
+std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches, int64_t maxDuration);
+/// Whether all integers of the model stay within 64 bits in its domain.
+bool fitsInt64(const LatencyModel &model);
+/// Builds with as large micro-batches as integers allow, in powers of two, down to `microbatch`.
+std::variant<LatencyModel, Issue>
+buildWithinInt64(int64_t microbatch, const std::function<std::variant<LatencyModel, Issue>(int64_t max)> &build);
+/// Why samples are not of this plan's structure, or are too few.
+std::optional<Issue> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples);
+
+} // namespace accord

@@ -1,0 +1,255 @@
+#include "lib/machine/calibration/CaseBuilder.h"
+#include "lib/machine/calibration/Lint.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord::calibrate {
+namespace {
+
+/// GB/s between servers, one way, of one device, where a row does not say: the fabric that servers
+/// of the accelerator are sold with. DGX A100: 8 HDR InfiniBand of 200 Gb/s; DGX H100: 8 NDR of
+/// 400; DGX-1: 4 EDR of 100 for 8; trn1: 800 Gb/s Elastic Fabric Adapter for 16; a TPU pod of 256
+/// is one network.
+struct Fabric {
+  const char *prefix;
+  double network, server;
+  double link; ///< bytes per second of a device to others of its server, one way; 0: not known
+};
+constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},    {"h100", 50e9, 8, 450e9},  {"v100", 6.25e9, 8, 150e9},
+                               {"trainium", 6.25e9, 32, 0}, {"tpu-v5e", 50e9, 256, 0}, {"b200", 50e9, 8, 900e9}};
+constexpr Fabric kOther = {"", 25e9, 8, 0};
+/// Of an NVLink's 25 GB/s, what NCCL counts with (20 for Volta and Ampere: src/graph/topo.h).
+constexpr double kLinkShare = 0.8;
+
+const Fabric &fabricOf(const std::string &accelerator) {
+  for (const Fabric &fabric : kFabrics)
+    if (accelerator.starts_with(fabric.prefix))
+      return fabric;
+  return kOther;
+}
+
+/// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
+/// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one
+/// leads to the first neighbour, and 4 stay in its half; behind switches all lead to any.
+double linkShare(const Row &row, double n) {
+  if (!row.accelerator.starts_with("v100") || row.devices_per_node.value_or(8) > 8)
+    return 1;
+  return n <= 2 ? 1.0 / 6 : n <= 4 ? 4.0 / 6 : 1;
+}
+
+/// Processes that decode images for one device, in PyTorch's own loader: 16 on a DGX A100, 8 on
+/// DGX-1 and DGX-2 (NVIDIA DeepLearningExamples, PyTorch/Classification/ConvNets/configs.yml).
+double decodersOf(const Row &row) {
+  if (row.source.find("PyTorch/Classification/ConvNets") == std::string::npos)
+    return 0;
+  return row.accelerator.starts_with("v100") ? 8 : 16;
+}
+
+/// The host's own cost of a micro-batch and a step, against that of Megatron-LM and its like, which
+/// wait for norms, timers and flags of overflow in each step: other training loops run ahead of the
+/// device.
+constexpr double kAhead = 0.1;
+
+bool isGated(const Row &row) { return row.quality.empty() || row.quality == "A" || row.quality == "B"; }
+
+bool isStep(const Row &row) {
+  return !row.metric.starts_with("mem") && !row.metric.starts_with("activation") && !row.metric.starts_with("layer");
+}
+
+int zeroOf(const Row &row) {
+  if (row.zero_stage == "fsdp" || row.zero_stage == "3")
+    return 3;
+  return row.zero_stage == "1" ? 1 : row.zero_stage == "2" ? 2 : 0;
+}
+
+/// "all-reduce 16 MiB" -> bytes.
+std::optional<double> messageBytes(const std::string &model) {
+  size_t digit = model.find_first_of("0123456789");
+  if (digit == std::string::npos)
+    return std::nullopt;
+  double number = 0, unit = 1;
+  size_t end = digit;
+  for (; end < model.size() && std::isdigit(static_cast<unsigned char>(model[end])) && number < 1e15; ++end)
+    number = 10 * number + (model[end] - '0');
+  std::string rest = model.substr(end);
+  for (auto [name, factor] : {std::pair("KiB", 1024.0), {"MiB", 1048576.0}, {"GiB", 1073741824.0}})
+    if (rest.find(name) != std::string::npos)
+      unit = factor;
+  return number > 0 ? std::optional(number * unit) : std::nullopt;
+}
+
+Issue leftOut(const Row &row, const std::string &reason) {
+  return {"A0468", fmt::format("'{}' is left out: {}", row.id, reason), row.location, {}};
+}
+
+} // namespace
+
+std::string catalogueName(const std::string &accelerator) {
+  static const std::map<std::string, std::string> names = {
+      {"a100-sxm-80", "a100_80g"},  {"a100-sxm-40", "a100_40g"},  {"h100-sxm", "h100"}, {"h200-sxm", "h200"},
+      {"v100-sxm2-16", "v100_16g"}, {"v100-sxm2-32", "v100_32g"}, {"tpu-v3", "tpu_v3"}, {"tpu-v4", "tpu_v4"},
+      {"tpu-v5e", "tpu_v5e"},       {"trainium1", "trainium1"}};
+  auto found = names.find(accelerator);
+  return found == names.end() ? accelerator : found->second;
+}
+
+std::string stratumOf(const Row &row) {
+  double server = row.devices_per_node.value_or(fabricOf(row.accelerator).server);
+  std::string framework = row.framework.substr(0, row.framework.find_first_of(",;"));
+  return fmt::format("{}, {}, {}", framework.empty() ? "any framework" : framework, row.accelerator,
+                     isCollective(row)                    ? "collectives"
+                     : row.n_devices.value_or(1) > server ? "several servers"
+                                                          : "one server");
+}
+
+const Machine *CaseBuilder::machine(const Row &row) {
+  std::string name = target.empty() ? catalogueName(row.accelerator) : target;
+  auto [found, isNew] = machines.try_emplace(name);
+  if (isNew)
+    found->second = name.empty() ? std::variant<Machine, Issue>(Issue{"A0468", "no accelerator is named", {}, {}})
+                                 : profiler.machine(name);
+  return std::get_if<Machine>(&found->second);
+}
+
+std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double batch) const {
+  Layout l;
+  const Fabric &fabric = fabricOf(row.accelerator);
+  double devices = row.n_devices.value_or(1);
+  l.tensor = row.tp.value_or(1);
+  l.pipeline = row.pp.value_or(1);
+  l.virtualStages = row.vpp.value_or(1);
+  l.zero = zeroOf(row);
+  l.data = row.dp.value_or(std::max(devices / (l.tensor * l.pipeline), 1.0));
+  if (l.zero >= 2) // every device that holds no part of the model holds a part of the state
+    l.data = std::max(l.data, devices / (l.tensor * l.pipeline));
+  l.parts = std::max(1.0, l.tensor * l.pipeline * l.data / devices);
+  l.devicesPerNode = row.devices_per_node.value_or(fabric.server / l.parts) * l.parts;
+  if (row.accelerator.starts_with("tpu"))
+    l.devicesPerNode = fabric.server;
+  l.network = (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
+  if (!(l.network > 0))
+    l.network = fabric.network;
+  // Of 7 neighbours in the cube mesh of a DGX-1, 4 are linked; NCCL relays nothing for the others.
+  if (row.accelerator.starts_with("v100") && l.devicesPerNode == 8 && devices > 4)
+    l.unlinked = 3.0 / 7;
+  l.sequence = row.seq_parallel == "yes";
+  l.microbatches = batch / (l.data * static_cast<double>(microbatch));
+  return l;
+}
+
+std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine &machine) {
+  auto bytes = messageBytes(row.model);
+  if (!bytes || !row.n_devices || !row.step_time_s)
+    return leftOut(row, "an all-reduce has a size, devices and a time");
+  Case one;
+  one.ring.devices = *row.n_devices;
+  one.ring.bytes = *bytes;
+  one.ring.share = linkShare(row, *row.n_devices);
+  if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
+    return leftOut(row, "'" + machine.name + "' has no memory with a bandwidth");
+  one.ring.memory = machine.memories.front().bandwidth.value;
+  one.seconds = *row.step_time_s;
+  return one;
+}
+
+std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
+  const Machine *machine = this->machine(row);
+  if (!machine)
+    return leftOut(row, fmt::format("no machine is known for '{}'", row.accelerator));
+  Case one;
+  if (isCollective(row)) {
+    auto made = collective(row, *machine);
+    if (auto *issue = std::get_if<Issue>(&made))
+      return *issue;
+    one = std::get<Case>(std::move(made));
+  } else {
+    auto described = workloadOf(row);
+    if (auto *issue = std::get_if<Issue>(&described))
+      return *issue;
+    const Workload &workload = std::get<Workload>(described);
+    if (!row.global_batch)
+      return leftOut(row, "it has no 'global_batch'");
+    double words = workload.batchInWords ? workload.wordsPerSample : 1;
+    double batch = *row.global_batch / words;
+    if (row.step_time_s)
+      one.seconds = *row.step_time_s;
+    else if (workload.wordsPerSample > 0 && row.value && *row.value > 0 && row.unit.starts_with("tokens/s"))
+      one.seconds = batch * workload.wordsPerSample / *row.value;
+    std::vector<int64_t> sizes{1, 2, 4, 8, 16};
+    if (row.micro_batch)
+      sizes = {static_cast<int64_t>(std::max(1.0, *row.micro_batch / words))};
+    else
+      out.assumptions.push_back("micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
+    for (const std::string &assumption : workload.assumptions)
+      out.assumptions.push_back(assumption);
+    bool fp8 = row.precision.starts_with("fp8");
+    for (int64_t size : sizes) {
+      auto layout = layoutOf(row, size, batch);
+      if (std::get<Layout>(layout).microbatches < 1 && size > 1 && !row.micro_batch)
+        continue;
+      auto profile = profiler.profile(workload, size, row.location);
+      if (auto *issue = std::get_if<Issue>(&profile))
+        return *issue;
+      auto candidate = candidateOf(std::get<Profile>(profile), std::get<Layout>(layout), *machine, fp8);
+      if (auto *reason = std::get_if<std::string>(&candidate))
+        return leftOut(row, *reason);
+      one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
+      if (double workers = decodersOf(row); workers > 0)
+        one.candidates.back().images = batch / row.n_devices.value_or(1) / workers;
+      one.microbatches.push_back(size);
+    }
+  }
+  if (!(one.seconds > 0))
+    return leftOut(row, "it has no time of a step");
+  one.id = row.id;
+  one.stratum = stratumOf(row);
+  one.machine = machine->name;
+  one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
+  one.prior = priorOf(*machine);
+  if (double link = fabricOf(row.accelerator).link; link > 0)
+    one.prior[static_cast<size_t>(Parameter::LinkBandwidth)] = kLinkShare * link;
+  if (!row.family.starts_with("llm")) {
+    one.prior[static_cast<size_t>(Parameter::HostOverheadPerMicrobatch)] *= kAhead;
+    one.prior[static_cast<size_t>(Parameter::HostOverheadPerStep)] *= kAhead;
+  }
+  one.place = row.location;
+  one.columns = row.text;
+  return one;
+}
+
+Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
+  out = {};
+  LintOptions options;
+  options.machine = [this](const Row &row) { return machine(row); };
+  std::vector<Row> gated;
+  for (const Row &row : rows)
+    if (isGated(row) && isStep(row))
+      gated.push_back(row);
+  out.unscored = rows.size() - gated.size();
+
+  std::set<size_t> wrong;
+  for (Finding &finding : lint(gated, options)) {
+    wrong.insert(finding.rows.begin(), finding.rows.end());
+    out.warnings.push_back(std::move(finding.issue));
+  }
+  for (size_t i = 0; i < gated.size(); ++i) {
+    const Row &row = gated[i];
+    if (wrong.count(i))
+      continue;
+    auto made = build(row);
+    if (auto *issue = std::get_if<Issue>(&made))
+      out.warnings.push_back(std::move(*issue));
+    else
+      out.cases.push_back(std::get<Case>(std::move(made)));
+  }
+  std::sort(out.assumptions.begin(), out.assumptions.end());
+  out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()), out.assumptions.end());
+  for (auto &[name, known] : machines)
+    if (auto *machine = std::get_if<Machine>(&known))
+      out.machines.emplace(machine->name, *machine);
+  return std::move(out);
+}
+
+} // namespace accord::calibrate

@@ -1,0 +1,48 @@
+// From rows to cases that can be fitted: lint, workload, profile, layout and machine of each.
+#pragma once
+#include "lib/driver/GraphProfiler.h"
+#include "lib/machine/calibration/ParameterFit.h"
+
+namespace accord::calibrate {
+
+/// Rows made ready, and what was left out and why.
+struct Prepared {
+  std::vector<Case> cases;
+  std::vector<Issue> warnings;          ///< of rows left out: lint (A0463, A0464), no network (A0465), no
+                                        ///< graph (A0466), no machine or time (A0468)
+  std::vector<std::string> assumptions; ///< each once: what rows leave open
+  size_t unscored = 0;                  ///< rows of quality other than A and B, and of other metrics
+  std::map<std::string, Machine> machines;
+};
+
+class CaseBuilder {
+public:
+  /// `target`: the machine all rows ran on; empty: the one of the catalogue that each row's
+  /// `accelerator` means.
+  CaseBuilder(GraphProfiler &profiler, std::string target) : profiler(profiler), target(std::move(target)) {}
+  /// Rows of quality C and D, memory values and timings of single layers are passed over.
+  /// Micro-batches that a row does not state become candidates, of which the fastest that fits the
+  /// memory counts.
+  Prepared prepare(const std::vector<Row> &rows);
+  /// The machine of a row; null and a warning if there is none. Kept for later calls.
+  const Machine *machine(const Row &row);
+
+private:
+  std::variant<Case, Issue> build(const Row &row);
+  std::variant<Case, Issue> collective(const Row &row, const Machine &machine);
+  std::variant<Layout, Issue> layoutOf(const Row &row, int64_t microbatch, double batch) const;
+
+  GraphProfiler &profiler;
+  std::string target;
+  std::map<std::string, std::variant<Machine, Issue>> machines;
+  Prepared out;
+};
+
+/// The name in the catalogue of an accelerator of a table: "a100-sxm-80" -> "a100_80g"; the id
+/// itself if it is not known.
+std::string catalogueName(const std::string &accelerator);
+/// "framework, accelerator, one server": rows that share hardware and software. Rows with one are
+/// scored together.
+std::string stratumOf(const Row &row);
+
+} // namespace accord::calibrate

@@ -1,0 +1,293 @@
+#include "lib/machine/calibration/ParameterFit.h"
+#include "ceres/ceres.h"
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+
+namespace accord::calibrate {
+namespace {
+
+using Vector = Eigen::Matrix<double, kParameters, 1>;
+using Matrix = Eigen::Matrix<double, kParameters, kParameters>;
+
+constexpr double kLargestFactor = 30; // no calibration moves a parameter further than this from its default
+constexpr double kNormal95 = 1.96;
+
+Factors factorsOf(const double *logs) {
+  Factors factors;
+  for (size_t i = 0; i < kParameters; ++i)
+    factors[i] = std::exp(logs[i]);
+  return factors;
+}
+
+double errorOf(const Case &one, const double *logs, double scale) {
+  return std::log(predict(one, factorsOf(logs)).total / one.seconds) / scale;
+}
+
+/// e and its derivatives by central differences: a row costs microseconds, and 48 of them no more
+/// than a formula would.
+class RowCost : public ceres::SizedCostFunction<1, kParameters> {
+public:
+  RowCost(const Case &one, double scale) : one(one), scale(scale) {}
+  bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
+    const double *logs = parameters[0];
+    residuals[0] = errorOf(one, logs, scale);
+    if (jacobians && jacobians[0]) {
+      double moved[kParameters];
+      std::copy(logs, logs + kParameters, moved);
+      constexpr double kStep = 1e-5;
+      for (size_t i = 0; i < kParameters; ++i) {
+        moved[i] = logs[i] + kStep;
+        double above = errorOf(one, moved, scale);
+        moved[i] = logs[i] - kStep;
+        jacobians[0][i] = (above - errorOf(one, moved, scale)) / (2 * kStep);
+        moved[i] = logs[i];
+      }
+    }
+    return std::isfinite(residuals[0]);
+  }
+
+private:
+  const Case &one;
+  double scale;
+};
+
+/// weight log(factor) / spread of every parameter.
+class PriorCost : public ceres::SizedCostFunction<kParameters, kParameters> {
+public:
+  explicit PriorCost(double weight) : weight(weight) {}
+  bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
+    for (size_t i = 0; i < kParameters; ++i)
+      residuals[i] = weight * parameters[0][i] / info(i).spread;
+    if (jacobians && jacobians[0]) {
+      std::fill(jacobians[0], jacobians[0] + kParameters * kParameters, 0.0);
+      for (size_t i = 0; i < kParameters; ++i)
+        jacobians[0][i * kParameters + i] = weight / info(i).spread;
+    }
+    return true;
+  }
+
+private:
+  double weight;
+};
+
+/// log of the largest factor: that no row's machine passes the parameter's bound.
+Vector upperLogs(const std::vector<const Case *> &cases) {
+  Vector upper = Vector::Constant(std::log(kLargestFactor));
+  for (const Case *one : cases)
+    for (size_t i = 0; i < kParameters; ++i)
+      upper[static_cast<Eigen::Index>(i)] =
+          std::min(upper[static_cast<Eigen::Index>(i)], std::log(info(i).upper / one->prior[i]));
+  return upper;
+}
+
+class Problem {
+public:
+  Problem(std::vector<const Case *> cases, double scale, double weight, unsigned iterations)
+      : cases(std::move(cases)), scale(scale), weight(weight), iterations(iterations), upper(upperLogs(this->cases)) {}
+
+  /// The best of three starts; false if none can be computed.
+  bool solve() {
+    const double starts[] = {1, 0.5, 1.6}; // of launching costs: whether the host or the device is the slower one
+    bool found = false;
+    for (double launch : starts) {
+      Vector logs = Vector::Zero();
+      logs[static_cast<Eigen::Index>(Parameter::Launch)] = std::log(launch);
+      logs = logs.cwiseMin(upper - Vector::Constant(1e-6));
+      double reached = 0;
+      if (!minimize(logs, reached) || (found && reached >= cost))
+        continue;
+      best = logs, cost = reached, found = true;
+      if (starts[0] == launch && cases.size() < kFewRows)
+        break; // with a handful of rows the prior decides
+    }
+    return found;
+  }
+
+  Vector best = Vector::Zero();
+  double cost = 0;
+
+  /// Covariance of the logarithms: inverse of J'J with the rows' robust weights, times the
+  /// residuals' spread if that is more than 1.
+  Matrix covariance() const {
+    Matrix normal = Matrix::Zero();
+    std::vector<double> sizes;
+    for (const Case *one : cases) {
+      RowCost row(*one, scale);
+      double e = 0, gradient[kParameters];
+      const double *logs = best.data();
+      double *jacobian = gradient;
+      if (!row.Evaluate(&logs, &e, &jacobian))
+        continue;
+      Eigen::Map<Vector> g(gradient);
+      normal += g * g.transpose() / std::sqrt(1 + e * e); // the derivative of the loss
+      sizes.push_back(std::abs(e));
+    }
+    double spread = 1;
+    if (!sizes.empty()) {
+      std::nth_element(sizes.begin(), sizes.begin() + static_cast<long>(sizes.size() / 2), sizes.end());
+      spread = std::max(1.0, sizes[sizes.size() / 2] / 0.6745); // of the median: normal distribution
+    }
+    normal /= spread * spread;
+    for (size_t i = 0; i < kParameters; ++i)
+      normal(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(i)) += std::pow(weight / info(i).spread, 2);
+    return normal.ldlt().solve(Matrix::Identity());
+  }
+
+  bool atBound(size_t i) const {
+    auto index = static_cast<Eigen::Index>(i);
+    return best[index] > upper[index] - 1e-3;
+  }
+
+private:
+  static constexpr size_t kFewRows = 4;
+
+  bool minimize(Vector &logs, double &reached) const {
+    ceres::Problem problem;
+    problem.AddParameterBlock(logs.data(), kParameters);
+    for (const Case *one : cases)
+      problem.AddResidualBlock(new RowCost(*one, scale), new ceres::SoftLOneLoss(1), logs.data());
+    problem.AddResidualBlock(new PriorCost(weight), nullptr, logs.data());
+    for (int i = 0; i < static_cast<int>(kParameters); ++i) {
+      problem.SetParameterUpperBound(logs.data(), i, upper[i]);
+      problem.SetParameterLowerBound(logs.data(), i, -std::log(kLargestFactor));
+    }
+    ceres::Solver::Options solver;
+    solver.linear_solver_type = ceres::DENSE_NORMAL_CHOLESKY;
+    solver.logging_type = ceres::SILENT;
+    solver.max_num_iterations = static_cast<int>(iterations);
+    solver.num_threads = 1;
+    ceres::Solver::Summary summary;
+    ceres::Solve(solver, &problem, &summary);
+    reached = summary.final_cost;
+    return summary.IsSolutionUsable();
+  }
+
+  std::vector<const Case *> cases;
+  double scale, weight;
+  unsigned iterations;
+  Vector upper;
+};
+
+/// Mean soft error of rows that a fit has not seen, over four folds.
+double crossValidate(const std::vector<const Case *> &cases, double weight, const FitOptions &options) {
+  constexpr unsigned kFolds = 4;
+  double sum = 0;
+  for (unsigned fold = 0; fold < kFolds; ++fold) {
+    std::vector<const Case *> seen, unseen;
+    for (size_t i = 0; i < cases.size(); ++i)
+      (i % kFolds == fold ? unseen : seen).push_back(cases[i]);
+    Problem problem(seen, options.scale, weight, options.iterations);
+    if (!problem.solve())
+      return std::numeric_limits<double>::infinity();
+    for (const Case *one : unseen)
+      sum += std::abs(errorOf(*one, problem.best.data(), options.scale));
+  }
+  return sum;
+}
+
+double chooseWeight(const std::vector<const Case *> &cases, const FitOptions &options) {
+  if (options.priorWeight)
+    return *options.priorWeight;
+  constexpr size_t kFew = 6, kMany = 40; // the prior must help, or need not
+  if (cases.size() < kFew || cases.size() >= kMany)
+    return cases.size() < kFew ? 2 : 1;
+  return crossValidate(cases, 2, options) < crossValidate(cases, 1, options) ? 2 : 1;
+}
+
+void describe(const Problem &problem, Fit &into) {
+  Matrix covariance = problem.covariance();
+  for (size_t i = 0; i < kParameters; ++i) {
+    auto index = static_cast<Eigen::Index>(i);
+    double deviation = std::sqrt(std::max(covariance(index, index), 0.0));
+    into.factors[i] = std::exp(problem.best[index]);
+    into.low[i] = std::exp(problem.best[index] - kNormal95 * deviation);
+    into.high[i] = std::exp(problem.best[index] + kNormal95 * deviation);
+    into.informed[i] = deviation < 0.9 * info(i).spread / into.priorWeight;
+    into.atBound[i] = problem.atBound(i);
+  }
+  for (Eigen::Index i = 0; i < static_cast<Eigen::Index>(kParameters); ++i)
+    for (Eigen::Index j = 0; j < i; ++j) {
+      double r = covariance(i, j) / std::sqrt(covariance(i, i) * covariance(j, j));
+      if (std::abs(r) > 0.95)
+        into.correlated.push_back({static_cast<size_t>(j), static_cast<size_t>(i), r});
+    }
+}
+
+} // namespace
+
+Parameters parametersOf(const Parameters &prior, const Factors &factors) {
+  Parameters result;
+  for (size_t i = 0; i < kParameters; ++i)
+    result[i] = std::min(prior[i] * factors[i], info(i).upper);
+  return result;
+}
+
+StepTime predict(const Case &one, const Factors &factors, size_t *chosen) {
+  Parameters parameters = parametersOf(one.prior, factors);
+  if (!one.candidates.empty())
+    return stepTime(one.candidates, parameters, chosen);
+  StepTime t;
+  t.total = t.tensorParallel = allReduceTime(one.ring, parameters);
+  return t;
+}
+
+std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &options) try {
+  if (cases.empty())
+    return Issue{"A0467", "no row is left to fit", {}, {}};
+  std::vector<const Case *> all;
+  for (const Case &one : cases) {
+    double start = predict(one, unitFactors()).total;
+    if (!(one.seconds > 0) || !std::isfinite(start) || !(start > 0))
+      return Issue{"A0467", fmt::format("'{}': no step time can be computed from it", one.id), one.place, {}};
+    all.push_back(&one);
+  }
+  // The order of rows in a table must not change folds, nor sums in their last digit.
+  std::sort(all.begin(), all.end(), [](const Case *a, const Case *b) { return a->id < b->id; });
+  Fit result;
+  result.priorWeight = chooseWeight(all, options);
+  Problem problem(all, options.scale, result.priorWeight, options.iterations);
+  if (!problem.solve())
+    return Issue{"A0467", "no parameters reproduce the rows", {}, {}};
+  result.cost = problem.cost;
+  describe(problem, result);
+  return result;
+} catch (const std::exception &e) {
+  return Issue{"A0467", fmt::format("the solver gave up: {}", e.what()), {}, {}};
+}
+
+static uint64_t hashOf(const std::string &id, unsigned split) {
+  uint64_t hash = 14695981039346656037ull;
+  for (char c : fmt::format("{}:{}", split, id))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  hash ^= hash >> 33;
+  hash *= 0xff51afd7ed558ccdull;
+  return hash ^ (hash >> 33);
+}
+
+bool isInCalibrationHalf(const std::string &id, unsigned split) { return (hashOf(id, split) & 1) == 0; }
+
+std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced) {
+  std::vector<bool> half(cases.size());
+  std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    half[i] = isInCalibrationHalf(cases[i].id, split);
+    groups[{cases[i].stratum, cases[i].shape}].push_back(i);
+  }
+  if (!balanced)
+    return half;
+  for (auto &[key, members] : groups) {
+    std::sort(members.begin(), members.end(),
+              [&](size_t a, size_t b) { return hashOf(cases[a].id, split) < hashOf(cases[b].id, split); });
+    bool first = (hashOf(cases[members.front()].id, split) & 2) == 0;
+    for (size_t i = 0; i < members.size(); ++i)
+      half[members[i]] = (i % 2 == 0) == first;
+  }
+  return half;
+}
+
+} // namespace accord::calibrate

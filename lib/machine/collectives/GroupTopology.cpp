@@ -1,0 +1,172 @@
+#include "lib/machine/collectives/GroupTopology.h"
+#include "lib/machine/collectives/LinkLoads.h"
+#include <algorithm>
+
+namespace accord {
+
+RankSpan rankSpanOf(const Fabric &fabric, const Groups &groups) {
+  RankSpan rankSpan;
+  rankSpan.peers.assign(fabric.levels.size(), 1);
+  std::vector<bool> differs(fabric.levels.size());
+  for (const auto &group : groups) {
+    int64_t unit = 1; // devices of an endpoint of the level
+    for (size_t l = 0; l < fabric.levels.size(); ++l) {
+      int64_t whole = unit * fabric.levels[l].endpoints, run = 0, last = -1;
+      for (size_t i = 0; i < group.size(); ++i) { // ascending: endpoints of one network are together
+        run = i > 0 && group[i] / whole == group[i - 1] / whole ? run + (group[i] / unit != last) : 1;
+        last = group[i] / unit;
+        rankSpan.peers[l] = std::max(rankSpan.peers[l], run);
+        differs[l] = differs[l] || run > 1;
+      }
+      unit = whole;
+    }
+  }
+  for (size_t l = 0; l < differs.size(); ++l)
+    if (differs[l])
+      rankSpan.levels.push_back(static_cast<int>(l));
+  return rankSpan;
+}
+
+/// Extents of the part of a grid that a group fills; empty if it fills none.
+static std::vector<int64_t> filled(const Network &network, const std::vector<int64_t> &endpoints) {
+  std::vector<int64_t> grid = gridOf(network), extents;
+  int64_t stride = 1, product = 1;
+  for (int64_t extent : grid) {
+    std::vector<int64_t> at;
+    for (int64_t endpoint : endpoints)
+      at.push_back(endpoint / stride % extent);
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    extents.push_back(static_cast<int64_t>(at.size()));
+    product *= extents.back();
+    stride *= extent;
+  }
+  if (grid.empty() || product != static_cast<int64_t>(endpoints.size()))
+    return {};
+  return extents;
+}
+
+GroupTopology groupTopologyOf(const Fabric &fabric, const Groups &groups, const RankSpan &rankSpan) {
+  GroupTopology groupTopology;
+  if (rankSpan.levels.size() != 1)
+    return groupTopology;
+  const Network &network = fabric.levels[rankSpan.levels[0]];
+  groupTopology.hasLinkPerPair = network.topology == Topology::FullyConnected;
+  groupTopology.canReduceInSwitch =
+      network.inSwitchReduction && (network.topology == Topology::Switch || network.topology == Topology::FatTree);
+  if (!network.bandwidthByPeers.empty())
+    return groupTopology;
+  groupTopology.isBidirectional = !gridOf(network).empty();
+  for (size_t i = 0; i < groups.size() && groupTopology.isBidirectional; ++i) {
+    std::vector<int64_t> endpoints;
+    for (int64_t device : groups[i])
+      endpoints.push_back(coordinatesOf(fabric, device)[rankSpan.levels[0]]);
+    std::vector<int64_t> grid = filled(network, endpoints);
+    if (i == 0)
+      groupTopology.grid = grid;
+    else if (grid != groupTopology.grid)
+      groupTopology.grid.clear();
+    if (groupTopology.grid.empty())
+      break;
+  }
+  return groupTopology;
+}
+
+/// Places in the order of a path through the grid without its dimension `without`: every second
+/// row backwards. Strides are those of the whole grid.
+static std::vector<int64_t> snake(const std::vector<int64_t> &grid, size_t without) {
+  int64_t n = 1, places = 1;
+  std::vector<int64_t> strides;
+  for (size_t d = 0; d < grid.size(); ++d) {
+    strides.push_back(places);
+    places *= grid[d];
+    n *= d == without ? 1 : grid[d];
+  }
+  std::vector<int64_t> order(n);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t rest = i, unit = n, above = 0; // above: the number that the higher digits make
+    for (size_t d = grid.size(); d-- > 0;) {
+      if (d == without)
+        continue;
+      unit /= grid[d];
+      int64_t digit = rest / unit;
+      rest %= unit;
+      order[i] += (above % 2 ? grid[d] - 1 - digit : digit) * strides[d];
+      above = above * grid[d] + digit;
+    }
+  }
+  return order;
+}
+
+std::vector<int64_t> ringOrder(const std::vector<int64_t> &grid) {
+  size_t even = 0;
+  while (even < grid.size() && grid[even] % 2)
+    ++even;
+  std::vector<int64_t> path = snake(grid, even);
+  if (even == grid.size() || path.size() < 2)
+    return even == grid.size() ? path : snake(grid, grid.size());
+  // Up the even dimension over all of the path but its first place, and back down along that.
+  int64_t stride = 1;
+  for (size_t d = 0; d < even; ++d)
+    stride *= grid[d];
+  std::vector<int64_t> order;
+  for (int64_t row = 0; row < grid[even]; ++row)
+    for (size_t i = 1; i < path.size(); ++i)
+      order.push_back(path[row % 2 ? path.size() - i : i] + row * stride);
+  for (int64_t row = grid[even]; row-- > 0;)
+    order.push_back(path[0] + row * stride);
+  return order;
+}
+
+std::pair<Groups, Groups> splitAtLevel(const Fabric &fabric, const Groups &groups, int inner) {
+  int64_t whole = 1;
+  for (int l = 0; l <= inner; ++l)
+    whole *= fabric.levels[l].endpoints;
+  Groups intraNode, interNode;
+  size_t size = 0;
+  for (const auto &group : groups) {
+    Groups runs;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (i == 0 || group[i] / whole != group[i - 1] / whole)
+        runs.emplace_back();
+      runs.back().push_back(group[i]);
+    }
+    size = size ? size : runs[0].size();
+    for (const auto &run : runs)
+      if (run.size() != size)
+        return {};
+    if (runs.size() < 2 || size < 2)
+      return {};
+    for (size_t j = 0; j < size; ++j) {
+      auto &column = interNode.emplace_back();
+      for (const auto &run : runs)
+        column.push_back(run[j]);
+    }
+    intraNode.insert(intraNode.end(), runs.begin(), runs.end());
+  }
+  return {intraNode, interNode};
+}
+
+Groups groupsAlong(const std::vector<Axis> &axes, const std::string &axis) {
+  int64_t stride = 1, total = 1, size = 0;
+  for (const Axis &one : axes) {
+    if (one.devices < 1)
+      return {};
+    if (one.name == axis && !size) {
+      size = one.devices;
+      stride = total;
+    }
+    if (__builtin_mul_overflow(total, one.devices, &total) || total > kMaxDevices)
+      return {};
+  }
+  Groups groups;
+  for (int64_t base = 0; size && base < total; ++base)
+    if (base / stride % size == 0) {
+      auto &group = groups.emplace_back();
+      for (int64_t i = 0; i < size; ++i)
+        group.push_back(base + i * stride);
+    }
+  return groups;
+}
+
+} // namespace accord

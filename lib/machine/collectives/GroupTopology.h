@@ -1,0 +1,30 @@
+// How the groups that exchange data stand in a fabric.
+#pragma once
+#include "lib/machine/collectives/Collective.h"
+
+namespace accord {
+
+/// Levels in which members of one group differ, and how many endpoints of one network take part.
+struct RankSpan {
+  std::vector<int> levels;
+  std::vector<int64_t> peers;
+};
+
+RankSpan rankSpanOf(const Fabric &fabric, const Groups &groups);
+
+GroupTopology groupTopologyOf(const Fabric &fabric, const Groups &groups, const RankSpan &rankSpan);
+
+/// Peers of a grid in an order in which neighbours are neighbours, the last and the first one too
+/// wherever a grid without wrapping links has such a circle: where some extent is even and there
+/// are two dimensions.
+std::vector<int64_t> ringOrder(const std::vector<int64_t> &grid);
+
+/// Runs of the devices of one network of the level `inner`, and those that are at the same place of
+/// each run; empty unless the runs of all groups are equally long, longer than one device, and
+/// several.
+std::pair<Groups, Groups> splitAtLevel(const Fabric &fabric, const Groups &groups, int inner);
+
+/// The formula of an algorithm in symbols, as in Collective.h; "" of a hierarchical one.
+const char *formulaOf(Algorithm algorithm, Collective collective, const GroupTopology &groupTopology, bool powerOfTwo);
+
+} // namespace accord

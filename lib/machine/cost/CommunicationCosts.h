@@ -1,0 +1,33 @@
+// What exchanges of data among the devices of a step cost.
+#pragma once
+#include "lib/machine/cost/Estimate.h"
+#include <map>
+
+namespace accord {
+
+/// Prices the exchanges of one graph; groups are routed once. All groups of an axis exchange data
+/// at the same time, because all devices run the same step.
+class CommunicationCosts {
+public:
+  /// A0455 where the axes need more devices than the fabric has, or an axis has two sizes; A0454
+  /// for networks.
+  static std::variant<CommunicationCosts, Issue> make(const WorkGraph &graph, const Machine &machine,
+                                                      const EstimateOptions &options);
+
+  /// time = max(the collective's, latency + (bytes read + bytes written) / bandwidth of device
+  /// memory). No core; energy of one device's share of the links and of its memory. A0451 where the
+  /// operation does not say what it exchanges.
+  std::variant<OperationCost, Issue> price(const Operation &op, Assumptions &assumptions) const;
+
+private:
+  explicit CommunicationCosts(const Machine &machine) : machine(&machine) {}
+
+  const Machine *machine;
+  std::map<std::pair<std::string, std::string>, CollectiveModel> models; ///< by kind and axis
+};
+
+/// The axes of a graph: those that are given, then what its exchanges name besides. Nothing but an
+/// issue (A0455) if an axis has two sizes.
+std::variant<std::vector<Axis>, Issue> axesOf(const WorkGraph &graph, std::vector<Axis> given);
+
+} // namespace accord

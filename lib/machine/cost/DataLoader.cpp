@@ -1,0 +1,115 @@
+#include "lib/machine/cost/DataLoader.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+namespace accord {
+namespace {
+
+bool isTime(Seconds time) { return std::isfinite(time.value) && time.value >= 0; }
+
+std::optional<Issue> wrong(const DataLoaderStages &stages, int64_t prefetch) {
+  auto issue = [](std::string message) { return Issue{"A0486", std::move(message), {}, {}}; };
+  if (!isTime(stages.load) || !isTime(stages.copy) || !isTime(stages.compute))
+    return issue(fmt::format("loading takes {:g} s, copying {:g} s and computing {:g} s, and none "
+                             "may be negative or infinite",
+                             stages.load.value, stages.copy.value, stages.compute.value));
+  if (stages.workers < 1)
+    return issue(fmt::format("{} workers load nothing", stages.workers));
+  if (prefetch < 0)
+    return issue(fmt::format("a queue holds no {} batches", prefetch));
+  return std::nullopt;
+}
+
+Seconds loadOf(const DataLoaderStages &stages) { return stages.load / static_cast<double>(stages.workers); }
+
+} // namespace
+
+std::variant<DataLoaderStep, Issue> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch) {
+  if (auto issue = wrong(stages, prefetch))
+    return *issue;
+  if (!std::isfinite(batch.value) || batch.value < 0)
+    return Issue{"A0486", fmt::format("a batch has no {:g} B", batch.value), {}, {}};
+  Seconds load = loadOf(stages), copy = stages.copy, compute = stages.compute;
+  DataLoaderStep out;
+  out.startup = load + copy;
+  out.serial = out.startup + compute;
+  out.queue = batch * static_cast<double>(prefetch);
+  auto slower = [&](Seconds time, const char *stage) {
+    if (time > out.step) {
+      out.step = time;
+      out.bound = stage;
+    }
+  };
+  if (prefetch == 0) {
+    out.step = out.serial;
+  } else {
+    out.bound = "compute";
+    out.step = compute;
+    if (prefetch == 1) {
+      slower(load + copy, "load and copy");
+    } else {
+      slower(load, "load");
+      slower(copy, "copy");
+    }
+  }
+  if (!std::isfinite(out.serial.value) || !std::isfinite(out.queue.value))
+    return Issue{"A0486", "the times of loading add up beyond any number", {}, {}};
+  out.gain = out.step.value > 0 ? out.serial / out.step : 1;
+  return out;
+}
+
+std::variant<std::vector<DataLoaderBatch>, Issue> simulateDataLoader(const std::vector<DataLoaderStages> &batches,
+                                                                     int64_t prefetch) {
+  std::vector<DataLoaderBatch> ends(batches.size());
+  for (size_t n = 0; n < batches.size(); ++n) {
+    if (auto issue = wrong(batches[n], prefetch))
+      return *issue;
+    Seconds load, copy, compute; // the earliest start of each
+    if (n > 0) {
+      load = prefetch == 0 ? ends[n - 1].computed : ends[n - 1].loaded;
+      copy = ends[n - 1].copied;
+      compute = ends[n - 1].computed;
+    }
+    if (prefetch > 0 && n >= static_cast<size_t>(prefetch))
+      load = std::max(load, ends[n - static_cast<size_t>(prefetch)].copied);
+    if (n >= 2)
+      copy = std::max(copy, ends[n - 2].computed);
+    DataLoaderBatch &end = ends[n];
+    end.loaded = load + loadOf(batches[n]);
+    end.copied = std::max(end.loaded, copy) + batches[n].copy;
+    end.computed = std::max(end.copied, compute) + batches[n].compute;
+  }
+  if (!ends.empty() && !std::isfinite(ends.back().computed.value))
+    return Issue{"A0486", "the times of loading add up beyond any number", {}, {}};
+  return ends;
+}
+
+Seconds stallTime(const std::vector<DataLoaderStages> &batches, const std::vector<DataLoaderBatch> &ends) {
+  Seconds computing;
+  for (const DataLoaderStages &batch : batches)
+    computing += batch.compute;
+  return ends.empty() ? Seconds() : std::max(Seconds(), ends.back().computed - computing);
+}
+
+std::variant<RowPrefetchStep, Issue> prefetchRows(const RowPrefetch &batch, int64_t lookahead) {
+  bool sizes = std::isfinite(batch.rows) && std::isfinite(batch.row.value) && batch.row.value >= 0 &&
+               batch.shared >= 0 && batch.shared <= batch.rows;
+  if (!sizes || !(batch.bandwidth.value > 0) || !std::isfinite(batch.bandwidth.value))
+    return Issue{"A0486",
+                 fmt::format("{:g} rows of {:g} B, {:g} of them shared, are fetched at {:g} B/s", batch.rows,
+                             batch.row.value, batch.shared, batch.bandwidth.value),
+                 {},
+                 {}};
+  Seconds shared = batch.row * batch.shared / batch.bandwidth,
+          fresh = batch.row * (batch.rows - batch.shared) / batch.bandwidth;
+  auto step = dataLoaderStep({fresh, 1, Seconds(), shared + batch.compute}, lookahead, batch.row * batch.rows);
+  if (auto *issue = std::get_if<Issue>(&step))
+    return std::move(*issue);
+  RowPrefetchStep out{std::get<DataLoaderStep>(step), {}, shared};
+  out.cache = out.step.queue;
+  return out;
+}
+
+} // namespace accord

@@ -1,0 +1,92 @@
+#include "lib/machine/cost/PeakRateModel.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
+  return {machine.location, fmt::format("'{}' is described here", machine.name)};
+}
+
+/// Peak of one instance: stated, or of its array or lanes.
+std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &assumptions) {
+  const Core &core = q.machine.cores[q.core];
+  FlopsPerSecond peak = peakOfOne(q.machine, core, q.type);
+  if (peak.value <= 0)
+    return Issue{"A0451",
+                 fmt::format("'{}' needs the {} peak of core '{}' of '{}', which states neither it "
+                             "nor an array or lanes with a clock",
+                             q.operation.name, q.type, core.name, q.machine.name),
+                 q.operation.location,
+                 {describedHere(q.machine)}};
+  if (!core.peak.count(q.type))
+    assumptions.insert(fmt::format("core '{}' does {:.0f} {} FLOP a cycle, from its {}", core.name, flopsPerCycle(core),
+                                   q.type, core.rows > 0 ? "array" : "lanes"));
+  return peak;
+}
+
+void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
+  const Core &core = q.machine.cores[q.core];
+  if (core.count > 1)
+    assumptions.insert(
+        core.anyMapping ? fmt::format("an operation runs on one instance of core '{}' or is spread evenly "
+                                      "over all {}, as the schedule is shorter",
+                                      core.name, core.count)
+        : core.perInstanceMapping
+            ? fmt::format("an operation runs on one of the {} instances of core '{}'", core.count, core.name)
+            : fmt::format("an operation is spread evenly over all {} instances of core '{}'", core.count, core.name));
+  if (core.efficiency == 1 && !core.origins.count("efficiency"))
+    assumptions.insert(fmt::format("core '{}' states no efficiency: it reaches its peak", core.name));
+}
+
+} // namespace
+
+std::variant<ComputeTime, Issue> PeakRateModel::compute(const CostQuery &q, Assumptions &assumptions) const {
+  auto peak = peakFor(q, assumptions);
+  if (auto *issue = std::get_if<Issue>(&peak))
+    return std::move(*issue);
+  assumeSpread(q, assumptions);
+  return computeAt(q, q.machine.cores[q.core], std::get<FlopsPerSecond>(peak), assumptions);
+}
+
+ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
+  const Core &core = q.machine.cores[q.core];
+  int64_t count = instancesPerOperation(core);
+  double flops = static_cast<double>(q.operation.flops);
+  FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
+  return {flops == 0 ? Seconds(0) : Flops(flops) / rate,
+          fmt::format("flops / (count * peak * efficiency) = {:.0f} / ({} * {:.6g} * {:.6g})", flops, count, peak.value,
+                      core.efficiency)};
+}
+
+ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles, const std::string &how,
+                         Assumptions &assumptions) {
+  const Core &core = q.machine.cores[q.core];
+  double clock = q.machine.clock.value, implied = peak.value / flopsPerCycle(core);
+  if (clock > 0 && !(std::abs(implied - clock) <= 0.01 * clock))
+    assumptions.insert(fmt::format("core '{}' does {} at {:.4g} times the rate of its {}: its "
+                                   "cycles are shorter by that",
+                                   core.name, q.type, implied / clock, core.rows > 0 ? "array" : "lanes"));
+  if (!(std::abs(implied - clock) <= 1e-9 * clock))
+    clock = implied;
+  double flops = static_cast<double>(q.operation.flops),
+         slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
+  std::string formula =
+      fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})", cycles, clock, core.efficiency);
+  if (slower != 1)
+    formula = fmt::format("(1 + half_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
+                          "{:.0f}) * {:.15g} / ({:.6g} * {:.6g})",
+                          core.halfPerformanceWork.value, flops, cycles, clock, core.efficiency);
+  return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};
+}
+
+Issue missingGeometryIssue(const CostQuery &q, const char *model, const char *what) {
+  return {"A0451",
+          fmt::format("cost model '{}' needs {} of core '{}' of '{}'", model, what, q.machine.cores[q.core].name,
+                      q.machine.name),
+          q.operation.location,
+          {describedHere(q.machine)}};
+}
+
+} // namespace accord

@@ -1,0 +1,33 @@
+// What is known of errors by kind of member, of which there may be several.
+#pragma once
+#include "lib/ensembles/problem/EnsembleRequest.h"
+
+namespace accord {
+
+/// Rates of kinds hold for all members of them.
+struct MemberStatistics {
+  std::vector<ErrorRate> memberErrors;                    ///< by kind
+  std::map<std::vector<unsigned>, ErrorRate> jointErrors; ///< by kinds ascending, with repetition
+  bool independent = false;
+  VoteTable table; ///< no members: there is none
+  /// Devices may be lost, and any members of a kind with them: of the table those with the most
+  /// wrong votes count, whose limit holds for the others too.
+  bool anyOfKind = false;
+};
+MemberStatistics memberStatistics(const EnsembleRequest &request);
+
+/// Kind of each of so many members of each kind: the kinds ascending.
+std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts);
+/// What is known of them. Votes of the first members of each kind in the table, or with `anyOfKind`
+/// of those whose vote was wrong most often, if it has as many; none where that are too many to
+/// look at (2^24 votes of members).
+ErrorStatistics statisticsOf(const MemberStatistics &statistics, const std::vector<unsigned> &counts);
+/// Whether the table has them all.
+bool inTable(const MemberStatistics &statistics, const std::vector<unsigned> &counts);
+
+/// Limits that have to hold together where an ensemble is chosen from all of these odd sizes (of
+/// all odd ones where devices may be lost): one for each rate that was measured, each member in the
+/// table, and each multiset of kinds that the table could be asked about. One or more.
+int64_t simultaneousTests(const MemberStatistics &statistics, const std::vector<unsigned> &sizes);
+
+} // namespace accord

@@ -1,0 +1,236 @@
+#include "lib/machine/tiling/LocalSearch.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::tile {
+namespace {
+/// What a search of smaller memories may cost, as a part of the search that starts it, and the
+/// least for which such a search starts some of its own.
+constexpr int64_t kPart = 4, kWorth = 5000;
+} // namespace
+
+LocalSearch::LocalSearch(const Nest &nest, const Shape &shape, Orders &orders, const Clock &clock,
+                         const ComputeOfTile &compute, const ComputeFloor &floor, int64_t steps)
+    : steps(steps), nest(nest), shape(shape), orders(orders), clock(clock), compute(compute), floor(floor),
+      loops(static_cast<unsigned>(nest.loops.size())), nearest(clock.count() - 1) {
+  const Split *whole[kMaxLoops];
+  for (unsigned i = 0; i < loops; ++i) {
+    tile[0][i] = nest.loops[i].extent;
+    split[0][i] = Split::whole(tile[0][i]);
+    whole[i] = &split[0][i];
+  }
+  uncut = computeOf(compute, whole, loops).value;
+}
+
+/// Tiles inside are at most as long.
+void LocalSearch::set(unsigned level, unsigned loop, int64_t extent) {
+  for (unsigned l = level; l <= nearest; ++l) {
+    extent = tile[l][loop] = l == level ? extent : std::min(extent, tile[l][loop]);
+    split[l][loop] = split[l - 1][loop].cut(extent);
+  }
+}
+
+LocalSearch::Saved LocalSearch::save(unsigned loop) const {
+  Saved saved;
+  for (unsigned l = 1; l <= nearest; ++l)
+    saved.tile[l] = tile[l][loop];
+  return saved;
+}
+
+void LocalSearch::restore(unsigned loop, const Saved &saved) {
+  for (unsigned l = 1; l <= nearest; ++l) {
+    tile[l][loop] = saved.tile[l];
+    split[l][loop] = split[l - 1][loop].cut(saved.tile[l]);
+  }
+}
+
+bool LocalSearch::fits(unsigned level) const { return shape.footprintBits(tile[level]) <= clock.capacityBits(level); }
+
+/// Tries the orders of `level` and of all inside of it; those that make what is least go to
+/// `chosen`. `at`: bits of the links outside as they are, of those inside at their least.
+void LocalSearch::choose(unsigned level, double seconds, Objective &at) {
+  const Split *splits[kMaxLevels];
+  for (unsigned l = 0; l <= nearest; ++l)
+    splits[l] = split[l];
+  double min = at.bits[level];
+  for (const Order &each : orders.of(iterating(shape, split[level - 1], split[level]))) {
+    if (steps <= 0)
+      break;
+    --steps;
+    order[level] = &each;
+    at.bits[level] = linkBits(shape, sums[level], splits, order, level);
+    at.time = clock.total(Seconds(seconds), at.bits).value;
+    if ((any && !at.below(next, nearest + 1)) || (reached && !at.below(here, nearest + 1)))
+      continue;
+    if (level < nearest) {
+      choose(level + 1, seconds, at);
+    } else {
+      any = true;
+      next = at;
+      std::copy_n(order, kMaxLevels, chosen);
+    }
+  }
+  at.bits[level] = min;
+}
+
+/// Whether the tiles as they are beat those before them; then they are kept as `here`.
+bool LocalSearch::better() {
+  Objective at;
+  double min = 0;
+  for (const ShapeTensor &tensor : shape.tensors)
+    min += tensor.whole * tensor.bits;
+  for (unsigned l = 1; l <= nearest; ++l) {
+    at.bits[l] = min;
+    for (unsigned t = 0; t < shape.tensors.size(); ++t)
+      sums[l][t] = shape.tensors[t].sum(split[l]);
+  }
+  double seconds = uncut;
+  if (floor) {
+    double known = floor(std::span<const int64_t>(tile[nearest], loops)).value;
+    seconds = known > seconds && std::isfinite(known) ? known : seconds;
+  }
+  // The arithmetic of all kinds of tiles is asked for last: it takes longest.
+  any = false;
+  choose(1, seconds, at);
+  if (!any)
+    return false;
+  const Split *splits[kMaxLoops];
+  for (unsigned i = 0; i < loops; ++i)
+    splits[i] = &split[nearest][i];
+  seconds = computeOf(compute, splits, loops).value;
+  any = false;
+  if (!(seconds >= 0) || !std::isfinite(seconds))
+    return false;
+  choose(1, seconds, at);
+  if (!any)
+    return false;
+  reached = true;
+  here = next;
+  if (!found || here.below(value, nearest + 1)) {
+    found = true;
+    value = here;
+    best.clear();
+    for (unsigned l = 1; l <= nearest; ++l)
+      best.push_back({{tile[l], tile[l] + loops}, chosen[l]->loops});
+  }
+  return true;
+}
+
+std::vector<int64_t> LocalSearch::extents(unsigned level, unsigned loop) {
+  return candidates(split[level - 1][loop], nest.loops[loop].granule, true);
+}
+
+/// The largest extent that fits beside the others, or 0.
+int64_t LocalSearch::largest(unsigned level, unsigned loop, const std::vector<int64_t> &of) {
+  int64_t before = tile[level][loop];
+  auto end = std::partition_point(of.begin(), of.end(), [&](int64_t extent) {
+    tile[level][loop] = extent;
+    return fits(level);
+  });
+  tile[level][loop] = before;
+  return end == of.begin() ? 0 : *(end - 1);
+}
+
+/// A second loop makes room, or takes what is left.
+bool LocalSearch::paired(unsigned level, unsigned loop) {
+  bool fit = fits(level);
+  for (unsigned other = 0; other < loops; ++other) {
+    if (other == loop)
+      continue;
+    int64_t before = tile[level][other];
+    int64_t max = largest(level, other, extents(level, other));
+    if (max == 0 || max == before || (max > before) != fit)
+      continue;
+    Saved saved = save(other);
+    set(level, other, max);
+    if (better())
+      return true;
+    // What was whole inside stays whole.
+    if (level < nearest && saved.tile[level + 1] == before && max > before) {
+      set(level + 1, other, max);
+      if (fits(level + 1) && better())
+        return true;
+    }
+    restore(other, saved);
+  }
+  return false;
+}
+
+bool LocalSearch::neighbours(unsigned level, unsigned loop) {
+  std::vector<int64_t> of = extents(level, loop);
+  auto now = std::lower_bound(of.begin(), of.end(), tile[level][loop]) - of.begin();
+  auto count = static_cast<std::ptrdiff_t>(of.size());
+  Saved saved = save(loop);
+  for (std::ptrdiff_t step = 1; step < 2 * count; step *= 2)
+    for (std::ptrdiff_t way : {step, -step}) {
+      std::ptrdiff_t at = std::clamp<std::ptrdiff_t>(now + way, 0, count - 1);
+      if (of[static_cast<size_t>(at)] == saved.tile[level])
+        continue;
+      set(level, loop, of[static_cast<size_t>(at)]);
+      bool fit = fits(level);
+      if ((fit && better()) || paired(level, loop))
+        return true;
+      if (fit && level < nearest && saved.tile[level + 1] == saved.tile[level] &&
+          tile[level][loop] > saved.tile[level]) {
+        set(level + 1, loop, tile[level][loop]);
+        if (fits(level + 1) && better())
+          return true;
+      }
+      restore(loop, saved);
+      if (steps <= 0)
+        return false;
+    }
+  return false;
+}
+
+void LocalSearch::from(const std::vector<std::vector<int64_t>> &tiles) {
+  for (unsigned l = 1; l <= nearest; ++l) {
+    for (unsigned i = 0; i < loops; ++i) {
+      tile[l][i] = std::min(tiles[l - 1][i], tile[l - 1][i]);
+      split[l][i] = split[l - 1][i].cut(tile[l][i]);
+    }
+    if (!fits(l))
+      return;
+  }
+  reached = false;
+  if (!better())
+    return;
+  // Round and round over memories and loops, until all of them are in vain.
+  unsigned turns = nearest * loops;
+  for (unsigned at = 0, vain = 0; vain < turns && steps > 0; at = (at + 1) % turns)
+    vain = neighbours(1 + at / loops, at % loops) ? 0 : vain + 1;
+}
+
+/// What is not proven best is improved from all that is known: the best so far, what was best for
+/// each link by itself, and what is best where one memory is half as large, which fits here too.
+void Search::descend() {
+  std::vector<std::vector<std::vector<int64_t>>> from;
+  auto add = [&](const std::vector<Tiling> &tilings) {
+    from.emplace_back();
+    for (const Tiling &tiling : tilings)
+      from.back().push_back(tiling.tile);
+  };
+  add(best);
+  for (unsigned l = 1; l <= nearest; ++l) {
+    std::vector<Level> smaller(levels.begin(), levels.end());
+    smaller[l].capacity = smaller[l].capacity / 2;
+    SearchLimits some = limits;
+    some.nodes = limit / kPart;
+    Search half(nest, smaller, compute, some);
+    half.descends = some.nodes >= kWorth;
+    if (!half.fits() && half.run() && half.best.size() == nearest)
+      add(half.best);
+  }
+  from.insert(from.end(), starts.begin(), starts.end());
+  LocalSearch descent(nest, shape, orders, clock, compute, floor, 0);
+  for (const auto &tiles : from) {
+    descent.steps = limit;
+    descent.from(tiles);
+  }
+  if (descent.found && descent.value.below(incumbent, nearest + 1)) {
+    incumbent = descent.value;
+    best = descent.best;
+  }
+}
+
+} // namespace accord::tile

@@ -1,0 +1,45 @@
+// The parts that `machineFrom` puts together, each read by itself: for machines that differ in few
+// of their blocks.
+#pragma once
+#include "lib/machine/cost/MemoryOrder.h"
+#include "lib/machine/energy/AreaModel.h"
+#include "lib/support/Rational.h"
+
+namespace accord {
+
+/// How the area of a chip follows from its parts, where it is not stated.
+struct AreaRule {
+  const AreaModel *model = nullptr; ///< by a table, of this name
+  std::string name;
+  std::optional<AreaRates> rates; ///< else by rates
+  Origin origin;                  ///< of the area: what is stated, without the sum
+};
+
+/// All but the memories and cores of an accelerator.
+struct MachineProperties {
+  Machine machine; ///< neither memories nor cores; the area only where it is stated
+  Rational clock;  ///< cycles per second, exact; 0 when not stated
+  AreaRule area;
+  double node = 0; ///< metres; 0 when not stated
+};
+
+/// False after errors: those of `machineFrom`, each at the place of the key. What is right is
+/// there.
+bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &head);
+/// `node`: of the process, for the energy of a memory that states none; 0 leaves it 0.
+mlir::FailureOr<Memory> memoryOf(accel::MemoryOp memory, Rational clock, double node);
+/// `ratesAgree`: a peak and an array (or lanes) that give different rates are an error.
+mlir::FailureOr<Core> coreOf(accel::CoreOp core, Rational clock, const MemoryOrder &order, bool ratesAgree = true);
+
+/// The area of the parts by the rule. Issue A0483, without a place: the model does not cover the
+/// machine.
+std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine);
+
+/// What a chip may draw when everything on it works at its peak: idle power, of each core its peak
+/// times the energy of an operation (of its types the one that draws most; a core that states no
+/// type computes bf16 if it is a tensor core, fp32 if a vector core), of each memory its bandwidth
+/// times the energy of a byte. Assumes that nothing else draws power (clock tree, leakage beyond
+/// idle, links). `least`: of each core's types the one that draws least.
+Watts powerAtPeak(const Machine &machine, bool min = false);
+
+} // namespace accord

@@ -1,0 +1,20 @@
+// Stages of a profiled graph as JSON (docs/schema/place.schema.json) and for the terminal.
+#pragma once
+#include "lib/partitioning/problem/PartitioningProblem.h"
+#include "lib/planning/output/Summary.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+/// (load - bound) / load.
+double gapOf(const PartitioningResult &result);
+
+/// Status `done`, `infeasible`, or `unknown` where neither stages nor a proof that there are none
+/// were found. Times in seconds.
+llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result);
+
+/// A line for each stage, then load, bound and gap; of an infeasible problem the conflict.
+std::string partitioningText(const PartitioningProblem &problem, const PartitioningResult &result,
+                             const TextStyle &style);
+
+} // namespace accord

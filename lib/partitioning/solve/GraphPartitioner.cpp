@@ -1,0 +1,227 @@
+#include "lib/partitioning/solve/GraphPartitioner.h"
+#include "lib/partitioning/solve/DownSetSearch.h"
+#include "lib/partitioning/solve/TopologicalOrders.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using namespace place;
+
+constexpr int64_t kMax = int64_t(1) << 61; // above every load
+
+class Solver {
+public:
+  Solver(const PartitioningGraph &graph, const StageCostRules &rules, const PartitioningOptions &options)
+      : graph(graph), rules(rules), options(options), shift(std::min(options.effort, 38u)) {
+    budget = uint64_t(1) << (14 + shift);
+    bound = place::minLoad(graph, rules);
+  }
+
+  void run() {
+    tell("orders");
+    guess();
+    prove();
+    if (!closed() && !stopped())
+      improve();
+  }
+
+  std::optional<Partition> best;
+  int64_t bound = 0;
+  bool complete = false; ///< `best` is the best, or there is none
+  uint64_t work = 0, sets = 0;
+  std::string proof = "all work on all devices";
+  std::string why() const { return complete ? "" : stopped() ? "interrupted" : closed() ? "" : "work limit"; }
+
+private:
+  int64_t value() const { return best ? best->value : kMax; }
+  bool stopped() const { return options.stop && *options.stop; }
+  bool closed() const {
+    return complete || (best && static_cast<double>(value() - bound) <= options.gap * static_cast<double>(value()));
+  }
+  void tell(const char *phase) const {
+    if (options.progress)
+      options.progress({phase, best ? best->value : 0, bound});
+  }
+  void settle() {
+    if (best && value() <= bound)
+      complete = true;
+  }
+
+  DownSetSearch search(const PartitioningGraph &in, int64_t limit, uint64_t max, const char *phase) {
+    DownSetLimits limits;
+    limits.work = max;
+    limits.memory = options.memory;
+    limits.stop = options.stop;
+    limits.tick = [&] { tell(phase); };
+    DownSetSearch found = searchDownSets(in, rules, limit, limits);
+    work += found.work;
+    sets = std::max(sets, found.sets);
+    if (found.best && found.best->value < value())
+      best = found.best;
+    settle();
+    return found;
+  }
+
+  /// Orders of all nodes, cut into intervals; limits from low to high, for low ones are quick.
+  void guess() {
+    auto orders = sampleOrders(graph, options.effort < 4 ? 2 : 16);
+    uint64_t max = budget / 8;
+    for (int64_t limit = bound + std::max<int64_t>(1, bound / 8); !best && !stopped();) {
+      bool last = limit >= kMax / 4;
+      for (const auto &order : orders)
+        search(restrictToWindow(graph, order, 1), std::min(last ? kMax : limit, value()), max, "orders");
+      if (last)
+        break;
+      limit = limit > kMax / 8 ? kMax : limit * 2;
+    }
+    tell("orders");
+    widen(budget / 64);
+  }
+
+  /// Wider and wider windows on the order of the best answer.
+  void widen(uint64_t max) {
+    uint64_t end = work + max;
+    for (size_t width = 2; best && !complete && width < graph.nodes.size() && work < end;) {
+      if (stopped())
+        return;
+      int64_t before = value();
+      search(restrictToWindow(graph, orderOf(graph, *best), width), before, end - work, "windows");
+      if (value() == before)
+        width *= 2;
+      tell("windows");
+    }
+  }
+
+  /// Limits from below: each without an answer is a bound, the first answer is the best.
+  void prove() {
+    int64_t step = std::max<int64_t>(1, bound / 128);
+    uint64_t end = budget / 4 * 3;
+    while (!closed() && !stopped() && work < end) {
+      int64_t limit = bound + step >= kMax / 4 ? kMax : bound + step;
+      limit = step > (value() - bound) / 2 ? value() : limit;
+      DownSetSearch found = search(graph, limit, end - work, "sets");
+      if (found.complete) {
+        proof = "no answer below it among all down-sets";
+        if (found.best || limit >= value() || limit == kMax) {
+          complete = true;
+          bound = best ? value() : bound;
+        } else
+          bound = limit;
+        step = step > kMax / 8 ? kMax : step * 4;
+      } else if (step <= 1 || stopped())
+        break;
+      else { // less, and not so far above
+        step = std::max<int64_t>(1, step / 8);
+        end = std::max(end, std::min(budget, work + budget / 16));
+        if (++failures > 2)
+          break;
+      }
+      tell("sets");
+    }
+  }
+
+  void improve() { widen(budget / 8); }
+
+  const PartitioningGraph &graph;
+  const StageCostRules &rules;
+  const PartitioningOptions &options;
+  unsigned shift;
+  uint64_t budget;
+  int failures = 0;
+};
+
+PartitioningStage stageOf(const PartitioningProblem &problem, const PartitioningGraph &graph,
+                          const StageCostRules &rules, const PartitionStage &cut, int64_t later) {
+  PartitioningStage stage;
+  StageSums sums(graph);
+  for (PartitioningGraph::Id id : cut.nodes) {
+    sums.add(id);
+    for (PartitioningProblem::Id member : graph.nodes[id].members)
+      stage.nodes.push_back(member);
+  }
+  std::sort(stage.nodes.begin(), stage.nodes.end());
+  stage.processor = cut.processor;
+  stage.replicas = cut.replicas;
+  stage.memory = sums.memory;
+  if (cut.processor) {
+    stage.compute = stage.load = sums.processorTime;
+    return stage;
+  }
+  stage.compute = (sums.time + cut.replicas - 1) / cut.replicas;
+  stage.load = rules.accelerator(sums, cut.replicas, later).value_or(0);
+  stage.communication = std::max(sums.transfers, rules.exchange(sums, cut.replicas));
+  if (problem.rule == PartitioningProblem::Rule::Overlap)
+    stage.memory *= (later + 2 * cut.replicas - 1) / cut.replicas;
+  return stage;
+}
+
+/// Why no cut fits, and the least memory that would do.
+void explain(const PartitioningProblem &problem, const PartitioningGraph &graph, const PartitioningOptions &options,
+             PartitioningResult &result) {
+  StageCostRules rules(problem);
+  rules.minMemory = true;
+  Solver solver(graph, rules, options);
+  solver.run();
+  if (!solver.best) {
+    result.conflict = solver.complete
+                          ? fmt::format("nodes that no accelerator runs need more than {} stages on processors, "
+                                        "with {} accelerators between",
+                                        problem.processors, problem.accelerators)
+                          : "the work limit ended the search for how much memory would do";
+    return;
+  }
+  result.minMemory = solver.best->value;
+  const PartitioningGraph::Node *largest = nullptr;
+  int64_t all = 0;
+  for (const PartitioningGraph::Node &node : graph.nodes) {
+    all += node.memory;
+    if (node.onAccelerator && (!largest || node.memory > largest->memory))
+      largest = &node;
+  }
+  if (problem.processors == 0 && largest && largest->memory > problem.memory)
+    result.conflict =
+        fmt::format("'{}'{} needs {} B of an accelerator that has {} B", problem.nodes[largest->members[0]].name,
+                    largest->members.size() > 1
+                        ? fmt::format(" with {} nodes that are together with it", largest->members.size() - 1)
+                        : "",
+                    largest->memory, problem.memory);
+  else
+    result.conflict = fmt::format("no cut into {} stages keeps every accelerator within {} B; all nodes take {} B",
+                                  problem.accelerators + problem.processors, problem.memory, all);
+}
+
+} // namespace
+
+PartitioningResult minLoad(const PartitioningProblem &problem, const PartitioningOptions &options) {
+  PartitioningResult result;
+  PartitioningGraph graph = partitioningGraph(problem);
+  StageCostRules rules(problem);
+  Solver solver(graph, rules, options);
+  solver.run();
+  result.sets = solver.sets;
+  result.stagesTried = solver.work;
+  if (!solver.best) {
+    result.status = solver.complete ? PartitioningResult::Status::Infeasible : PartitioningResult::Status::Unknown;
+    if (solver.complete)
+      explain(problem, graph, options, result);
+    result.stopped = solver.why();
+    return result;
+  }
+  result.status = PartitioningResult::Status::Feasible;
+  result.load = solver.best->value;
+  result.bound = std::min(solver.bound, result.load);
+  result.proof = solver.proof;
+  result.stopped = solver.why();
+  int64_t later = 0;
+  for (const PartitionStage &cut : solver.best->stages) {
+    result.stages.push_back(stageOf(problem, graph, rules, cut, later));
+    later += cut.processor ? 0 : cut.replicas;
+  }
+  if (problem.rule == PartitioningProblem::Rule::Overlap) // built from the last one
+    std::reverse(result.stages.begin(), result.stages.end());
+  return result;
+}
+
+} // namespace accord

@@ -1,0 +1,95 @@
+// What a placement problem has besides forms and layers: devices, links, input.
+#include "lib/placement/builder/ParallelConfigCosts.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+int64_t picoseconds(Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); }
+
+} // namespace
+
+void addDevices(const PlacementProblemRequest &request, const std::vector<std::optional<CalibratedPrices>> &prices,
+                PlacementProblem &p) {
+  p.name = request.job;
+  p.objective = request.objective;
+  p.limits = request.limits;
+  p.batch = request.batch;
+  p.schedules = request.space.schedules;
+  p.virtualStages = request.space.virtualStages;
+  p.groups = request.space.groups;
+  p.overlapFraction = request.overlapFraction;
+  p.blockingTransfers = request.space.blockingTransfers;
+  p.location = request.location;
+  for (const Cluster &group : request.groups) {
+    const Memory &memory = group.machine.memories.front();
+    PlacementProblem::DeviceType deviceType;
+    deviceType.name = group.machine.name;
+    deviceType.devices = group.devicesPerNode * group.servers;
+    deviceType.devicesPerNode = group.devicesPerNode;
+    deviceType.memory = static_cast<int64_t>(std::min(memory.capacity.value, 0x1p61));
+    if (request.memory > 0)
+      deviceType.memory = std::min(deviceType.memory, request.memory);
+    deviceType.idleWatts = group.machine.idle.value;
+    deviceType.tdpWatts = group.machine.tdp.value;
+    deviceType.pricePerHour = group.pricePerHour;
+    deviceType.hostMemory =
+        static_cast<int64_t>(std::min(group.host.memory.value / static_cast<double>(group.devicesPerNode), 0x1p61));
+    auto origin = memory.origins.find("capacity");
+    deviceType.location = origin != memory.origins.end() ? origin->second.location : group.machine.location;
+    deviceType.counted = group.location;
+    p.deviceTypes.push_back(std::move(deviceType));
+    const std::optional<CalibratedPrices> &fitted = prices[p.deviceTypes.size() - 1];
+    const Machine::HostOverhead &host = group.machine.host;
+    p.hostOverheadPerMicrobatch = std::max(p.hostOverheadPerMicrobatch,
+                                           picoseconds(fitted ? fitted->hostOverheadPerMicrobatch() : host.microbatch));
+    p.hostOverheadPerStep =
+        std::max(p.hostOverheadPerStep, picoseconds(fitted ? fitted->hostOverheadPerStep() : host.step));
+    if (fitted) { // of several calibrations, what hides less
+      calibrate::GradientOverlap one = fitted->hiding();
+      bool isFirst = p.deviceTypes.size() == 1;
+      p.maxOverlap = isFirst ? one.maxOverlap : std::min(p.maxOverlap, one.maxOverlap);
+      p.overlapFraction = isFirst ? one.overlapFraction : std::min(p.overlapFraction, one.overlapFraction);
+    }
+  }
+  auto line = [](const Network &network, double sharers) {
+    double rate = endpointBandwidth(network, 2).value / network.oversubscription;
+    return AlphaBetaModel{network.latency.value * 1e12, rate > 0 ? sharers / rate * 1e12 : 0};
+  };
+  for (size_t from = 0; from < request.groups.size(); ++from)
+    for (size_t to = 0; to < request.groups.size(); ++to) {
+      const Cluster &a = request.groups[from], &b = request.groups[to];
+      PlacementProblem::Link link;
+      double sharers = static_cast<double>(std::max(a.devicesPerNode, b.devicesPerNode));
+      if (from == to && prices[from]) {
+        link = prices[from]->link();
+      } else if (from == to && !a.fabric.levels.empty()) {
+        link.intraNode = line(a.fabric.levels.front(), 1);
+        link.interNode = a.servers > 1 ? line(a.fabric.levels.back(), sharers) : link.intraNode;
+      }
+      if (from != to && request.between)
+        link.interNode = link.intraNode = line(*request.between, sharers);
+      p.links.push_back(link);
+    }
+}
+
+std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem) {
+  if (!request.dataLoader || !(request.dataLoader->rate.value > 0))
+    return "";
+  double sample = 0;
+  for (const Value &value : work.values)
+    if (value.category == Category::Inputs && value.region == kMicrobatchRegion && value.alias == kNone)
+      sample += static_cast<double>(value.bytes);
+  Bytes batch(sample / static_cast<double>(work.microbatch) * static_cast<double>(request.batch));
+  int64_t takes = std::min<int64_t>(picoseconds(batch / request.dataLoader->rate), int64_t{1} << 60);
+  int64_t ahead = request.dataLoader->prefetch;
+  (ahead > 0 ? problem.minStep : problem.hostOverheadPerStep) += takes;
+  return fmt::format("loading a step's {:.0f} B of input takes {:.4g} s, {}; copying it to the "
+                     "devices takes no time",
+                     batch.value, static_cast<double>(takes) * 1e-12,
+                     ahead > 0 ? "beside the step before it" : "before the step begins");
+}
+
+} // namespace accord

@@ -1,0 +1,460 @@
+#include "lib/placement/builder/PlacementProblemBuilder.h"
+#include "lib/placement/builder/CalibratedPrices.h"
+#include "lib/placement/builder/ParallelConfigCosts.h"
+#include "lib/placement/builder/StepVariants.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+#include <utility>
+
+namespace accord {
+namespace {
+
+using Id = PlacementProblem::Id;
+
+/// All sums of a line of each.
+std::vector<AlphaBetaModel> both(const std::vector<AlphaBetaModel> &a, const std::vector<AlphaBetaModel> &b) {
+  if (a.empty() || b.empty())
+    return a.empty() ? b : a;
+  std::vector<AlphaBetaModel> sums;
+  for (const AlphaBetaModel &x : a)
+    for (const AlphaBetaModel &y : b)
+      sums.push_back({x.latency + y.latency, x.perByte + y.perByte});
+  return lowerEnvelope(std::move(sums));
+}
+/// `part` of the time, and `ratio` bytes for each.
+std::vector<AlphaBetaModel> scaled(std::vector<AlphaBetaModel> lines, double part, double ratio) {
+  for (AlphaBetaModel &line : lines)
+    line.latency *= part, line.perByte *= part * ratio;
+  return lines;
+}
+
+class PlacementProblemBuilder {
+public:
+  explicit PlacementProblemBuilder(const PlacementProblemRequest &request, const PlacementProblemCache *known = nullptr)
+      : request_(request), known_(known), networks_(known && known->networks ? *known->networks : ownNetworks_) {}
+
+  std::variant<BuiltPlacementProblem, std::vector<Issue>> run() {
+    for (const Cluster &group : request_.groups)
+      prices_.push_back(CalibratedPrices::of(group, request_.fp8, request_.unlinked));
+    addDevices(request_, prices_, problem());
+    if (!structure())
+      return std::move(issues_);
+    for (Id deviceType = 0; deviceType < request_.groups.size(); ++deviceType)
+      if (!parallelConfigs(deviceType))
+        return std::move(issues_);
+    bool divides =
+        std::any_of(problem().parallelConfigs.begin(), problem().parallelConfigs.end(), [](const auto &parallelConfig) {
+          return parallelConfig.expert > 1 || parallelConfig.tables != PlacementProblem::Tables::Whole;
+        });
+    if (problem().parallelConfigs.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
+      return left_ ? std::vector<Issue>{*left_} : std::vector<Issue>{noDegreesDivide(request_, problem())};
+    if (auto issue = tooManyPasses(request_, problem()))
+      return std::vector<Issue>{*issue};
+    for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
+      assume(text);
+    return std::move(out_);
+  }
+
+private:
+  PlacementProblem &problem() { return out_.problem; }
+
+  std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step) {
+    auto priced = priceStep(graph, request_, request_.groups[deviceType], step);
+    if (auto *failed = std::get_if<std::vector<Issue>>(&priced)) {
+      issues_ = std::move(*failed);
+      return std::nullopt;
+    }
+    for (const std::string &text : std::get<PricedStep>(priced).costs.assumptions)
+      assume(text);
+    return std::move(std::get<PricedStep>(priced));
+  }
+
+  /// The layers, from the step of one device, one sample at a time and nothing computed again.
+  bool structure() {
+    if (known_) {
+      layering_ = *known_->layering;
+      return structure(*known_->work);
+    }
+    auto graph = instantiated(request_, {});
+    if (auto *issue = std::get_if<Issue>(&graph)) {
+      issues_ = {*issue};
+      return false;
+    }
+    const WorkGraph &work = std::get<WorkGraph>(graph);
+    auto priced = price(work, 0, {});
+    if (!priced)
+      return false;
+    layering_ = Layering::of(work, priced->schedule);
+    return structure(work);
+  }
+
+  bool structure(const WorkGraph &work) {
+    out_.parameters = work.parameters;
+    out_.precision = work.precision;
+    out_.optimizer = work.optimizer;
+    for (OperationId id = 0; id < work.operations.size(); ++id)
+      if (work.operations[id].region != kUpdateRegion)
+        out_.modelFlops += static_cast<double>(contractionFlops(work.operations[id])) *
+                           static_cast<double>(work.executions(id)) / static_cast<double>(work.microbatches) *
+                           static_cast<double>(request_.batch);
+    PlacementProblem &p = problem();
+    std::set<std::pair<Id, Id>> tied;
+    for (const SharedParameter &shared : sharedParameters(layering_, work)) {
+      assume(fmt::format("parameter '{}' is used by several layers: each has a copy of its own, "
+                         "and copies of two device groups exchange their gradients at the end",
+                         shared.name));
+      for (size_t i = 1; i < shared.classes.size(); ++i)
+        tied.insert({layering_.firstOf(shared.classes[i - 1]), layering_.firstOf(shared.classes[i])});
+    }
+    for (auto [a, b] : tied)
+      p.ties.push_back({std::min(a, b), std::max(a, b)});
+    if (auto text = addDataLoading(request_, work, p); !text.empty())
+      assume(text);
+    for (Id cls = 0; cls < layering_.classes.size(); ++cls) {
+      const Layering::Class &one = layering_.classes[cls];
+      p.classes.push_back({one.name, {}});
+      for (int64_t i = 0; i < one.count; ++i)
+        p.layers.push_back({one.count > 1 ? fmt::format("{}[{}]", one.name, i) : one.name, cls, {}, {}});
+    }
+    if (auto issue = requireUniformStages(request_, layering_, p)) {
+      issues_ = {*issue};
+      return false;
+    }
+    for (const Layering::Edge &edge : layering_.edges)
+      p.edges.push_back({edge.from, edge.to, edge.bytes});
+    return true;
+  }
+
+  /// Layers' uses by policy of recomputation, for one degree and micro-batch; of one of `data`
+  /// replicas that divide something.
+  using Uses = std::vector<std::vector<LayerUse>>;
+  std::optional<Uses> uses(Id deviceType, const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                           int64_t data = 1, const PlacementSpace::ReplicaSharding &replicaSharding = {}) {
+    Uses all;
+    for (const std::string &policy : request_.space.policiesOf(sharding)) {
+      StepVariant step{sharding, microbatch, policy, data, replicaSharding};
+      if (known_) {
+        const std::vector<LayerUse> *found = known_->uses(step);
+        if (!found)
+          return std::nullopt;
+        all.push_back(*found);
+        continue;
+      }
+      auto made = instantiated(request_, step);
+      if (auto *issue = std::get_if<Issue>(&made)) {
+        if (!left_)
+          left_ = *issue;
+        assume(fmt::format("tensor_parallel {}{}{} is left out: {}", sharding.tensor,
+                           sharding.sequence ? " with sequence_parallel" : "",
+                           replicaSharding.any() ? fmt::format(", divided among {} replicas,", data) : "",
+                           issue->message));
+        return std::nullopt;
+      }
+      const WorkGraph &graph = std::get<WorkGraph>(made);
+      auto priced = price(graph, deviceType, step);
+      if (!priced)
+        return std::nullopt;
+      std::vector<OperationTime> times;
+      if (prices_[deviceType]) {
+        auto fitted = prices_[deviceType]->times(graph, sharding.tensor);
+        if (auto *issue = std::get_if<Issue>(&fitted)) {
+          issues_ = {*issue};
+          return std::nullopt;
+        }
+        times = std::move(std::get<std::vector<OperationTime>>(fitted));
+      }
+      all.push_back(
+          layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
+    }
+    return all;
+  }
+
+  /// A layer that a device has no room for however it is kept; larger micro-batches take no less.
+  const std::string *tooLarge(const Uses &uses, Id deviceType) const {
+    for (size_t cls = 0; cls < layering_.classes.size(); ++cls)
+      if (std::all_of(uses.begin(), uses.end(), [&](const std::vector<LayerUse> &policy) {
+            return policy[cls].activations > out_.problem.deviceTypes[deviceType].memory - policy[cls].workspace;
+          }))
+        return &layering_.classes[cls].name;
+    return nullptr;
+  }
+
+  /// By stages between replicas.
+  using Traffics = std::map<int64_t, const ReplicaCommunication *>;
+  const ReplicaCommunication *traffic(Id deviceType, int64_t tensor, int64_t data, bool divided, int64_t between) {
+    auto found = networks_.find(request_.groups[deviceType], deviceType, tensor, data, divided, between);
+    if (auto *issue = std::get_if<Issue>(&found)) {
+      issues_ = {*issue};
+      return nullptr;
+    }
+    return std::get<const ReplicaCommunication *>(found);
+  }
+
+  struct Degree {
+    PlacementSpace::TensorSharding sharding;
+    int64_t microbatch = 1, data = 1;
+  };
+
+  bool parallelConfigs(Id deviceType) {
+    int64_t devices = problem().deviceTypes[deviceType].devices;
+    std::vector<int64_t> degrees = request_.space.data;
+    if (degrees.empty())
+      for (int64_t d = 1; d <= std::min(devices, request_.batch); ++d)
+        if (request_.batch % d == 0)
+          degrees.push_back(d);
+    std::map<std::pair<int64_t, int64_t>, Traffics> traffics;
+    for (const PlacementSpace::TensorSharding &sharding : request_.space.tensorShardings) {
+      if (sharding.tensor > devices)
+        continue;
+      for (int64_t microbatch : request_.space.microbatches) {
+        if (request_.batch % microbatch != 0)
+          continue;
+        auto found = uses(deviceType, sharding, microbatch);
+        if (!issues_.empty())
+          return false;
+        if (!found && known_) // left out by itself
+          continue;
+        if (!found)
+          break;
+        for (int64_t data : degrees) {
+          if (data > devices / sharding.tensor || request_.batch / microbatch % data != 0)
+            continue;
+          auto [at, isNew] = traffics.try_emplace({sharding.tensor, data});
+          if (isNew && data > 1 && !exchanges(deviceType, sharding.tensor, data, at->second))
+            return false;
+          bool known = false; // without a division
+          for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(data)) {
+            std::optional<Uses> divided;
+            if (replicaSharding.any()) {
+              int64_t among = replicaSharding.experts > 1 ? replicaSharding.experts : data;
+              divided = uses(deviceType, sharding, microbatch, among, replicaSharding);
+              if (!issues_.empty())
+                return false;
+              if (!divided)
+                continue;
+              if (divided->front().size() == found->front().size() && weightsOf(*divided) == weightsOf(*found)) {
+                if (!request_.space.mayBeWhole()) { // what was asked for cannot be
+                  std::string why = fmt::format("with tensor_parallel {} there are no experts or "
+                                                "tables that {} replicas could divide",
+                                                sharding.tensor, among);
+                  assume(fmt::format("left out: {}", why));
+                  if (!left_)
+                    left_ = Issue{"A0946", why, request_.location, {}};
+                  continue;
+                }
+                assume("there are no experts or tables that replicas could divide");
+                divided.reset();
+                replicaSharding = {};
+              }
+            }
+            if (!replicaSharding.any() && std::exchange(known, true))
+              continue;
+            choices(deviceType, {sharding, microbatch, data}, replicaSharding, *found, divided ? *divided : *found,
+                    at->second);
+          }
+        }
+        if (const std::string *layer = tooLarge(*found, deviceType);
+            layer && microbatch < request_.space.microbatches.back()) {
+          assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
+                             "{}: it has no room for one in '{}'",
+                             microbatch, sharding.tensor, problem().deviceTypes[deviceType].name, *layer));
+          break;
+        }
+      }
+    }
+    return true;
+  }
+
+  int64_t weightsOf(const Uses &uses) const {
+    int64_t sum = 0;
+    for (size_t c = 0; c < uses.front().size(); ++c)
+      sum += uses.front()[c].weights * layering_.classes[c].count;
+    return sum;
+  }
+
+  /// By stages between replicas: 1, and as many as a server has room for, if ranks may run so.
+  bool exchanges(Id deviceType, int64_t tensor, int64_t data, Traffics &by) {
+    bool divided =
+        std::any_of(request_.space.zero.begin(), request_.space.zero.end(), [](int stage) { return stage > 0; });
+    int64_t devicesPerNode = problem().deviceTypes[deviceType].devicesPerNode, max = 1;
+    for (PlacementProblem::RankOrder order : request_.space.orders)
+      if (order == PlacementProblem::RankOrder::TensorPipelineData)
+        max = std::max<int64_t>(1, (devicesPerNode + tensor - 1) / tensor);
+    int64_t known = 0;                                                                // together
+    max = std::min(max, problem().deviceTypes[deviceType].devices / (tensor * data)); // no plan has more
+    for (int64_t between = 1; between <= max; ++between) {
+      int64_t replicasPerNode = std::max<int64_t>(1, std::min(data, devicesPerNode / (tensor * between)));
+      if (replicasPerNode == known)
+        continue;
+      known = replicasPerNode;
+      const ReplicaCommunication *made = traffic(deviceType, tensor, data, divided, between);
+      if (!made)
+        return false;
+      by.emplace(between, made);
+    }
+    return true;
+  }
+
+  /// All that is chosen besides degrees.
+  void choices(Id deviceType, const Degree &degree, const PlacementSpace::ReplicaSharding &replicaSharding,
+               const Uses &whole, const Uses &divided, const Traffics &traffic) {
+    std::vector<int> stages = request_.space.zero;
+    if (degree.data == 1) // nothing to divide among
+      stages = {*std::min_element(stages.begin(), stages.end())};
+    const PlacementProblem::DeviceType &on = problem().deviceTypes[deviceType];
+    std::vector<size_t> alike; // forms of these degrees that are offered
+    for (int zero : stages)
+      for (const PlacementSpace::Offload &offload : request_.space.offloads)
+        for (bool ring : request_.space.ringOverlaps)
+          for (PlacementProblem::RankOrder order : request_.space.orders) {
+            bool replicas = order == PlacementProblem::RankOrder::TensorPipelineData;
+            // Where all devices are in one server, or there is one replica, ranks make no
+            // difference.
+            if (replicas && request_.space.orders.size() > 1 && (degree.data == 1 || on.devices <= on.devicesPerNode))
+              continue;
+            if (zero == 3 && offload.weights) // they come from the other replicas
+              continue;
+            if (zero >= 2 && replicaSharding.experts > 1 && replicaSharding.experts < degree.data) {
+              assume("ZeRO 2 and 3 are left out where experts are divided among some replicas");
+              continue;
+            }
+            PlacementProblem::ParallelConfig parallelConfig;
+            parallelConfig.deviceType = deviceType;
+            parallelConfig.tensor = degree.sharding.tensor;
+            parallelConfig.sequence = degree.sharding.sequence;
+            parallelConfig.data = degree.data;
+            parallelConfig.zero = zero;
+            parallelConfig.microbatch = degree.microbatch;
+            parallelConfig.expert = replicaSharding.experts;
+            parallelConfig.tables = replicaSharding.tables;
+            parallelConfig.ringOverlap = ring && degree.sharding.tensor > 1;
+            parallelConfig.hostStates = offload.states;
+            parallelConfig.hostWeights = offload.weights;
+            parallelConfig.order = order;
+            if (parallelConfig.ringOverlap != ring && request_.space.ringOverlaps.size() > 1)
+              continue;
+            for (const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices :
+                 recomputeChoicesOf(request_.space, whole.size()))
+              add(parallelConfig, recomputeChoices, whole, divided, traffic, alike);
+          }
+  }
+
+  void add(PlacementProblem::ParallelConfig parallelConfig,
+           const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices, const Uses &whole,
+           const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
+    PlacementProblem &p = problem();
+    ParallelConfigCosts how;
+    how.parallelConfig = &parallelConfig;
+    how.batch = request_.batch;
+    how.recomputePolicies = request_.space.policiesOf({parallelConfig.tensor, parallelConfig.sequence});
+    how.recomputeChoices = recomputeChoices;
+    double rate = request_.groups[parallelConfig.deviceType].machine.hostBandwidth.value;
+    how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
+    std::vector<PlacementProblem::Cost> costs;
+    double weights = 0, gradients = 0;
+    for (size_t c = 0; c < uses.front().size(); ++c) {
+      std::vector<LayerUse> policies;
+      for (const std::vector<LayerUse> &policy : uses)
+        policies.push_back(policy[c]);
+      costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
+      auto count = static_cast<double>(layering_.classes[c].count);
+      weights += static_cast<double>(costs.back().weights) * count;
+      gradients += static_cast<double>(costs.back().gradients) * count;
+    }
+    if (parallelConfig.data > 1) {
+      double perGradient = gradients > 0 ? weights / gradients : 0, perWeight = weights > 0 ? gradients / weights : 0;
+      int64_t places = p.deviceTypes[parallelConfig.deviceType].devicesPerNode / parallelConfig.tensor;
+      bool replicas = parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData;
+      for (const auto &[between, ways] : traffic) {
+        if (between > 1 && !replicas)
+          break;
+        std::vector<AlphaBetaModel> lines = ways->allReduce;
+        if (parallelConfig.zero == 1)
+          lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
+        else if (parallelConfig.zero == 2)
+          lines = scaled(ways->gather, 1, perGradient);
+        else if (parallelConfig.zero == 3)
+          lines = {};
+        int64_t replicasPerNode = std::max<int64_t>(1, std::min(parallelConfig.data, places / between));
+        const std::optional<CalibratedPrices> &fitted = prices_[parallelConfig.deviceType];
+        if (fitted)
+          lines = fitted->exchange(parallelConfig, replicasPerNode, perGradient);
+        parallelConfig.gradientSyncs.insert(parallelConfig.gradientSyncs.begin(), {replicasPerNode, lines});
+        if (!expertSync(parallelConfig, replicasPerNode, between, perGradient))
+          return;
+        // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
+        if (parallelConfig.zero >= 2)
+          parallelConfig.gather = scaled(ways->scatter, 0.5, perWeight);
+        if (parallelConfig.zero == 3)
+          parallelConfig.gather = both(ways->gather, parallelConfig.gather);
+        if (fitted)
+          parallelConfig.gather = fitted->gather(parallelConfig, replicasPerNode, perWeight);
+      }
+    }
+    for (size_t other : alike)
+      if (isDominated(p, parallelConfig, costs, other)) {
+        ++dropped_;
+        return;
+      }
+    alike.push_back(p.parallelConfigs.size());
+    for (size_t c = 0; c < costs.size(); ++c)
+      p.classes[c].costs.push_back(std::move(costs[c]));
+    p.parallelConfigs.push_back(std::move(parallelConfig));
+  }
+
+  /// Among replicas with the same experts, `expert` apart: neither ZeRO 2 nor 3.
+  bool expertSync(PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode, int64_t between,
+                  double perGradient) {
+    PlacementProblem::ParallelConfig apart = parallelConfig;
+    apart.data = parallelConfig.data / parallelConfig.expert,
+    replicasPerNode = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
+    bool known = !parallelConfig.expertGradientSyncs.empty() &&
+                 parallelConfig.expertGradientSyncs.front().replicasPerNode == replicasPerNode;
+    if (parallelConfig.expert == 1 || apart.data == 1 || known)
+      return true;
+    const ReplicaCommunication *ways =
+        traffic(parallelConfig.deviceType, parallelConfig.tensor, apart.data, true, between * parallelConfig.expert);
+    if (!ways)
+      return false;
+    std::vector<AlphaBetaModel> lines = ways->allReduce;
+    if (prices_[parallelConfig.deviceType])
+      lines = prices_[parallelConfig.deviceType]->exchange(apart, replicasPerNode, perGradient);
+    else if (parallelConfig.zero == 1)
+      lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
+    parallelConfig.expertGradientSyncs.insert(parallelConfig.expertGradientSyncs.begin(), {replicasPerNode, lines});
+    return true;
+  }
+
+  void assume(const std::string &text) {
+    if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) == out_.assumptions.end())
+      out_.assumptions.push_back(text);
+  }
+
+  const PlacementProblemRequest &request_;
+  const PlacementProblemCache *known_;
+  CommunicationCache ownNetworks_, &networks_;
+  size_t dropped_ = 0;
+  BuiltPlacementProblem out_;
+  Layering layering_;
+  std::vector<Issue> issues_;
+  std::vector<std::optional<CalibratedPrices>> prices_; ///< by kind, of calibrated machines
+  std::optional<Issue> left_;                           ///< why the first degree was left out
+};
+
+} // namespace
+
+std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request) {
+  return PlacementProblemBuilder(request).run();
+}
+
+std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request,
+                                                                              const PlacementProblemCache &known) {
+  return PlacementProblemBuilder(request, &known).run();
+}
+
+} // namespace accord

@@ -1,0 +1,67 @@
+// The steps that an offer is made of: instantiated, priced on one device, or known from elsewhere.
+#pragma once
+#include "lib/placement/builder/PlacementProblemBuilder.h"
+#include <memory>
+#include <mutex>
+
+namespace accord {
+class PriceCache;
+
+/// The step of one device that a form's costs come from.
+struct StepVariant {
+  PlacementSpace::TensorSharding sharding;
+  int64_t microbatch = 1;
+  std::string recompute = "none";
+  int64_t data = 1; ///< replicas, where they divide something
+  PlacementSpace::ReplicaSharding replicaSharding;
+
+  auto key() const {
+    return std::tie(sharding.tensor, sharding.sequence, microbatch, recompute, data, replicaSharding.experts,
+                    replicaSharding.tables);
+  }
+  friend bool operator<(const StepVariant &a, const StepVariant &b) { return a.key() < b.key(); }
+};
+std::variant<WorkGraph, Issue> instantiated(const PlacementProblemRequest &request, const StepVariant &step);
+
+struct PricedStep {
+  Costs costs;
+  Schedule schedule;
+};
+/// On a device of the group, scheduled without search. `prices`: as `EstimateOptions::prices`.
+std::variant<PricedStep, std::vector<Issue>> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
+                                                       const Cluster &group, const StepVariant &step,
+                                                       PriceCache *prices = nullptr);
+
+/// What replicas of a stage exchange.
+struct ReplicaCommunication {
+  std::vector<AlphaBetaModel> allReduce, scatter, gather; ///< the latter two if `divided`
+};
+
+/// Traffic among devices, found once for many offers on the same clusters; safe to share between
+/// threads.
+class CommunicationCache {
+public:
+  /// `between`: stages whose devices are between one replica and the next.
+  std::variant<const ReplicaCommunication *, Issue> find(const Cluster &group, PlacementProblem::Id deviceType,
+                                                         int64_t tensor, int64_t data, bool divided, int64_t between);
+
+private:
+  std::mutex mutex_;
+  std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
+};
+
+/// What an offer takes from elsewhere instead of instantiating and pricing steps: for many offers
+/// of one job on one group of devices that differ.
+struct PlacementProblemCache {
+  const WorkGraph *work = nullptr; ///< of one device, one sample at a time, nothing computed again
+  const Layering *layering = nullptr;
+  /// By class of the layering; null: the step is left out.
+  std::function<const std::vector<LayerUse> *(const StepVariant &)> uses;
+  CommunicationCache *networks = nullptr;
+};
+
+/// As `offer`, with what is known.
+std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request,
+                                                                              const PlacementProblemCache &known);
+
+} // namespace accord

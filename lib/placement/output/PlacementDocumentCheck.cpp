@@ -1,0 +1,158 @@
+#include "lib/placement/output/PlacementDocumentCheck.h"
+#include "lib/placement/evaluate/PlanEvaluator.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include <algorithm>
+
+using namespace llvm;
+namespace accord {
+using json::Path;
+namespace {
+
+constexpr double kMax = 0x1p61;
+
+bool fail(Path at, StringLiteral message) {
+  at.report(message);
+  return false;
+}
+
+/// The dearest form of each layer, all of them on one device, each micro-batch in flight.
+bool bounded(const PlacementProblem &p) {
+  auto batch = static_cast<double>(p.batch);
+  double time = static_cast<double>(p.hostOverheadPerMicrobatch) * batch * 2 +
+                static_cast<double>(p.hostOverheadPerStep) + static_cast<double>(p.minStep);
+  double tied = 0, memory = 0, bytes = 0, weights = 0, gradients = 0;
+  for (const PlacementProblem::Layer &layer : p.layers) {
+    double max = 0, largest = 0, update = 0, moved = 0, synced = 0;
+    for (const auto &cost : p.classes[layer.of].costs)
+      if (cost) {
+        double recomputeTime = 0, activations = 0, workspace = 0;
+        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
+          recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
+          activations = std::max(activations, static_cast<double>(recomputeChoice.activations) +
+                                                  static_cast<double>(recomputeChoice.hostActivations));
+          workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
+        }
+        max = std::max(max, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
+                                static_cast<double>(cost->weight) + recomputeTime);
+        largest = std::max(largest, static_cast<double>(cost->staticMemory) +
+                                        static_cast<double>(cost->hostStaticMemory) + activations * batch + workspace);
+        tied = std::max(tied, static_cast<double>(cost->tied));
+        update = std::max(update, static_cast<double>(cost->update));
+        moved = std::max(moved, static_cast<double>(cost->weights));
+        synced = std::max(synced, static_cast<double>(cost->gradients) + static_cast<double>(cost->expertGradients));
+      }
+    time += max * batch + update;
+    memory += largest;
+    weights += moved;
+    gradients += synced;
+  }
+  for (const PlacementProblem::Edge &edge : p.edges)
+    bytes += static_cast<double>(edge.bytes);
+  // Latency and bytes of what a step sends at most, whatever the stages.
+  auto sends = static_cast<double>(p.edges.size()), layers = static_cast<double>(p.layers.size());
+  double links = 0, gathers = 0, gradientSyncs = 0;
+  for (const PlacementProblem::Link &link : p.links)
+    for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
+      links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch +
+                                  (way.latency + way.perByte * tied) * static_cast<double>(p.ties.size()));
+  for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
+    for (const AlphaBetaModel &way : parallelConfig.gather)
+      gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
+    for (const auto *list : {&parallelConfig.gradientSyncs, &parallelConfig.expertGradientSyncs})
+      for (const PlacementProblem::GradientSync &sync : *list)
+        for (const AlphaBetaModel &way : sync.alternatives)
+          gradientSyncs = std::max(gradientSyncs, way.latency * layers + way.perByte * gradients);
+  }
+  time += 2 * (links + gathers + gradientSyncs);
+  return time < kMax && memory < kMax && bytes * batch < kMax && weights < kMax && gradients < kMax;
+}
+
+} // namespace
+
+bool checkIndices(const PlacementProblem &p, Path at) {
+  if (p.deviceTypes.empty() || p.parallelConfigs.empty() || p.layers.empty())
+    return fail(at, "a problem without kinds, forms or layers");
+  if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
+    return fail(at.field("links"), "expected one for each pair of kinds");
+  for (unsigned i = 0; i < p.parallelConfigs.size(); ++i) {
+    const PlacementProblem::ParallelConfig &parallelConfig = p.parallelConfigs[i];
+    if (parallelConfig.deviceType >= p.deviceTypes.size())
+      return fail(at.field("forms").index(i).field("kind"), "no kind has this number");
+    if (parallelConfig.tensor > p.deviceTypes[parallelConfig.deviceType].devices ||
+        parallelConfig.data > p.deviceTypes[parallelConfig.deviceType].devices / parallelConfig.tensor)
+      return fail(at.field("forms").index(i), "more devices than there are");
+  }
+  for (unsigned i = 0; i < p.classes.size(); ++i) {
+    if (p.classes[i].costs.size() != p.parallelConfigs.size())
+      return fail(at.field("classes").index(i).field("costs"), "expected one for each form");
+    for (const auto &cost : p.classes[i].costs)
+      if (cost &&
+          (cost->weightMemory > cost->staticMemory || cost->gradientMemory > cost->staticMemory - cost->weightMemory))
+        return fail(at.field("classes").index(i).field("costs"),
+                    "weights and gradients are more than what is resident");
+  }
+  for (unsigned i = 0; i < p.layers.size(); ++i) {
+    if (p.layers[i].of >= p.classes.size())
+      return fail(at.field("layers").index(i).field("class"), "no class has this number");
+    for (PlacementProblem::Id constraint : p.layers[i].placementConstraints)
+      if (constraint >= p.placementConstraints.size())
+        return fail(at.field("layers").index(i).field("pins"), "no pin has this number");
+  }
+  for (unsigned i = 0; i < p.placementConstraints.size(); ++i)
+    for (PlacementProblem::Id deviceType : p.placementConstraints[i].deviceTypes)
+      if (deviceType >= p.deviceTypes.size())
+        return fail(at.field("pins").index(i).field("kinds"), "no kind has this number");
+  for (unsigned i = 0; i < p.edges.size(); ++i)
+    if (p.edges[i].from >= p.edges[i].to || p.edges[i].to >= p.layers.size())
+      return fail(at.field("edges").index(i), "expected an earlier and a later layer");
+  for (unsigned i = 0; i < p.ties.size(); ++i)
+    if (p.ties[i].a >= p.ties[i].b || p.ties[i].b >= p.layers.size())
+      return fail(at.field("ties").index(i), "expected an earlier and a later layer");
+  if (p.overlapFraction > 1)
+    return fail(at.field("hidden"), "a share above one");
+  if (p.maxOverlap > 1)
+    return fail(at.field("hides"), "a share above one");
+  if (!bounded(p))
+    return fail(at, "times or sizes beyond what can be counted");
+  return true;
+}
+
+bool checkPlan(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics, Path at) {
+  if (plan.stages.empty() || plan.stages.size() > problem.layers.size() ||
+      plan.virtualStages > static_cast<int64_t>(plan.stages.size()) || plan.microbatches > problem.batch)
+    return fail(at.field("plan"), "stages, chunks or micro-batches out of range");
+  if (static_cast<double>(plan.microbatches) * static_cast<double>(plan.stages.size()) >
+      static_cast<double>(kMaxSearchedPasses))
+    return fail(at.field("plan"), "more passes than can be looked at");
+  for (const PlacedStage &stage : plan.stages) {
+    if (stage.parallelConfig >= problem.parallelConfigs.size())
+      return fail(at.field("plan").field("stages"), "no form has this number");
+    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
+    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) *
+            static_cast<double>(plan.microbatches) >
+        kMax)
+      return fail(at.field("plan").field("stages"), "more samples than can be counted");
+  }
+  if (!findViolations(problem, plan).empty())
+    return fail(at.field("plan"), "no plan of this problem: a layer, form, schedule or device does "
+                                  "not fit");
+  size_t stages = plan.stages.size();
+  if (metrics.times.size() != stages || metrics.inFlight.size() != stages ||
+      metrics.memory.size() != stages / static_cast<size_t>(plan.virtualStages) ||
+      metrics.host.size() != metrics.memory.size())
+    return fail(at.field("worth"), "expected times and micro-batches in flight of each stage, and "
+                                   "memory of each device group");
+  for (unsigned s = 0; s < stages; ++s)
+    if (metrics.inFlight[s] > plan.microbatches)
+      return fail(at.field("worth").field("in_flight").index(s), "more than there are");
+  // Times that were made up are found by `verify`; here they only have to stay countable.
+  double sum = 0;
+  for (const StageTimes &t : metrics.times)
+    sum += static_cast<double>(t.forward) + static_cast<double>(t.backward) + static_cast<double>(t.weight) +
+           2 * static_cast<double>(t.send) + static_cast<double>(t.stepTail);
+  if (sum * static_cast<double>(plan.microbatches) > kMax)
+    return fail(at.field("worth").field("times_ps"), "times beyond what can be counted");
+  return true;
+}
+
+} // namespace accord

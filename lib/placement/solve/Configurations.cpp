@@ -1,0 +1,405 @@
+#include "lib/placement/solve/Configurations.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace accord::placing {
+
+Configurations::Configurations(const DownSetLattice &lattice)
+    : lattice_(lattice), problem_(lattice.problem), counts_(problem_.classes.size()) {
+  for (const PlacementProblem::Layer &layer : problem_.layers)
+    ++counts_[layer.of];
+  listTogether();
+  for (uint32_t node = 1; node < lattice.last(); ++node)
+    crossing_ = node == 1 ? lattice.crossing(node) : std::min(crossing_, lattice.crossing(node));
+  std::map<int64_t, std::vector<Id>> bySamples;
+  for (Id parallelConfig = 0; parallelConfig < problem_.parallelConfigs.size(); ++parallelConfig) {
+    rates_.push_back(ratesOf(problem_, parallelConfig));
+    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    if (one.data > 0 && one.microbatch > 0 && one.data <= problem_.batch / one.microbatch &&
+        problem_.batch % (one.data * one.microbatch) == 0 &&
+        one.devices() <= problem_.deviceTypes[one.deviceType].devices)
+      bySamples[one.data * one.microbatch].push_back(parallelConfig);
+  }
+  for (const auto &[samples, with] : bySamples)
+    parallelConfigs(samples, with);
+}
+
+void Configurations::listTogether() {
+  std::map<std::pair<int64_t, Id>, std::vector<Id>> sets; // by stage, or by pin
+  for (Id layer = 0; layer < problem_.layers.size(); ++layer)
+    for (Id id : problem_.layers[layer].placementConstraints) {
+      const PlacementProblem::PlacementConstraint &constraint = problem_.placementConstraints[id];
+      if (constraint.stage)
+        sets[{*constraint.stage, 0}].push_back(layer);
+      if (constraint.sameStage)
+        sets[{-1, id}].push_back(layer);
+    }
+  for (auto &[key, layers] : sets) {
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    if (lattice_.linear) { // what is between them, too
+      Id first = layers.front(), last = layers.back();
+      layers.clear();
+      for (Id layer = first; layer <= last; ++layer)
+        layers.push_back(layer);
+    }
+    holds_.emplace_back();
+    for (Id parallelConfig = 0; parallelConfig < problem_.parallelConfigs.size(); ++parallelConfig)
+      holds_.back().push_back(fits(layers, parallelConfig));
+  }
+}
+
+/// With one micro-batch in flight, and as little kept as can be.
+bool Configurations::fits(const std::vector<Id> &layers, Id parallelConfig) const {
+  const PlacementProblem::DeviceType &deviceType =
+      problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType];
+  int64_t bytes = 0, workspace = 0;
+  for (Id layer : layers) {
+    const auto &cost = problem_.cost(layer, parallelConfig);
+    if (!cost || cost->recomputeChoices.empty() ||
+        !mayRunOn(problem_, layer, problem_.parallelConfigs[parallelConfig].deviceType))
+      return false;
+    int64_t activations = INT64_MAX, room = INT64_MAX;
+    for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+      activations = std::min(activations, recomputeChoice.activations),
+      room = std::min(room, recomputeChoice.workspace);
+    bytes += cost->staticMemory + activations, workspace = std::max(workspace, room);
+  }
+  return bytes + workspace <= deviceType.memory;
+}
+
+/// Which forms groups may have together: one of each kind, or any.
+void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &with) {
+  int64_t microbatches = problem_.batch / samples;
+  auto alone = [&](Id parallelConfig) { // has to be the form of all groups
+    return problem_.parallelConfigs[parallelConfig].order == PlacementProblem::RankOrder::TensorPipelineData;
+  };
+  if (!problem_.uniformConfigPerDeviceType) {
+    std::vector<Id> mixed;
+    for (Id parallelConfig : with)
+      if (alone(parallelConfig))
+        add(microbatches, {parallelConfig}, true);
+      else
+        mixed.push_back(parallelConfig);
+    if (!mixed.empty())
+      add(microbatches, mixed, false);
+    return;
+  }
+  std::vector<std::vector<Id>> byDeviceType(problem_.deviceTypes.size());
+  for (Id parallelConfig : with)
+    byDeviceType[problem_.parallelConfigs[parallelConfig].deviceType].push_back(parallelConfig);
+  std::vector<Id> chosen;
+  size_t tried = 0;
+  std::function<void(size_t)> choose = [&](size_t deviceType) {
+    if (++tried > 400'000) {
+      complete = false;
+      return;
+    }
+    if (deviceType == byDeviceType.size()) {
+      if (!chosen.empty())
+        add(microbatches, chosen, true);
+      return;
+    }
+    choose(deviceType + 1);
+    for (Id parallelConfig : byDeviceType[deviceType]) {
+      if (!chosen.empty() && (alone(parallelConfig) || alone(chosen.front())))
+        continue;
+      chosen.push_back(parallelConfig);
+      choose(deviceType + 1);
+      chosen.pop_back();
+    }
+  };
+  choose(0);
+}
+
+void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each) {
+  auto layers = static_cast<int64_t>(problem_.layers.size());
+  // Groups: each takes the devices of the smallest form of its kind at least.
+  int64_t max = 0, minDevices = INT64_MAX;
+  for (size_t deviceType = 0; deviceType < problem_.deviceTypes.size(); ++deviceType) {
+    int64_t smallest = 0;
+    for (Id parallelConfig : parallelConfigs)
+      if (problem_.parallelConfigs[parallelConfig].deviceType == deviceType)
+        smallest = smallest ? std::min(smallest, problem_.parallelConfigs[parallelConfig].devices())
+                            : problem_.parallelConfigs[parallelConfig].devices();
+    if (smallest)
+      max += problem_.deviceTypes[deviceType].devices / smallest, minDevices = std::min(minDevices, smallest);
+  }
+  if (problem_.limits.devices > 0)
+    max = std::min(max, problem_.limits.devices / minDevices);
+  int64_t min = each ? static_cast<int64_t>(parallelConfigs.size()) : 1;
+  auto within = [&](PipelineSchedule schedule, int64_t virtualStages, int64_t from, int64_t to) {
+    int64_t max = kMaxSearchedPasses / virtualStages / microbatches;
+    if (to > max) {
+      Configuration beyond{schedule, microbatches, virtualStages, std::max(from, max + 1), to, parallelConfigs, each, 0,
+                           0};
+      if (beyond.min <= to)
+        left = std::min(left, boundOf(beyond));
+      to = max;
+    }
+    if (from > to)
+      return;
+    Configuration one{schedule, microbatches, virtualStages, from, to, parallelConfigs, each, 0, 0};
+    one.bound = boundOf(one);
+    if (!std::isinf(one.bound))
+      list.push_back(std::move(one));
+  };
+  std::function<void(PipelineSchedule, int64_t, int64_t, int64_t)> put =
+      [&](PipelineSchedule schedule, int64_t virtualStages, int64_t from, int64_t to) {
+        if (problem_.uniformClass && from < to) { // each number for itself
+          for (; from <= to; ++from)
+            put(schedule, virtualStages, from, from);
+          return;
+        }
+        if (!problem_.mayHaveStages(from * virtualStages))
+          return;
+        if (problem_.groups.empty())
+          within(schedule, virtualStages, from, to);
+        for (const PlacementProblem::GroupRange &range : problem_.groups)
+          within(schedule, virtualStages, std::max(from, range.min), std::min(to, range.max));
+      };
+  auto schedules = problem_.schedules;
+  std::sort(schedules.begin(), schedules.end());
+  schedules.erase(std::unique(schedules.begin(), schedules.end()), schedules.end());
+  auto virtualStages = problem_.virtualStages;
+  std::sort(virtualStages.begin(), virtualStages.end());
+  virtualStages.erase(std::unique(virtualStages.begin(), virtualStages.end()), virtualStages.end());
+  for (PipelineSchedule schedule : schedules) {
+    if (schedule != PipelineSchedule::Interleaved) {
+      put(schedule, 1, min, std::min(max, layers));
+      continue;
+    }
+    for (int64_t v : virtualStages)
+      if (v >= 2)
+        for (int64_t p = std::max<int64_t>(min, 2); p <= std::min({max, layers / v, microbatches}); ++p)
+          if (microbatches % p == 0)
+            put(schedule, v, p, p);
+  }
+}
+
+/// Time of one micro-batch if all devices shared the work evenly: each layer takes time * devices
+/// of its form from the devices of its kind. For any weights of the kinds, the weighted sum over
+/// the layers, each in its least form, is at most time * the weighted sum of the devices; a kind's
+/// weight is one over what it would take for all layers.
+double Configurations::deviceTime(const Configuration &configuration) const {
+  size_t deviceTypes = problem_.deviceTypes.size();
+  std::vector<std::vector<double>> min(counts_.size(), std::vector<double>(deviceTypes, INFINITY));
+  std::vector<double> all(deviceTypes), devices(deviceTypes), shares(deviceTypes, 1);
+  for (Id parallelConfig : configuration.parallelConfigs) {
+    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    auto n = static_cast<double>(one.devices());
+    // Of one form, no more than the groups take.
+    auto use = static_cast<double>(problem_.deviceTypes[one.deviceType].devices);
+    if (configuration.each)
+      use = n * std::min(std::floor(use / n), static_cast<double>(configuration.max));
+    devices[one.deviceType] = std::max(devices[one.deviceType], use);
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[parallelConfig]; cost && !cost->recomputeChoices.empty()) {
+        int64_t recomputeTime = INT64_MAX;
+        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+          recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
+        double time = n * static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeTime);
+        min[of][one.deviceType] = std::min(min[of][one.deviceType], time);
+      }
+  }
+  double max = 0, total = 0, work = 0;
+  for (size_t deviceType = 0; deviceType < deviceTypes; ++deviceType) {
+    if (devices[deviceType] <= 0)
+      continue;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (counts_[of] > 0 && !std::isinf(min[of][deviceType]))
+        all[deviceType] += static_cast<double>(counts_[of]) * min[of][deviceType];
+    if (all[deviceType] > 0)
+      shares[deviceType] = 1 / all[deviceType];
+    max = std::max(max, shares[deviceType]);
+    total += shares[deviceType] * devices[deviceType];
+  }
+  if (problem_.limits.devices > 0)
+    total = std::min(total, max * static_cast<double>(problem_.limits.devices));
+  for (Id of = 0; of < counts_.size(); ++of) {
+    double best = INFINITY;
+    for (size_t deviceType = 0; deviceType < deviceTypes; ++deviceType)
+      if (devices[deviceType] > 0)
+        best = std::min(best, shares[deviceType] * min[of][deviceType]);
+    if (counts_[of] > 0)
+      work += static_cast<double>(counts_[of]) * best;
+  }
+  return total > 0 ? work / total : 0;
+}
+
+/// Stages wait for each other's tensors on the best link between two of them, each gathers its
+/// weights, and each exchanges its gradients. Times of a sum of bytes are no more than the sum of
+/// the times. With what is hidden behind the last backward pass left out, m passes and what is
+/// exposed are no less for any longer passes, for m >= 1 >= hidden.
+Configurations::Outside Configurations::outsideOf(const Configuration &configuration) const {
+  Outside outside;
+  if (configuration.parallelConfigs.size() != 1)
+    return outside;
+  Id id = configuration.parallelConfigs.front();
+  const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[id];
+  const PlacementProblem::Link &link =
+      problem_.links[parallelConfig.deviceType * problem_.deviceTypes.size() + parallelConfig.deviceType];
+  int64_t stages = configuration.min * configuration.virtualStages;
+  if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
+    double bytes = static_cast<double>(crossing_) *
+                   static_cast<double>(parallelConfig.data * parallelConfig.microbatch) /
+                   static_cast<double>(parallelConfig.devices());
+    int64_t takes = minTime({link.interNode}, bytes);
+    bool apart = parallelConfig.order == PlacementProblem::RankOrder::TensorDataPipeline &&
+                 2 * parallelConfig.devices() > problem_.deviceTypes[parallelConfig.deviceType].devicesPerNode;
+    if (!apart)
+      takes = std::min(takes, minTime({link.intraNode}, bytes));
+    outside.passes += 2 * static_cast<double>(stages - 1) * static_cast<double>(takes);
+  }
+  double weights = 0, gradients = 0, behind = 0, update = 0;
+  for (Id of = 0; of < counts_.size(); ++of)
+    if (const auto &cost = problem_.classes[of].costs[id]; cost && counts_[of] > 0) {
+      auto n = static_cast<double>(counts_[of]);
+      weights += n * static_cast<double>(cost->weights);
+      gradients += n * static_cast<double>(cost->gradients);
+      update += n * static_cast<double>(cost->update);
+      int64_t recomputeTime = INT64_MAX;
+      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+        recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
+      behind += n * static_cast<double>(cost->backward + cost->weight + recomputeTime);
+    }
+  outside.passes += 2 * static_cast<double>(minTime(parallelConfig.gather, weights));
+  double exchange = INFINITY;
+  for (const PlacementProblem::GradientSync &sync : parallelConfig.gradientSyncs)
+    exchange = std::min(exchange, static_cast<double>(minTime(sync.alternatives, gradients)));
+  if (parallelConfig.gradientSyncs.empty())
+    exchange = 0;
+  exchange = std::max(0.0, exchange - 1); // rounded up
+  outside.exposed = update + std::max({0.0, exchange - problem_.overlapFraction * behind,
+                                       exchange * (1 - std::min(1.0, problem_.maxOverlap))});
+  return outside;
+}
+
+double Configurations::boundOf(const Configuration &configuration) const {
+  for (const std::vector<char> &holds : holds_)
+    if (std::none_of(configuration.parallelConfigs.begin(), configuration.parallelConfigs.end(),
+                     [&](Id parallelConfig) { return holds[parallelConfig] != 0; }))
+      return INFINITY;
+  // The least of each layer in any of the forms.
+  double total = 0, max = 0, joules = 0, staticMemory = 0, ratio = 1, memory = 0;
+  for (Id parallelConfig : configuration.parallelConfigs)
+    memory = std::max(
+        memory, static_cast<double>(problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory));
+  bool split = configuration.schedule == PipelineSchedule::ZeroBubble;
+  for (Id of = 0; of < counts_.size(); ++of) {
+    if (counts_[of] == 0)
+      continue;
+    double time = INFINITY, energy = INFINITY, bytes = INFINITY;
+    for (Id parallelConfig : configuration.parallelConfigs) {
+      const auto &cost = problem_.classes[of].costs[parallelConfig];
+      if (!cost || cost->recomputeChoices.empty())
+        continue;
+      int64_t recomputeTime = INT64_MAX, workspace = INT64_MAX;
+      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
+        recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime),
+        workspace = std::min(workspace, recomputeChoice.activations + recomputeChoice.workspace);
+      auto all = static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeTime);
+      time = std::min(time, all);
+      energy = std::min(energy, cost->joules);
+      bytes = std::min(bytes, static_cast<double>(cost->staticMemory));
+      if (all > 0) // of ZeroBubble the weight gradients may end beside later groups' passes
+        ratio = std::min(ratio, split ? static_cast<double>(cost->forward) / all : 1);
+      if (cost->staticMemory + workspace >
+              problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory &&
+          configuration.parallelConfigs.size() == 1)
+        return INFINITY;
+    }
+    if (std::isinf(time))
+      return INFINITY;
+    auto n = static_cast<double>(counts_[of]);
+    total += n * time, joules += n * energy, staticMemory += n * bytes;
+    max = std::max(max, time);
+  }
+  auto min = configuration.min, groups = configuration.max;
+  if (staticMemory > static_cast<double>(groups) * memory)
+    return INFINITY;
+  auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
+  Outside outside = outsideOf(configuration);
+  total += outside.passes;
+  total += static_cast<double>(min * configuration.virtualStages * problem_.hostOverheadPerMicrobatch);
+  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s,
+  // for each s, where rho is the share of a stage's work that is on that way. Its least over all
+  // shares w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
+  double factor = m / p;
+  if (lattice_.chain && configuration.virtualStages == 1 && ratio > 1e-9)
+    factor = std::max(factor, ratio / (1 - std::pow(1 - ratio / m, p)));
+  // See `Span` for where even stages are known to be best.
+  if (lattice_.chain && (configuration.schedule == PipelineSchedule::GPipe ||
+                         (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
+    factor = std::max(factor, (m + p - 1) / p);
+  double step =
+      std::max({total * factor, (total * m + outside.exposed) / p, m * deviceTime(configuration),
+                m * (max + static_cast<double>(configuration.virtualStages * problem_.hostOverheadPerMicrobatch))});
+  Rates rates, smallest = rates_[configuration.parallelConfigs[0]];
+  for (Id parallelConfig : configuration.parallelConfigs)
+    smallest = minRates(smallest, rates_[parallelConfig]);
+  int64_t left = min;
+  if (configuration.each)
+    for (Id parallelConfig : configuration.parallelConfigs)
+      rates += rates_[parallelConfig], --left;
+  left = std::max<int64_t>(left, 0);
+  auto n = static_cast<double>(left);
+  rates += {n * smallest.watts, n * smallest.price, n * smallest.tdp, left * smallest.devices};
+  return valueOf(problem_, step * (1 - 1e-12) + static_cast<double>(problem_.hostOverheadPerStep), rates, joules,
+                 lattice_.maxTdpTime);
+}
+
+double Configurations::refinedBoundOf(Configuration one, double until) const {
+  auto later = [](const Configuration &a, const Configuration &b) { return a.bound > b.bound; };
+  std::vector<Configuration> heap{std::move(one)};
+  for (;;) {
+    Configuration first = std::move(heap.front());
+    if (first.min == first.max || first.bound >= until)
+      return first.bound;
+    std::pop_heap(heap.begin(), heap.end(), later);
+    heap.pop_back();
+    Configuration low = first, high = first;
+    low.max = first.min + (first.max - first.min) / 2;
+    high.min = low.max + 1;
+    for (Configuration *half : {&low, &high}) {
+      half->bound = std::max(first.bound, boundOf(*half));
+      heap.push_back(std::move(*half));
+      std::push_heap(heap.begin(), heap.end(), later);
+    }
+  }
+}
+
+} // namespace accord::placing
+
+namespace accord {
+
+double placementLowerBound(const PlacementProblem &problem) {
+  placing::DownSetLattice lattice(problem, placing::kMaxDownSets);
+  placing::Configurations all(lattice);
+  double min = all.complete ? all.left : 0;
+  std::sort(all.list.begin(), all.list.end(), [](const auto &a, const auto &b) { return a.bound < b.bound; });
+  for (const placing::Configuration &one : all.list) {
+    if (one.bound >= min)
+      break;
+    min = std::min(min, all.refinedBoundOf(one, min));
+  }
+  return min;
+}
+
+std::vector<double> lowerBoundByConfig(const PlacementProblem &problem) {
+  placing::DownSetLattice lattice(problem, placing::kMaxDownSets);
+  placing::Configurations all(lattice);
+  std::vector<double> min(problem.parallelConfigs.size(), all.complete ? all.left : 0);
+  for (const placing::Configuration &one : all.list) {
+    double until = 0;
+    for (PlacementProblem::Id parallelConfig : one.parallelConfigs)
+      until = std::max(until, min[parallelConfig]);
+    double bound = one.bound < until ? all.refinedBoundOf(one, until) : until;
+    for (PlacementProblem::Id parallelConfig : one.parallelConfigs)
+      min[parallelConfig] = std::min(min[parallelConfig], bound);
+  }
+  return min;
+}
+
+} // namespace accord

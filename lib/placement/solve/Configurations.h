@@ -1,0 +1,50 @@
+// All configurations of a problem and a lower bound of each that costs nothing.
+#pragma once
+#include "lib/placement/solve/ConfigurationSearch.h"
+#include "lib/placement/solve/PlacementSolver.h"
+
+namespace accord::placing {
+
+constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `Space`
+
+/// A first search: `place` for objectives that have bounds by time, without a choice between equal
+/// plans. `mostTdpTime`: see `Space`.
+PlacementResult solveByTimeBounds(const PlacementProblem &problem, const PlacementOptions &options,
+                                  double maxTdpTime = 0);
+
+class Configurations {
+public:
+  explicit Configurations(const DownSetLattice &lattice);
+
+  std::vector<Configuration> list;
+  double left = INFINITY; ///< no plan of more than MostPasses is worth less
+  bool complete = true;   ///< none left out
+
+  /// Least value of any of its plans, whatever the number of groups in its range.
+  double boundOf(const Configuration &configuration) const;
+  /// The same with each number of groups bounded by itself; `until` or more will do.
+  double refinedBoundOf(Configuration configuration, double until) const;
+
+private:
+  /// Picoseconds besides the layers, in all stages together: of a micro-batch's passes, and after
+  /// the last one.
+  struct Outside {
+    double passes = 0, exposed = 0;
+  };
+  Outside outsideOf(const Configuration &configuration) const;
+  double deviceTime(const Configuration &configuration) const;
+  void listTogether();
+  bool fits(const std::vector<Id> &layers, Id parallelConfig) const;
+  void parallelConfigs(int64_t samples, const std::vector<Id> &with);
+  void add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each);
+
+  const DownSetLattice &lattice_;
+  const PlacementProblem &problem_;
+  std::vector<int64_t> counts_; ///< layers by class
+  int64_t crossing_ = 0;        ///< bytes of a sample between any two stages, at least
+  std::vector<Rates> rates_;    ///< by form
+  /// By set of layers that pins put into one stage, form: whether the form can hold it.
+  std::vector<std::vector<char>> holds_;
+};
+
+} // namespace accord::placing

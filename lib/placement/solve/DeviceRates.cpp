@@ -1,0 +1,64 @@
+#include "lib/placement/solve/DeviceRates.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::placing {
+
+Rates &Rates::operator+=(const Rates &b) {
+  watts += b.watts, price += b.price, tdp += b.tdp, devices += b.devices;
+  return *this;
+}
+
+Rates ratesOf(const PlacementProblem &problem, Id parallelConfig) {
+  const PlacementProblem::DeviceType &deviceType =
+      problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
+  auto n = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
+  return {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts,
+          problem.parallelConfigs[parallelConfig].devices()};
+}
+
+Rates minRates(Rates a, const Rates &b) {
+  return {std::min(a.watts, b.watts), std::min(a.price, b.price), std::min(a.tdp, b.tdp),
+          std::min(a.devices, b.devices)};
+}
+
+double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime) {
+  constexpr double Slack = 1 + 1e-12; // sums taken in another order
+  step = std::max(step, static_cast<double>(problem.minStep));
+  double seconds = step * 1e-12;
+  const PlacementProblem::Limits &limits = problem.limits;
+  joules += rates.watts * seconds;
+  double price = rates.price * seconds;
+  if ((limits.step > 0 && step > static_cast<double>(limits.step) * Slack) ||
+      (limits.devices > 0 && rates.devices > limits.devices) || (limits.joules > 0 && joules > limits.joules * Slack) ||
+      (limits.price > 0 && price > limits.price * Slack) || (limits.watts > 0 && rates.watts > limits.watts * Slack) ||
+      (maxTdpTime > 0 && rates.tdp * seconds > maxTdpTime * Slack))
+    return INFINITY;
+  switch (problem.objective) {
+  case PlacementObjective::StepTime:
+    return step;
+  case PlacementObjective::Energy:
+    return joules;
+  case PlacementObjective::Price:
+    return price;
+  case PlacementObjective::TdpTime:
+    return rates.tdp * seconds;
+  case PlacementObjective::Memory: // found by what fits, see `place`
+    return 0;
+  }
+  return step;
+}
+
+double stepFor(const PlacementProblem &problem, double value, const Rates &rates, double joules) {
+  double rate = problem.objective == PlacementObjective::Energy    ? rates.watts * 1e-12
+                : problem.objective == PlacementObjective::Price   ? rates.price * 1e-12
+                : problem.objective == PlacementObjective::TdpTime ? rates.tdp * 1e-12
+                                                                   : 1;
+  double of = problem.objective == PlacementObjective::Energy ? value - joules : value;
+  double step = std::isinf(of) ? INFINITY : of <= 0 ? 0 : rate > 0 ? of / rate : INFINITY;
+  if (problem.limits.step > 0)
+    step = std::min(step, static_cast<double>(problem.limits.step));
+  return step * (1 + 1e-9);
+}
+
+} // namespace accord::placing

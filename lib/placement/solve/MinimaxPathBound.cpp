@@ -1,0 +1,367 @@
+#include "lib/placement/solve/MinimaxPathBound.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace accord::placing {
+
+/// One group for given weights of its passes: what its layers cost at a price per byte.
+struct MinimaxPathBound::Priced {
+  const BalancedPlans &plans;
+  const BalancedPlans::Group &group;
+  std::vector<size_t> stages;                           ///< by chunk
+  std::vector<double> forward, backward, recomputeTime; ///< weights by chunk; of recomputation
+  std::vector<double> held;                             ///< by chunk: the mean of the moments
+
+  struct Best {
+    double value = INFINITY, threshold = 0;
+    std::vector<double> more; ///< by chunk: what a layer more costs
+  };
+
+  double recomputeCost(size_t virtualStage, size_t of, double price, double threshold,
+                       const PlacementProblem::RecomputeChoice **which = nullptr, bool small = true) const {
+    double best = INFINITY;
+    for (const PlacementProblem::RecomputeChoice &recomputeChoice : plans.classes[of].recomputeChoices) {
+      if (static_cast<double>(recomputeChoice.workspace) > threshold)
+        break;
+      double cost = recomputeTime[virtualStage] * static_cast<double>(recomputeChoice.recomputeTime) +
+                    price * held[virtualStage] * static_cast<double>(recomputeChoice.activations);
+      bool near = std::abs(cost - best) <= 1e-9 * std::abs(best);
+      if (which && near && ((*which)->activations < recomputeChoice.activations) != small)
+        *which = &recomputeChoice;
+      else if (cost < best && which && !near)
+        *which = &recomputeChoice;
+      best = std::min(best, cost);
+    }
+    return best;
+  }
+
+  /// What the group costs with its fewest layers, and with one more of each chunk.
+  Best at(double price, double threshold) const {
+    Best best{0, threshold, {}};
+    for (size_t c = 0; c < stages.size(); ++c) {
+      const BalancedPlans::Stage &stage = plans.stages[stages[c]];
+      best.value += forward[c] * stage.forward + backward[c] * stage.backward;
+      for (auto [of, n] : stage.classes)
+        best.value += n * (price * plans.classes[of].staticMemory + recomputeCost(c, of, price, threshold));
+      best.more.push_back(forward[c] * stage.moreForward + backward[c] * stage.moreBackward +
+                          price * plans.classes[plans.middle].staticMemory +
+                          recomputeCost(c, plans.middle, price, threshold));
+    }
+    best.value -= price * (plans.memory - threshold);
+    return best;
+  }
+
+  /// Which chunks get one layer more first: those that have to, then the cheapest. Of others the
+  /// cost is infinite.
+  std::vector<size_t> order(Best &best, const BalancedSubset &part, size_t &min) const {
+    std::vector<size_t> list(stages.size());
+    std::iota(list.begin(), list.end(), 0);
+    min = 0;
+    auto fixed = [&](size_t c) { return part.stages[stages[c]]; };
+    for (size_t c : list) {
+      min += fixed(c) == 1;
+      if (fixed(c) == 0)
+        best.more[c] = INFINITY;
+    }
+    std::sort(list.begin(), list.end(), [&](size_t a, size_t b) {
+      return (fixed(a) == 1) != (fixed(b) == 1) ? fixed(a) == 1
+             : best.more[a] != best.more[b]     ? best.more[a] < best.more[b]
+                                                : a < b;
+    });
+    return list;
+  }
+
+  std::vector<double> prices() const {
+    std::vector<double> list{0};
+    for (size_t c = 0; c < stages.size(); ++c)
+      for (size_t of = 0; of < plans.classes.size(); ++of) {
+        const auto &classes = plans.stages[stages[c]].classes;
+        if (of != plans.middle &&
+            std::none_of(classes.begin(), classes.end(), [&](auto &one) { return one.first == of; }))
+          continue;
+        const auto &recomputeChoices = plans.classes[of].recomputeChoices;
+        for (const auto &a : recomputeChoices)
+          for (const auto &b : recomputeChoices)
+            if (a.activations > b.activations && b.recomputeTime > a.recomputeTime && recomputeTime[c] > 0 &&
+                held[c] > 0)
+              list.push_back(recomputeTime[c] * static_cast<double>(b.recomputeTime - a.recomputeTime) /
+                             (held[c] * static_cast<double>(a.activations - b.activations)));
+      }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end(), [](double a, double b) { return b - a <= 1e-12 * b; }),
+               list.end());
+    list.push_back(list.back() * 16); // where nothing fits, this costs more than any plan
+    return list;
+  }
+};
+
+MinimaxPathBound::MinimaxPathBound(const BalancedPlans &plans) : plans_(plans), order_(plans.shape, plans.send) {
+  for (const BalancedPlans::Group &group : plans.groups)
+    weights_.emplace_back(group.held.size(), 1.0 / static_cast<double>(group.held.size()));
+  for (const BalancedPlans::Class &one : plans.classes)
+    for (const PlacementProblem::RecomputeChoice &recomputeChoice : one.recomputeChoices)
+      thresholds_.push_back(static_cast<double>(recomputeChoice.workspace));
+  std::sort(thresholds_.begin(), thresholds_.end());
+  thresholds_.erase(std::unique(thresholds_.begin(), thresholds_.end()), thresholds_.end());
+  std::erase_if(thresholds_, [&](double one) { return one > plans.memory; });
+  // Of many groups some.
+  int64_t apart = std::max<int64_t>(1, plans.shape.groups / 16);
+  for (int64_t g = 0; g < plans.shape.groups; ++g) {
+    if (g % apart != 0 && g + 1 != plans.shape.groups)
+      continue;
+    add(order_.through(g, true));
+    if (g > 0)
+      add(order_.through(g, false));
+  }
+  fixed_ = paths_.size();
+}
+
+void MinimaxPathBound::add(PathCounts path) {
+  lengths_.emplace_back();
+  for (const MeanPlan &plan : chosen_)
+    lengths_.back().push_back(lengthOf(path, plan.times));
+  paths_.push_back(std::move(path));
+}
+
+void MinimaxPathBound::add(MeanPlan plan) {
+  for (size_t i = 0; i < paths_.size(); ++i)
+    lengths_[i].push_back(lengthOf(paths_[i], plan.times));
+  chosen_.push_back(std::move(plan));
+}
+
+double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCounts &counts, MeanPlan &mean) {
+  auto p = static_cast<size_t>(plans_.shape.groups), v = static_cast<size_t>(plans_.shape.virtualStages);
+  auto more = static_cast<size_t>(plans_.more);
+  struct Choice {
+    double price = 0, threshold = -1;
+  };
+  std::vector<std::vector<Choice>> choices(p); // by group and number of larger chunks
+  std::vector<Priced> priced;
+  // Least of the groups so far by number of larger stages.
+  std::vector<std::vector<double>> sums{std::vector<double>(more + 1, INFINITY)};
+  sums[0][0] = 0;
+  std::vector<std::vector<size_t>> taken;
+  for (size_t g = 0; g < p; ++g) {
+    const BalancedPlans::Group &group = plans_.groups[g];
+    Priced mine{plans_, group, {}, {}, {}, {}, std::vector<double>(v)};
+    // The exchange that shows, as a line below it.
+    double never = std::max(0.0, 1 - plans_.maxOverlap); // of it can be hidden
+    bool shows = group.exchange[0] * (1 - never) > plans_.overlapFraction * group.overlapTime[0];
+    for (size_t c = 0; c < v; ++c) {
+      mine.stages.push_back(c * p + g);
+      mine.forward.push_back(counts.passes[2 * (c * p + g)]);
+      mine.backward.push_back(counts.passes[2 * (c * p + g) + 1]);
+      mine.recomputeTime.push_back(mine.backward[c] - (shows ? plans_.overlapFraction * counts.ends[g] : 0));
+      for (size_t k = 0; k < group.held.size(); ++k)
+        mine.held[c] += weights_[g][k] * static_cast<double>(group.held[k][c]);
+    }
+    size_t max = std::min(v, more);
+    std::vector<double> value(max + 1, -INFINITY);
+    choices[g].resize(max + 1);
+    for (double price : mine.prices()) {
+      std::vector<double> now(max + 1, INFINITY);
+      std::vector<Choice> by(max + 1);
+      for (double threshold : thresholds_) {
+        Priced::Best best = mine.at(price, threshold);
+        size_t min = 0;
+        std::vector<size_t> order = mine.order(best, part, min);
+        work_ += static_cast<int64_t>(v);
+        for (size_t n = 0; n <= max; ++n) {
+          if (n >= min && best.value < now[n])
+            now[n] = best.value, by[n] = {price, threshold};
+          if (n < max)
+            best.value += best.more[order[n]];
+        }
+      }
+      for (size_t n = 0; n <= max; ++n)
+        if (now[n] > value[n])
+          value[n] = now[n], choices[g][n] = by[n];
+    }
+    for (size_t n = 0; n <= max; ++n)
+      if (auto k = static_cast<int64_t>(n);
+          k < part.groups[g].first || k > part.groups[g].second || choices[g][n].threshold < 0)
+        value[n] = INFINITY;
+      else
+        value[n] += counts.ends[g] *
+                    (group.update[n] + (shows ? group.exchange[n] - plans_.overlapFraction * group.overlapTime[n]
+                                              : never * group.exchange[n]));
+    std::vector<double> next(more + 1, INFINITY);
+    taken.emplace_back(more + 1);
+    for (size_t have = 0; have <= more; ++have)
+      for (size_t n = 0; n <= std::min(max, more - have); ++n)
+        if (double sum = sums.back()[have] + value[n]; sum < next[have + n])
+          next[have + n] = sum, taken.back()[have + n] = n;
+    sums.push_back(std::move(next));
+    priced.push_back(std::move(mine));
+  }
+  if (!std::isfinite(sums.back()[more]))
+    return INFINITY;
+  // The plan, a mean of two where memory is scarce.
+  PathTimes &plan = mean.times;
+  plan = {std::vector<double>(2 * p * v), std::vector<double>(p)};
+  mean.larger.assign(p * v, 0);
+  size_t have = more;
+  for (size_t g = p; g-- > 0;) {
+    size_t n = taken[g][have];
+    have -= n;
+    const Priced &mine = priced[g];
+    const BalancedPlans::Group &group = plans_.groups[g];
+    auto [price, threshold] = choices[g][n];
+    Priced::Best best = mine.at(price, threshold);
+    size_t min = 0;
+    std::vector<size_t> order = mine.order(best, part, min);
+    std::vector<double> extra(v);
+    for (size_t i = 0; i < n; ++i)
+      extra[order[i]] = 1;
+    std::vector<double> recomputeTime[2], activations[2];
+    double bytes[2] = {0, 0};
+    for (int side = 0; side < 2; ++side)
+      for (size_t c = 0; c < v; ++c) {
+        recomputeTime[side].push_back(0), activations[side].push_back(0);
+        auto take = [&](size_t of, double count) {
+          const PlacementProblem::RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
+          mine.recomputeCost(c, of, price, threshold, &recomputeChoice, side == 0);
+          recomputeTime[side].back() += count * static_cast<double>(recomputeChoice->recomputeTime);
+          activations[side].back() += count * static_cast<double>(recomputeChoice->activations);
+          bytes[side] += count * (plans_.classes[of].staticMemory +
+                                  mine.held[c] * static_cast<double>(recomputeChoice->activations));
+        };
+        for (auto [of, count] : plans_.stages[mine.stages[c]].classes)
+          take(of, count);
+        take(plans_.middle, extra[c]);
+      }
+    double room = plans_.memory - threshold;
+    double share = bytes[1] > bytes[0] // of the second
+                       ? std::clamp((room - bytes[0]) / (bytes[1] - bytes[0]), 0.0, 1.0)
+                       : 1;
+    double all = 0;
+    std::vector<double> full(group.held.size());
+    for (size_t c = 0; c < v; ++c) {
+      const BalancedPlans::Stage &stage = plans_.stages[mine.stages[c]];
+      double computed = (1 - share) * recomputeTime[0][c] + share * recomputeTime[1][c];
+      all += computed;
+      mean.larger[mine.stages[c]] = extra[c];
+      plan.passes[2 * mine.stages[c]] = stage.forward + extra[c] * stage.moreForward;
+      plan.passes[2 * mine.stages[c] + 1] = stage.backward + extra[c] * stage.moreBackward + computed;
+      for (size_t k = 0; k < full.size(); ++k)
+        full[k] +=
+            static_cast<double>(group.held[k][c]) * ((1 - share) * activations[0][c] + share * activations[1][c]);
+    }
+    plan.stepTail[g] =
+        group.update[n] + std::max(std::max(0.0, 1 - plans_.maxOverlap) * group.exchange[n],
+                                   group.exchange[n] - plans_.overlapFraction * (group.overlapTime[n] + all));
+    // The fullest moments count more the next time.
+    double maxBytes = *std::max_element(full.begin(), full.end()), sum = 0;
+    double spread = maxBytes - *std::min_element(full.begin(), full.end());
+    if (price > 0 && spread > 0) {
+      for (size_t k = 0; k < full.size(); ++k)
+        sum += weights_[g][k] *=
+            std::exp(-1.0 / (1 + 0.1 * static_cast<double>(round_)) * (maxBytes - full[k]) / spread);
+      for (double &weight : weights_[g])
+        weight /= sum;
+    }
+  }
+  return sums.back()[more] + counts.sends;
+}
+
+double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t rounds) {
+  constexpr double Rounding = 1 - 1e-11;
+  auto inside = [&](const MeanPlan &plan) {
+    for (size_t s = 0; s < plan.larger.size(); ++s)
+      if (part.stages[s] >= 0 && plan.larger[s] != part.stages[s])
+        return false;
+    for (size_t g = 0; g < part.groups.size(); ++g) {
+      double n = 0;
+      for (size_t s = g; s < plan.larger.size(); s += part.groups.size())
+        n += plan.larger[s];
+      if (n < static_cast<double>(part.groups[g].first) || n > static_cast<double>(part.groups[g].second))
+        return false;
+    }
+    return true;
+  };
+  for (size_t j = chosen_.size(); j-- > 0;)
+    if (!inside(chosen_[j])) {
+      chosen_.erase(chosen_.begin() + static_cast<std::ptrdiff_t>(j));
+      for (auto &row : lengths_)
+        row.erase(row.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  double best = -1;
+  PathCounts center;
+  GameWeights game;
+  limit_ = INFINITY;
+  for (size_t i = 0; i < rounds && best < enough; ++i, ++round_) {
+    if (chosen_.empty())
+      game.rows.assign(paths_.size(), 1.0 / static_cast<double>(paths_.size()));
+    else
+      game = solveGame(lengths_);
+    PathCounts counts{std::vector<double>(paths_[0].passes.size()), std::vector<double>(paths_[0].ends.size()), 0, {}};
+    MinimaxProof proof{{}, weights_};
+    auto blend = [&](const PathCounts &path, double weight) {
+      for (size_t k = 0; k < counts.passes.size(); ++k)
+        counts.passes[k] += weight * path.passes[k];
+      for (size_t k = 0; k < counts.ends.size(); ++k)
+        counts.ends[k] += weight * path.ends[k];
+      counts.sends += weight * path.sends;
+    };
+    bool half = best > 0 && i % 2 == 1; // of the way from the best so far
+    for (size_t k = 0; k < paths_.size(); ++k)
+      if (game.rows[k] > 0) {
+        blend(paths_[k], game.rows[k] * (half ? 0.5 : 1));
+        proof.paths.push_back({paths_[k].way, game.rows[k] * (half ? 0.5 : 1)});
+      }
+    if (half) {
+      blend(center, 0.5);
+      for (const auto &[way, weight] : proof_.paths)
+        proof.paths.push_back({way, weight / 2});
+    }
+    MeanPlan plan;
+    double now = minMeanLength(part, counts, plan) * Rounding;
+    if (now > best)
+      best = now, center = counts, proof_ = std::move(proof);
+    if (std::isinf(now))
+      return INFINITY;
+    add(std::move(plan));
+    game = solveGame(lengths_);
+    MeanPlan mean{{std::vector<double>(counts.passes.size()), std::vector<double>(counts.ends.size())},
+                  std::vector<double>(chosen_[0].larger.size())};
+    for (size_t j = 0; j < chosen_.size(); ++j) {
+      auto sum = [&](std::vector<double> &to, const std::vector<double> &from) {
+        for (size_t k = 0; k < to.size(); ++k)
+          to[k] += game.columns[j] * from[k];
+      };
+      if (game.columns[j] > 0) {
+        sum(mean.times.passes, chosen_[j].times.passes);
+        sum(mean.times.stepTail, chosen_[j].times.stepTail);
+        sum(mean.larger, chosen_[j].larger);
+      }
+    }
+    PathCounts path;
+    if (double step = order_.longest(mean.times, path); step < limit_)
+      limit_ = step, mean_ = std::move(mean);
+    work_ += static_cast<int64_t>(order_.size() / 4 + paths_.size() * (paths_.size() + chosen_.size()));
+    add(std::move(path));
+    if (limit_ - best <= 1e-5 * limit_)
+      break;
+  }
+  forget(game.rows);
+  return std::max(best, 0.0);
+}
+
+/// Paths that took no part in the end, when there are many.
+void MinimaxPathBound::forget(const std::vector<double> &weights) {
+  constexpr size_t Most = 48;
+  for (size_t k = std::min(paths_.size(), weights.size()); paths_.size() > Most && k-- > fixed_;)
+    if (weights[k] <= 0) {
+      paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(k));
+      lengths_.erase(lengths_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  if (chosen_.size() > Most) {
+    auto drop = static_cast<std::ptrdiff_t>(chosen_.size() - Most);
+    chosen_.erase(chosen_.begin(), chosen_.begin() + drop);
+    for (auto &row : lengths_)
+      row.erase(row.begin(), row.begin() + drop);
+  }
+}
+
+} // namespace accord::placing

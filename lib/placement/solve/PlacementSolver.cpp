@@ -1,0 +1,271 @@
+#include "lib/placement/solve/PlacementSolver.h"
+#include "lib/placement/solve/Configurations.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <queue>
+
+namespace accord {
+using namespace placing;
+
+bool satisfiesLimits(const PlacementProblem &problem, const PlanMetrics &metrics) {
+  const PlacementProblem::Limits &limits = problem.limits;
+  return (limits.step <= 0 || metrics.step <= limits.step) &&
+         (limits.watts <= 0 || metrics.joules <= limits.watts * static_cast<double>(metrics.step) * 1e-12) &&
+         (limits.devices <= 0 || metrics.devices <= limits.devices) &&
+         (limits.joules <= 0 || metrics.joules <= limits.joules) &&
+         (limits.price <= 0 || metrics.price <= limits.price);
+}
+
+namespace {
+
+constexpr size_t kMaxParts = 1'024;
+
+bool later(const Configuration &a, const Configuration &b) {
+  return std::tie(a.bound, a.microbatches, a.schedule, a.virtualStages, a.min, a.parallelConfigs) >
+         std::tie(b.bound, b.microbatches, b.schedule, b.virtualStages, b.min, b.parallelConfigs);
+}
+
+class Placer {
+public:
+  Placer(const PlacementProblem &problem, const PlacementOptions &options, double maxTdpTime)
+      : options_(options), lattice_(problem, kMaxDownSets, maxTdpTime), recomputeSolver_(lattice_), all_(lattice_) {
+    searchState_.gap = options.gap;
+    searchState_.value = options.below;
+    searchState_.stop = options.stop;
+    searchState_.budget = int64_t{5'000} << std::min(options.effort, 40u);
+  }
+
+  PlacementResult run() {
+    if (!all_.complete)
+      searchState_.recordPruned(0);
+    searchState_.recordPruned(all_.left);
+    count_ = all_.list.size();
+    begin();
+    guess();
+    bound();
+    table();
+    search();
+    PlacementResult result;
+    result.plan = searchState_.plan;
+    result.metrics = searchState_.metrics;
+    result.value = searchState_.plan ? searchState_.value : 0;
+    result.bound = std::min(searchState_.residualBound, searchState_.value);
+    result.examined = searchState_.examined;
+    result.pruned = searchState_.pruned;
+    result.proof = proof(result);
+    for (auto &[configuration, proved] : searchState_.proved)
+      if (!(proved.simple >= result.bound) && proved.bound >= result.bound)
+        result.paths.push_back(std::move(proved.paths));
+    return result;
+  }
+
+private:
+  void begin() {
+    const PlacementProblem &problem = lattice_.problem;
+    if (!options_.known || !findViolations(problem, *options_.known).empty())
+      return;
+    PlanMetrics metrics = evaluate(problem, *options_.known);
+    if (!metrics.fits || !satisfiesLimits(problem, metrics) || !(metrics.value < searchState_.value) ||
+        (lattice_.maxTdpTime > 0 && tdpTimeOf(problem, *options_.known, metrics) > lattice_.maxTdpTime))
+      return;
+    searchState_.value = metrics.value;
+    searchState_.plan = *options_.known;
+    searchState_.metrics = std::move(metrics);
+  }
+
+  /// First plans of configurations that look good: by their bound and the closed form of what even
+  /// stages wait, which bounds do not know of where devices differ or chunks are interleaved.
+  void guess() {
+    constexpr size_t kMaxExamined = 2'000, kMaxTried = 48;
+    std::vector<Configuration> looked = all_.list, tried;
+    std::sort(looked.begin(), looked.end(), [](auto &a, auto &b) { return later(b, a); });
+    if (looked.size() > kMaxExamined)
+      looked.resize(kMaxExamined);
+    for (const Configuration &one : looked) {
+      std::vector<int64_t> groups;
+      for (int64_t p = one.min; p < one.max; p *= 2)
+        groups.push_back(p);
+      groups.push_back(one.max); // all devices
+      for (int64_t p : groups) {
+        Configuration exact = one;
+        exact.min = exact.max = p;
+        auto m = static_cast<double>(one.microbatches);
+        double waits = static_cast<double>(p - 1) / static_cast<double>(one.virtualStages) / m;
+        bool known = one.parallelConfigs.size() == 1 && one.virtualStages == 1 && lattice_.chain;
+        exact.bound = all_.boundOf(exact) * (known ? 1 : 1 + waits);
+        if (!std::isinf(exact.bound))
+          tried.push_back(std::move(exact));
+      }
+    }
+    std::sort(tried.begin(), tried.end(), [](auto &a, auto &b) { return later(b, a); });
+    int64_t enough = searchState_.budget - searchState_.budget / 5;
+    for (size_t i = 0; i < std::min(tried.size(), kMaxTried) && !searchState_.isExhausted(); ++i)
+      if (tried[i].bound < searchState_.value && searchState_.budget > enough)
+        ConfigurationSearch(lattice_, recomputeSolver_, tried[i], searchState_).seed(false);
+  }
+
+  /// Bounds and first plans, by increasing bound.
+  void bound() {
+    std::vector<Configuration> heap = std::move(all_.list);
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Configuration one = std::move(heap.back());
+      heap.pop_back();
+      if (searchState_.canPrune(one.bound)) {
+        searchState_.pruned += heap.size() + 1;
+        return;
+      }
+      if (searchState_.isExhausted()) {
+        searchState_.recordPruned(one.bound);
+        for (const Configuration &other : open_)
+          searchState_.recordPruned(other.bound);
+        open_.clear();
+        return;
+      }
+      auto again = [&](Configuration &&next) {
+        if (searchState_.canPrune(next.bound)) {
+          ++searchState_.pruned;
+          return;
+        }
+        heap.push_back(std::move(next));
+        std::push_heap(heap.begin(), heap.end(), later);
+      };
+      if (one.min < one.max) {
+        Configuration low = one, high = one;
+        low.max = one.min + (one.max - one.min) / 2;
+        high.min = low.max + 1;
+        for (Configuration *half : {&low, &high}) {
+          half->bound = std::max(one.bound, all_.boundOf(*half));
+          ++count_;
+          again(std::move(*half));
+        }
+        --count_;
+        continue;
+      }
+      if (one.step == 0) {
+        ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
+        one.bound = std::max(one.bound, shape.capacityBound());
+        if (one.bound < searchState_.cutoff())
+          one.bound = std::max(one.bound, shape.balancedBound());
+        one.step = 1;
+        again(std::move(one));
+        continue;
+      }
+      if (one.step == 1) {
+        ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
+        if (one.virtualStages > 1)
+          one.bound = std::max(one.bound, shape.minimaxBound(1));
+        if (one.bound < searchState_.cutoff())
+          shape.seed();
+        one.step = 2;
+        again(std::move(one));
+        continue;
+      }
+      open_.push_back(std::move(one));
+    }
+  }
+
+  /// Tables, once the easy plans of all configurations are known: the better the plan at hand, the
+  /// smaller they are.
+  void table() {
+    std::vector<Configuration> open = std::move(open_);
+    open_.clear();
+    for (Configuration &one : open) {
+      if (searchState_.canPrune(one.bound)) {
+        ++searchState_.pruned;
+        continue;
+      }
+      if (searchState_.isExhausted()) {
+        searchState_.recordPruned(one.bound);
+        continue;
+      }
+      ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
+      one.bound = std::max(one.bound, one.virtualStages > 1 ? shape.minimaxBound(kMaxParts) : shape.table());
+      report("bounds", one.bound);
+      if (!searchState_.canPrune(one.bound))
+        open_.push_back(std::move(one));
+    }
+    std::sort(open_.begin(), open_.end(), [](const Configuration &a, const Configuration &b) { return later(b, a); });
+  }
+
+  /// What bounds leave open, to the end or to a limit; what is left then once more.
+  void search() {
+    for (int round = 0; round < 2; ++round) {
+      std::vector<Configuration> open = std::move(open_);
+      open_.clear();
+      for (size_t i = 0; i < open.size(); ++i) {
+        const Configuration &one = open[i];
+        if (searchState_.canPrune(one.bound)) {
+          ++searchState_.pruned;
+          continue;
+        }
+        if (searchState_.isExhausted()) {
+          searchState_.recordPruned(one.bound);
+          continue;
+        }
+        ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
+        double bound = std::max(one.bound, shape.table());
+        report("search", bound);
+        if (searchState_.canPrune(bound))
+          continue;
+        double before = searchState_.residualBound;
+        int64_t work = round == 0 ? std::min<int64_t>(20'000, searchState_.budget / 4) : searchState_.budget / 2;
+        if (shape.search(work, bound) || round == 1)
+          continue;
+        searchState_.residualBound = before; // it is looked at again
+        open_.push_back(one);
+        open_.back().bound = bound;
+      }
+    }
+  }
+
+  void report(const char *phase, double bound) {
+    if (!options_.progress)
+      return;
+    double known = std::min({searchState_.residualBound, searchState_.value, bound});
+    if (searchState_.value == reported_.incumbent && known == reported_.bound)
+      return;
+    reported_ = {phase, searchState_.value, known};
+    PlacementProgress progress = reported_;
+    if (!searchState_.plan)
+      progress.incumbent = 0;
+    options_.progress(progress);
+  }
+
+  std::string proof(const PlacementResult &result) const {
+    std::string how = fmt::format(
+        "lower bounds of {} configurations (micro-batches, schedule, chunks, groups, forms), "
+        "dynamic "
+        "program over {} of the layers, depth-first search of what they left open",
+        count_,
+        lattice_.linear     ? std::string("cuts of the chain")
+        : lattice_.complete ? fmt::format("{} down-sets", lattice_.last() + 1)
+                            : fmt::format("prefixes of one order, as there are more than {} down-sets", kMaxDownSets));
+    if (!result.plan)
+      return (std::isinf(result.bound) ? "no plan fits: " : "no plan was found: ") + how;
+    if (result.bound >= result.value)
+      return "optimal: " + how;
+    if (options_.stop && options_.stop->load())
+      return "stopped: " + how;
+    return fmt::format("within {:.4g} %: {}", 100 * result.gap(), how);
+  }
+
+  const PlacementOptions &options_;
+  DownSetLattice lattice_;
+  RecomputeSolver recomputeSolver_;
+  Configurations all_;
+  SearchState searchState_;
+  std::vector<Configuration> open_;
+  size_t count_ = 0;
+  PlacementProgress reported_;
+};
+
+} // namespace
+
+PlacementResult placing::solveByTimeBounds(const PlacementProblem &problem, const PlacementOptions &options,
+                                           double maxTdpTime) {
+  return Placer(problem, options, maxTdpTime).run();
+}
+
+} // namespace accord

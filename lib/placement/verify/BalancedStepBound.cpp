@@ -1,0 +1,190 @@
+#include "lib/placement/verify/BalancedStepBound.h"
+#include "lib/placement/verify/PipelineReplay.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace {
+
+class BalancedStepProver {
+public:
+  BalancedStepProver(const PlacementProblem &problem, const Configuration &configuration,
+                     const std::vector<BalancedStages> &parallelConfigs, int64_t groups)
+      : p(problem), c(configuration), parallelConfigs(parallelConfigs), heads{0}, backs{0},
+        ends(parallelConfigs.size(),
+             std::vector(static_cast<size_t>(groups),
+                         std::vector<double>(static_cast<size_t>(parallelConfigs[0].max()) + 1))) {
+    for (int64_t g = 0; g < groups; ++g) {
+      double head = INFINITY, back = INFINITY;
+      for (const BalancedStages &stages : parallelConfigs) {
+        head = std::min(head, stages.forward(g) + stages.sends(g));
+        back = std::min(back, stages.backward(g) + stages.sends(g));
+      }
+      heads.push_back(heads.back() + head), backs.push_back(backs.back() + back);
+    }
+  }
+
+  /// With the micro-batches of each chunk that a group holds, or a mean of such.
+  void hold(int64_t group, const std::vector<double> &held) {
+    auto g = static_cast<size_t>(group);
+    std::vector<double> all(static_cast<size_t>(c.virtualStages), static_cast<double>(c.microbatches));
+    std::vector<int8_t> either(all.size(), -1);
+    for (size_t f = 0; f < parallelConfigs.size(); ++f) {
+      auto &mine = ends[f][g];
+      for (bool last : {false, true}) {
+        std::vector<double> takes = parallelConfigs[f].group(group, {all, all, last ? 1.0 : 0.0}, held, either);
+        for (size_t n = 0; n < takes.size(); ++n)
+          mine[n] = std::max(mine[n], (heads[g] + takes[n] + (last ? 0 : backs[g])) * kLess);
+      }
+      for (size_t n = mine.size(); n-- > 1;) // so that larger ones never end earlier
+        mine[n - 1] = std::min(mine[n - 1], mine[n]);
+    }
+  }
+
+  double step() const {
+    std::vector<double> tried;
+    for (const auto &of : ends)
+      for (const auto &mine : of)
+        tried.insert(tried.end(), mine.begin(), mine.end());
+    std::sort(tried.begin(), tried.end());
+    tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
+    size_t low = 0, high = tried.size(); // the least that is long enough
+    while (low < high) {
+      size_t middle = (low + high) / 2;
+      if (std::isinf(tried[middle]) || longEnough(tried[middle]))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low < tried.size() ? tried[low] : INFINITY;
+  }
+
+  /// Of each group the most larger stages before it is enough. Of one form.
+  template <typename Enough> std::vector<int64_t> max(const Enough &enough) const {
+    std::vector<int64_t> max;
+    for (const auto &mine : ends[0]) {
+      int64_t n = -1;
+      while (n + 1 < static_cast<int64_t>(mine.size()) && !enough(mine[static_cast<size_t>(n + 1)]))
+        ++n;
+      max.push_back(n);
+    }
+    return max;
+  }
+
+private:
+  bool longEnough(double step) const {
+    int64_t room = 0, groups = static_cast<int64_t>(ends[0].size());
+    std::vector<int64_t> alone(parallelConfigs.size()); // groups that can have no other form
+    std::vector<char> some(parallelConfigs.size());
+    std::vector<int64_t> gains; // of the second form, where both can be
+    for (size_t g = 0; g < ends[0].size(); ++g) {
+      std::vector<int64_t> can;
+      for (const auto &of : ends)
+        can.push_back(std::upper_bound(of[g].begin(), of[g].end(), step) - of[g].begin() - 1);
+      auto best = std::max_element(can.begin(), can.end());
+      if (*best < 0)
+        return false;
+      size_t able = 0;
+      for (size_t f = 0; f < parallelConfigs.size(); ++f)
+        able += can[f] >= 0, some[f] |= can[f] >= 0;
+      if (able == 1)
+        ++alone[static_cast<size_t>(best - can.begin())];
+      bool two = parallelConfigs.size() == 2 && able == 2;
+      room += two ? can[0] : *best;
+      if (two)
+        gains.push_back(can[1] - can[0]);
+    }
+    auto max = [&](size_t f) {
+      const auto &parallelConfig = p.parallelConfigs[c.parallelConfigs[f]];
+      return p.deviceTypes[parallelConfig.deviceType].devices / parallelConfig.devices();
+    };
+    auto others = p.uniformConfigPerDeviceType ? static_cast<int64_t>(parallelConfigs.size()) - 1 : 0;
+    for (size_t f = 0; f < parallelConfigs.size(); ++f)
+      if (alone[f] > std::min(max(f), groups - others) || (p.uniformConfigPerDeviceType && !some[f]))
+        return false;
+    if (parallelConfigs.size() == 2) { // as many with the second form as may be, and as are better with it
+      int64_t min = std::max(groups - max(0), others) - alone[1],
+              largest = std::min(max(1), groups - others) - alone[1];
+      std::sort(gains.rbegin(), gains.rend());
+      for (size_t i = 0; i < gains.size(); ++i)
+        if (auto n = static_cast<int64_t>(i); n < min || (n < largest && gains[i] > 0))
+          room += gains[i];
+    }
+    return room >= parallelConfigs[0].more();
+  }
+
+  static constexpr double kLess = 1 - 1e-10; ///< for sums of doubles
+  const PlacementProblem &p;
+  const Configuration &c;
+  const std::vector<BalancedStages> &parallelConfigs;
+  std::vector<double> heads, backs;
+  std::vector<std::vector<std::vector<double>>> ends; ///< by form, group, number of larger stages
+};
+
+/// Micro-batches in memory by chunk: a mean of moments of the group's order.
+const std::vector<double> &meanHeld(BalancedStepCache &known, const Configuration &c, int64_t groups, int64_t group,
+                                    uint64_t &work) {
+  // Rounds after the fourth are like those before.
+  int64_t m = std::min(c.microbatches, 4 * groups);
+  auto [found, isNew] = known.held.try_emplace({groups, c.virtualStages, m, group});
+  if (!isNew)
+    return found->second;
+  ReplayInput shape{c.schedule, groups, c.virtualStages, m, {}, {}};
+  auto v = static_cast<size_t>(c.virtualStages);
+  std::vector<double> mean(v);
+  for (size_t weighed = 0; weighed < v; ++weighed) {
+    std::vector<int64_t> activations(v, 4);
+    activations[weighed] = 5;
+    auto [bytes, held] = peakOf(shape, group, activations);
+    work += static_cast<uint64_t>(m * c.virtualStages / 16 + 1);
+    for (size_t virtualStage = 0; virtualStage < v; ++virtualStage)
+      mean[virtualStage] += static_cast<double>(held[virtualStage]) / static_cast<double>(v);
+  }
+  return found->second = std::move(mean);
+}
+
+} // namespace
+
+BalancedStepBound balancedStepBound(const PlacementProblem &problem, const Configuration &c, int64_t groups,
+                                    const PathBound *paths, const std::function<bool(double, double)> &enough,
+                                    double passes, BalancedStepCache &known, uint64_t &work) {
+  BalancedStepBound answer{INFINITY, true, {}};
+  std::vector<BalancedStages> parallelConfigs;
+  double joules = INFINITY;
+  for (auto parallelConfig : c.parallelConfigs) {
+    parallelConfigs.emplace_back(problem, c, parallelConfig, groups, work);
+    if (!parallelConfigs.back().can() && c.parallelConfigs.size() > 1) // a layer is on other devices
+      return {0, false, {}};
+    if (!parallelConfigs.back().can())
+      return answer;
+    joules = c.parallelConfigs.size() > 1 ? 0 : parallelConfigs.back().joules();
+  }
+  const BalancedStages &stages = parallelConfigs[0];
+  auto reaches = [&](double step) { return enough(step, joules); };
+  BalancedStepProver even(problem, c, parallelConfigs, groups);
+  for (bool full : {false, true}) {
+    for (int64_t g = 0; g < groups; ++g) {
+      std::vector<double> held = meanHeld(known, c, groups, g, work);
+      if (full) {
+        ReplayInput shape{c.schedule, groups, c.virtualStages, c.microbatches, {}, {}};
+        std::vector<int64_t> first = heldAfter(shape, g, windowOf(shape, g));
+        held.assign(first.begin(), first.end());
+      }
+      even.hold(g, held);
+    }
+    answer.step = even.step();
+    answer.proved = reaches(answer.step);
+    if (answer.proved)
+      return answer;
+  }
+  if (!paths || parallelConfigs.size() > 1 || 2.0 * static_cast<double>(c.microbatches * stages.stages()) > passes)
+    return answer;
+  auto [orders, isNew] =
+      known.orders.try_emplace({groups, c.virtualStages, c.microbatches}, groups, c.virtualStages, c.microbatches);
+  work += isNew ? static_cast<uint64_t>(c.microbatches * stages.stages()) : 0;
+  std::vector<int64_t> max = even.max(reaches);
+  answer.proved = checkPathMeans(*paths, stages, orders->second, max, reaches, answer.error) == PathsVerdict::Enough;
+  return answer;
+}
+
+} // namespace accord

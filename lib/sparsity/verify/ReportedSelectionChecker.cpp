@@ -1,0 +1,115 @@
+#include "lib/sparsity/verify/ReportedSelectionChecker.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+class ReportedSelectionChecker {
+public:
+  ReportedSelectionChecker(const SelectionProblem &problem, const SelectionResult &result,
+                           const ReportedSelection &shown)
+      : problem(problem), result(result), shown(shown) {}
+
+  std::vector<Issue> run() {
+    if (!result.feasible)
+      find("a choice is shown, but none is said to keep what is required");
+    if (shown.objective != name(problem.objective))
+      find(fmt::format("'{}' is shown as the objective of '{}'", shown.objective, name(problem.objective)));
+    if (shown.proven != result.proven())
+      find(fmt::format("the choice is called {}, with a value of {} and a bound of {}",
+                       shown.proven ? "proven" : "not proven", result.value, result.bound));
+    same("the gap", shown.gap, result.gap());
+    if (shown.layers.size() != problem.operations.size() || result.choice.size() != problem.operations.size()) {
+      find(fmt::format("{} layers are shown of {}", shown.layers.size(), problem.operations.size()));
+      return std::move(findings);
+    }
+    for (size_t i = 0; i < shown.layers.size() && findings.size() < kMax; ++i)
+      layer(shown.layers[i], problem.operations[i], result.choice[i]);
+    if (findings.empty())
+      totals();
+    return std::move(findings);
+  }
+
+private:
+  void find(std::string message) {
+    if (findings.size() < kMax)
+      findings.push_back({"A0905", std::move(message), {}, {}});
+  }
+  void same(const std::string &what, double found, double expected) {
+    if (!(std::abs(found - expected) <= 1e-12 * std::max(std::abs(found), std::abs(expected))))
+      find(fmt::format("{} is shown as {}, and is {}", what, found, expected));
+  }
+  /// A number in units of the problem, next to its integer.
+  void counted(const std::string &what, double found, int64_t expected) {
+    const auto whole = static_cast<double>(expected);
+    if (!(std::abs(found - whole) < 1 + 1e-12 * std::abs(whole)))
+      find(fmt::format("{} is shown as {}, and counted as {}", what, found, expected));
+  }
+
+  void layer(const ReportedSelection::Layer &layer, const SelectionOperation &operation, unsigned choice) {
+    if (layer.name != operation.name)
+      find(fmt::format("'{}' is shown as '{}'", operation.name, layer.name));
+    if (layer.chosen != static_cast<int64_t>(choice) || layer.options.size() <= choice)
+      find(fmt::format("option {} of '{}' is shown as chosen, and it is {}", layer.chosen, layer.name, choice));
+    if (layer.options.size() != operation.options.size())
+      return find(fmt::format("'{}' is shown with {} options of {}", layer.name, layer.options.size(),
+                              operation.options.size()));
+    for (size_t o = 0; o < layer.options.size(); ++o) {
+      const ReportedSelection::Option &option = layer.options[o];
+      const SelectionOption &of = operation.options[o];
+      const std::string what = fmt::format("'{}' of '{}'", of.label, layer.name);
+      if (option.label != of.label && option.sparsity != of.label)
+        find(fmt::format("{} is shown as '{}'", what, option.label));
+      if (of.sparse != (o > 0))
+        find(fmt::format("{} is {}counted as sparse", what, of.sparse ? "" : "not "));
+      counted("the time of " + what, option.quantile * 1e12, of.picoseconds);
+      counted("the energy of " + what, option.quantileJoules * 1e12, of.picojoules);
+      counted("the memory of " + what, option.bytes, of.bytes);
+      if (lossUnits(option.loss) != of.loss)
+        find(fmt::format("the loss of {} is shown as {}, and counted as {}", what, option.loss.print(), of.loss));
+      same("the time of " + what + " on average", option.seconds, option.parts);
+      if (option.seconds > option.quantile * (1 + 1e-9) || option.joules > option.quantileJoules * (1 + 1e-9))
+        find(fmt::format("{} takes more on average than what is not exceeded", what));
+    }
+  }
+
+  void totals() {
+    ReportedSelection::Totals chosen, dense;
+    double quantile = shown.otherSeconds;
+    chosen.seconds = dense.seconds = shown.otherSeconds;
+    for (const ReportedSelection::Layer &layer : shown.layers) {
+      auto add = [](ReportedSelection::Totals &to, const ReportedSelection::Option &option) {
+        to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
+      };
+      const ReportedSelection::Option &option = layer.options[static_cast<size_t>(layer.chosen)];
+      add(chosen, option), add(dense, layer.options.front());
+      quantile += option.quantile;
+    }
+    same("the time of the step", shown.chosen.seconds, chosen.seconds);
+    same("the dense time of the step", shown.dense.seconds, dense.seconds);
+    same("the time that the step does not exceed", shown.quantile, quantile);
+    // What no option changes has energy and memory too, the same in both.
+    const double joules = shown.dense.joules - dense.joules, bytes = shown.dense.bytes - dense.bytes;
+    if (joules < -1e-9 * dense.joules || bytes < -1)
+      find("the dense step takes less than its layers");
+    same("the energy of the step", shown.chosen.joules, chosen.joules + joules);
+    same("the memory of states", shown.chosen.bytes, chosen.bytes + bytes);
+  }
+
+  static constexpr size_t kMax = 20;
+  const SelectionProblem &problem;
+  const SelectionResult &result;
+  const ReportedSelection &shown;
+  std::vector<Issue> findings;
+};
+
+} // namespace
+
+std::vector<Issue> verify(const SelectionProblem &problem, const SelectionResult &result,
+                          const ReportedSelection &shown) {
+  return ReportedSelectionChecker(problem, result, shown).run();
+}
+
+} // namespace accord

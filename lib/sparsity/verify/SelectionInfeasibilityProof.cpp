@@ -1,0 +1,312 @@
+#include "lib/sparsity/verify/SelectionInfeasibilityProof.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace {
+
+constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
+constexpr int kSteps = 600; ///< of the search for multipliers
+
+int64_t added(const std::map<size_t, int64_t> &option, size_t row) {
+  auto found = option.find(row);
+  return found == option.end() ? 0 : found->second;
+}
+
+using Outcome = SelectionInfeasibilityProof::Outcome;
+
+class InfeasibilityProver {
+public:
+  InfeasibilityProver(const SelectionLimits &limits, uint64_t effort)
+      : rows(limits.rows), units(limits.units), effort(effort) {}
+
+  Outcome run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      if (!tighten(changed))
+        return Outcome::Infeasible;
+    }
+    drop();
+    multiply();
+    arrange();
+    sums.assign(rows.size(), 0);
+    weighted.assign(multipliers.size(), 0);
+    if (broken(0))
+      return Outcome::Infeasible;
+    return branch(0);
+  }
+  uint64_t branched = 0;
+
+private:
+  std::vector<LimitRow> rows;
+  std::vector<Branches> units;
+  uint64_t effort;
+  std::vector<std::vector<__int128>> multipliers; ///< by set, by row
+  std::vector<__int128> max;                      ///< of sets: multipliers * limits
+  std::vector<std::vector<int64_t>> min;          ///< from a unit on, by row
+  std::vector<std::vector<__int128>> minWeighted;
+  std::vector<int64_t> sums;
+  std::vector<__int128> weighted;
+
+  static int64_t minOf(const Branches &unit, size_t r) {
+    int64_t out = kUnlimited;
+    for (const auto &option : unit.options)
+      out = std::min(out, added(option, r));
+    return out;
+  }
+
+  /// Drops options that break a row whatever the others take. False: a unit has none left.
+  bool tighten(bool &changed) {
+    std::vector<int64_t> all(rows.size());
+    for (const Branches &unit : units) {
+      if (unit.options.empty())
+        return false;
+      for (size_t r : used(unit))
+        all[r] += minOf(unit, r);
+    }
+    for (Branches &unit : units) {
+      std::map<size_t, int64_t> low;
+      for (size_t r : used(unit))
+        low[r] = minOf(unit, r);
+      size_t before = unit.options.size();
+      std::erase_if(unit.options, [&](const auto &option) {
+        return std::any_of(low.begin(), low.end(), [&](const auto &entry) {
+          auto [r, min] = entry;
+          return added(option, r) - min > rows[r].limit - all[r];
+        });
+      });
+      if (unit.options.empty())
+        return false;
+      changed |= unit.options.size() != before;
+    }
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (all[r] > rows[r].limit)
+        return false;
+    return true;
+  }
+
+  /// Rows that no choice passes any more need no proof.
+  void drop() {
+    std::vector<int64_t> high(rows.size());
+    for (const Branches &unit : units)
+      for (size_t r : used(unit)) {
+        int64_t largest = 0;
+        for (const auto &option : unit.options)
+          largest = std::max(largest, added(option, r));
+        high[r] += largest;
+      }
+    std::map<size_t, size_t> numbers;
+    std::vector<LimitRow> open;
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (high[r] > rows[r].limit) {
+        numbers[r] = open.size();
+        open.push_back(rows[r]);
+      }
+    rows = std::move(open);
+    for (Branches &unit : units)
+      for (auto &option : unit.options) {
+        std::map<size_t, int64_t> kept;
+        for (auto [r, number] : option)
+          if (auto found = numbers.find(r); found != numbers.end())
+            kept[found->second] = number;
+        option = std::move(kept);
+      }
+  }
+
+  static std::vector<size_t> used(const Branches &unit) {
+    std::vector<size_t> out;
+    for (const auto &option : unit.options)
+      for (const auto &entry : option)
+        out.push_back(entry.first);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  double weightedSum(const std::vector<double> &by, std::vector<double> &over) const {
+    double total = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      over[r] = -static_cast<double>(rows[r].limit);
+      total += by[r] * over[r];
+    }
+    for (const Branches &unit : units) {
+      const std::map<size_t, int64_t> *best = nullptr;
+      double low = 0;
+      for (const auto &option : unit.options) {
+        double sum = 0;
+        for (auto [r, number] : option)
+          sum += by[r] * static_cast<double>(number);
+        if (!best || sum < low) {
+          best = &option;
+          low = sum;
+        }
+      }
+      total += low;
+      for (auto [r, number] : *best)
+        over[r] += static_cast<double>(number);
+    }
+    return total;
+  }
+
+  void keep(const std::vector<double> &by) {
+    double largest = *std::max_element(by.begin(), by.end());
+    if (!(largest > 0) || !std::isfinite(largest))
+      return;
+    int shift = 52 - std::ilogb(largest);
+    std::vector<__int128> set;
+    __int128 limit = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      set.push_back(static_cast<int64_t>(std::ldexp(by[r], shift)));
+      limit += set.back() * rows[r].limit;
+    }
+    multipliers.push_back(std::move(set));
+    max.push_back(limit);
+  }
+
+  /// Each row in units of its limit: the last one (the value, where there
+  /// is one) with each of the others, by halving until its sum turns; then with all of them along
+  /// the slope, in ever smaller steps.
+  void multiply() {
+    std::vector<double> unit;
+    std::vector<size_t> open;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      open.push_back(r);
+      unit.push_back(1 / std::max(1.0, static_cast<double>(rows[r].limit)));
+    }
+    constexpr size_t kMaxRows = 40; ///< sums of more might not fit
+    if (open.empty() || open.size() > kMaxRows)
+      return;
+    std::vector<double> over(rows.size()), best(rows.size());
+    double highest = -HUGE_VAL;
+    auto tryOut = [&](const std::vector<double> &by) {
+      double total = weightedSum(by, over);
+      if (total > highest) {
+        highest = total;
+        best = by;
+      }
+    };
+    size_t base = open.back();
+    for (size_t r : open) {
+      if (r == base)
+        continue;
+      std::vector<double> by(rows.size());
+      double low = -60, high = 60;
+      for (int i = 0; i < 70; ++i) {
+        double middle = (low + high) / 2;
+        by[base] = unit[base];
+        by[r] = unit[r] * std::exp2(middle);
+        tryOut(by);
+        (over[r] > 0 ? low : high) = middle;
+      }
+      keep(by);
+    }
+    if (open.size() == 1) {
+      best[base] = unit[base];
+    } else if (open.size() > 2) {
+      std::vector<double> by(rows.size());
+      double size = 0;
+      for (size_t r : open) {
+        by[r] = best[r] > 0 ? best[r] : unit[r] / 16;
+        size += by[r] / unit[r];
+      }
+      for (int i = 0; i < kSteps; ++i) {
+        tryOut(by);
+        double length = 0;
+        for (size_t r : open)
+          if (r != base)
+            length = std::max(length, std::abs(over[r] * unit[r]));
+        if (length == 0)
+          break;
+        double step = size * 0.3 / (1 + i) / length;
+        for (size_t r : open)
+          if (r != base)
+            by[r] = std::max(0.0, by[r] + step * unit[r] * unit[r] * over[r]);
+      }
+    }
+    keep(best);
+  }
+
+  __int128 weightedOf(const std::map<size_t, int64_t> &option, size_t set) const {
+    __int128 sum = 0;
+    for (auto [r, number] : option)
+      sum += multipliers[set][r] * number;
+    return sum;
+  }
+
+  /// Units whose options differ most are branched first.
+  void arrange() {
+    if (!multipliers.empty()) {
+      size_t set = multipliers.size() - 1;
+      std::vector<std::pair<__int128, size_t>> leads;
+      for (size_t u = 0; u < units.size(); ++u) {
+        std::vector<__int128> prices;
+        for (const auto &option : units[u].options)
+          prices.push_back(weightedOf(option, set));
+        std::sort(prices.begin(), prices.end());
+        leads.push_back({prices.size() > 1 ? prices[0] - prices[1] : -(__int128(1) << 126), u});
+      }
+      std::sort(leads.begin(), leads.end());
+      std::vector<Branches> sorted;
+      for (const auto &entry : leads)
+        sorted.push_back(std::move(units[entry.second]));
+      units = std::move(sorted);
+    }
+    min.assign(units.size() + 1, std::vector<int64_t>(rows.size()));
+    minWeighted.assign(units.size() + 1, std::vector<__int128>(multipliers.size()));
+    for (size_t u = units.size(); u-- > 0;) {
+      min[u] = min[u + 1];
+      for (size_t r : used(units[u]))
+        min[u][r] += minOf(units[u], r);
+      for (size_t set = 0; set < multipliers.size(); ++set) {
+        __int128 low = weightedOf(units[u].options.front(), set);
+        for (const auto &option : units[u].options)
+          low = std::min(low, weightedOf(option, set));
+        minWeighted[u][set] = minWeighted[u + 1][set] + low;
+      }
+    }
+  }
+
+  /// Whether a row, or a sum of rows, is broken whatever the units from `u` on take.
+  bool broken(size_t u) const {
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (sums[r] + min[u][r] > rows[r].limit)
+        return true;
+    for (size_t set = 0; set < multipliers.size(); ++set)
+      if (weighted[set] + minWeighted[u][set] > max[set])
+        return true;
+    return false;
+  }
+
+  Outcome branch(size_t u) {
+    if (u == units.size())
+      return Outcome::Feasible;
+    for (const auto &option : units[u].options) {
+      if (++branched > effort)
+        return Outcome::Unknown;
+      add(option, 1);
+      Outcome outcome = broken(u + 1) ? Outcome::Infeasible : branch(u + 1);
+      add(option, -1);
+      if (outcome != Outcome::Infeasible)
+        return outcome;
+    }
+    return Outcome::Infeasible;
+  }
+  void add(const std::map<size_t, int64_t> &option, int sign) {
+    for (auto [r, number] : option)
+      sums[r] += sign * number;
+    for (size_t set = 0; set < multipliers.size(); ++set)
+      weighted[set] += sign * weightedOf(option, set);
+  }
+};
+
+} // namespace
+
+SelectionInfeasibilityProof proveInfeasible(const SelectionLimits &limits, uint64_t effort) {
+  InfeasibilityProver proof(limits, effort);
+  SelectionInfeasibilityProof out;
+  out.outcome = proof.run();
+  out.branches = proof.branched;
+  return out;
+}
+
+} // namespace accord

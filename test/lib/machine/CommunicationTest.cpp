@@ -1,0 +1,206 @@
+// Exchanges of data in a step: what they cost on a cluster, and when they run.
+#include "NetworkFixture.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/planning/solve/ScheduleStep.h"
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/planning/verify/Verify.h"
+
+using namespace accord;
+using namespace accord::testing;
+
+namespace {
+
+Machine device() {
+  Machine m;
+  m.name = "gpu";
+  m.memories.resize(1);
+  m.memories[0].name = "hbm";
+  m.memories[0].capacity = Bytes(1e12);
+  m.memories[0].bandwidth = BytesPerSecond(2e12);
+  m.memories[0].energy = JoulesPerByte(3e-12);
+  m.cores.resize(1);
+  m.cores[0].name = "tc";
+  m.cores[0].peak = {{"fp32", FlopsPerSecond(1e14)}};
+  return m;
+}
+
+/// Eight devices in each of four servers, 300 GB/s inside and 200 GB/s out of a server.
+Fabric servers() {
+  Fabric fabric{{network(Topology::Switch, 8), network(Topology::Switch, 4)}};
+  fabric.levels[0].name = "nvlink";
+  fabric.levels[0].bandwidth = BytesPerSecond(300e9);
+  fabric.levels[0].energy = JoulesPerByte(1e-11);
+  fabric.levels[1].name = "ib";
+  fabric.levels[1].bandwidth = BytesPerSecond(200e9);
+  for (Network &level : fabric.levels)
+    level.latency = Seconds(0);
+  return fabric;
+}
+
+Operation communication(const std::string &name, const std::string &axis, int64_t devices, int64_t payload) {
+  Operation op;
+  op.name = name;
+  op.kind = "all_reduce";
+  op.phase = Phase::Communication;
+  op.core = CoreKind::Network;
+  op.bytesRead = op.bytesWritten = payload;
+  op.communication = Communication{"all_reduce", axis, devices, payload};
+  return op;
+}
+
+WorkGraph graphOf(std::vector<Operation> operations) {
+  WorkGraph g;
+  g.regions.resize(2);
+  for (OperationId id = 0; id < operations.size(); ++id)
+    g.regions[0].operations.push_back(id);
+  g.operations = std::move(operations);
+  return g;
+}
+
+std::variant<Costs, std::vector<Issue>> price(const WorkGraph &g, const Fabric *fabric, std::vector<Axis> axes = {}) {
+  EstimateOptions options;
+  options.fabric = fabric;
+  options.axes = std::move(axes);
+  return estimate(g, device(), options);
+}
+
+std::string codeOf(const std::variant<Costs, std::vector<Issue>> &result) {
+  auto *issues = std::get_if<std::vector<Issue>>(&result);
+  return issues && !issues->empty() ? issues->front().code : "";
+}
+
+} // namespace
+
+TEST(Communication, TensorAxisIsInsideTheServerAndDataAcross) {
+  Fabric fabric = servers();
+  WorkGraph g = graphOf({communication("t", "tensor", 8, 800000000), communication("d", "data", 4, 800000000)});
+  auto priced = price(g, &fabric);
+  ASSERT_TRUE(std::holds_alternative<Costs>(priced)) << codeOf(priced);
+  const auto &ops = std::get<Costs>(priced).operations;
+  EXPECT_NEAR(ops[0].time.value, 2 * 7.0 / 8 * 0.8e9 / 300e9, 1e-12);
+  // The eight replicas of a server share what leaves it.
+  EXPECT_NEAR(ops[1].time.value, 2 * 3.0 / 4 * 0.8e9 / (200e9 / 8), 1e-12);
+  EXPECT_EQ(ops[0].bound, "network nvlink");
+  EXPECT_EQ(ops[1].bound, "network ib");
+  EXPECT_EQ(ops[0].core, -1);
+  EXPECT_EQ(ops[0].model, "network nvlink");
+  // Into the switch and out of it, and once in and out of device memory.
+  EXPECT_NEAR(ops[0].energy.value, 2 * 1.75 * 0.8e9 * 1e-11 + 1.6e9 * 3e-12, 1e-9);
+  EXPECT_EQ(ops[0].bytes[0].value, 1.6e9);
+}
+
+TEST(Communication, TheOrderOfAxesSaysWhoIsANeighbour) {
+  Fabric fabric = servers();
+  WorkGraph g = graphOf({communication("t", "tensor", 4, 800000000)});
+  auto inside = price(g, &fabric), outside = price(g, &fabric, {{"data", 8}, {"tensor", 4}});
+  EXPECT_EQ(std::get<Costs>(inside).operations[0].bound, "network nvlink");
+  EXPECT_EQ(std::get<Costs>(outside).operations[0].bound, "network ib");
+}
+
+TEST(Communication, DeviceMemoryBindsOnVeryFastLinks) {
+  Fabric fabric = servers();
+  fabric.levels[0].bandwidth = BytesPerSecond(1e15);
+  auto priced = price(graphOf({communication("t", "tensor", 8, 800000000)}), &fabric);
+  EXPECT_EQ(std::get<Costs>(priced).operations[0].bound, "bandwidth hbm");
+  EXPECT_NEAR(std::get<Costs>(priced).operations[0].time.value, 1.6e9 / 2e12, 1e-12);
+}
+
+TEST(Communication, WhatCannotBePricedIsSaid) {
+  Fabric fabric = servers();
+  auto one = price(graphOf({communication("t", "tensor", 8, 8)}), nullptr);
+  ASSERT_EQ(codeOf(one), "A0409");
+  EXPECT_NE(std::get<1>(one)[0].message.find("a cluster would do"), std::string::npos);
+  EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 64, 8)}), &fabric)), "A0455");
+  EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 8, 8), communication("u", "tensor", 4, 8)}), &fabric)),
+            "A0455");
+  EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 8, 8)}), &fabric, {{"tensor", 4}})), "A0455");
+  Operation silent = communication("t", "tensor", 8, 8);
+  silent.communication.reset();
+  EXPECT_EQ(codeOf(price(graphOf({silent}), &fabric)), "A0451");
+  Operation odd = communication("t", "tensor", 8, 8);
+  odd.communication->kind = "gossip";
+  EXPECT_EQ(codeOf(price(graphOf({odd}), &fabric)), "A0451");
+  fabric.levels[0].bandwidth = BytesPerSecond(1e-3);
+  EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 8, INT64_MAX)}), &fabric)), "A0452");
+}
+
+/// Independent exchanges: on one network one after the other, on two at the same time.
+TEST(Communication, TheLinksOfANetworkCarryOneExchangeAtATime) {
+  Fabric fabric = servers();
+  for (bool same : {true, false}) {
+    WorkGraph g = graphOf({communication("a", "tensor", 8, 800000000), same ? communication("b", "tensor", 8, 800000000)
+                                                                            : communication("b", "data", 4, 80000000)});
+    auto priced = price(g, &fabric);
+    Costs &costs = std::get<Costs>(priced);
+    auto schedule = scheduleStep(g, device(), costs);
+    ASSERT_TRUE(std::holds_alternative<Schedule>(schedule));
+    const Schedule &s = std::get<Schedule>(schedule);
+    double a = costs.operations[0].time.value, b = costs.operations[1].time.value;
+    double expected = same ? a + b : std::max(a, b);
+    EXPECT_NEAR(s.step.seconds().value, expected, 1e-11);
+    EXPECT_NEAR(s.bound.seconds().value, expected, 1e-11);
+    EXPECT_EQ(s.regions[0].slots[0].core, -1);
+    if (same)
+      EXPECT_EQ(s.proof, "network nvlink");
+  }
+}
+
+/// Arithmetic hides an exchange that does not depend on it.
+TEST(Communication, OverlapsWithArithmetic) {
+  Fabric fabric = servers();
+  Operation product;
+  product.name = "p";
+  product.kind = "linear";
+  product.core = CoreKind::Tensor;
+  product.flops = 1000000000000;
+  WorkGraph g = graphOf({product, communication("a", "tensor", 8, 800000000)});
+  auto priced = price(g, &fabric);
+  auto schedule = scheduleStep(g, device(), std::get<Costs>(priced));
+  EXPECT_NEAR(std::get<Schedule>(schedule).step.seconds().value, 0.01, 1e-11);
+}
+
+/// A repeat that exchanges in each iteration, another exchange beside it: planned, then proved
+/// anew.
+TEST(Communication, APlanOfASharedStepVerifies) {
+  Fabric fabric = servers();
+  WorkGraph g = graphOf(
+      {communication("before", "tensor", 8, 800000000), Operation(), communication("inside", "tensor", 8, 8000000)});
+  g.regions.resize(3);
+  g.operations[1].name = g.operations[1].kind = "repeat";
+  g.operations[1].body = 2;
+  g.operations[2].region = 2;
+  g.regions[0].operations = {0, 1};
+  g.regions[2].name = "block";
+  g.regions[2].count = 5;
+  g.regions[2].parent = 0;
+  g.regions[2].owner = 1;
+  g.regions[2].operations = {2};
+  SingleDeviceRequest request;
+  request.fabric = &fabric;
+  auto made = planFor(g, device(), request);
+  ASSERT_TRUE(std::holds_alternative<Plan>(made)) << std::get<1>(made)[0].message;
+  Plan plan = std::get<Plan>(made);
+  double one = plan.costs.operations[2].time.value, other = plan.costs.operations[0].time.value;
+  EXPECT_NEAR(plan.schedule.step.seconds().value, other + 5 * one, 1e-10);
+  for (const Issue &finding : verify(plan).findings)
+    ADD_FAILURE() << finding.code << " " << finding.message;
+  auto codes = [](const Plan &p) {
+    std::set<std::string> all;
+    for (const Issue &finding : verify(p).findings)
+      all.insert(finding.code);
+    return all;
+  };
+  Plan together = plan;
+  for (Slot &slot : together.schedule.regions[0].slots)
+    slot.start = {0};
+  RegionSchedule &region = together.schedule.regions[0];
+  region.length = std::max(region.slots[0].duration, region.slots[1].duration);
+  together.schedule.step = region.length;
+  EXPECT_TRUE(codes(together).count("A0903"));
+  Plan faster = plan;
+  faster.costs.operations[0].time = Seconds(1e-9);
+  EXPECT_TRUE(codes(faster).count("A0910"));
+  Plan bound = plan;
+  bound.schedule.bound = {bound.schedule.bound.value + 1000000};
+  EXPECT_TRUE(codes(bound).count("A0906"));
+}

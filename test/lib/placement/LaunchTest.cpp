@@ -1,0 +1,141 @@
+#include "lib/launch/Launch.h"
+#include "PlacementFixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace accord;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+MegatronArguments megatron(const PlacementPlan &plan) {
+  auto made = megatronArguments(plan);
+  if (auto *issue = std::get_if<Issue>(&made)) {
+    ADD_FAILURE() << issue->message;
+    return {};
+  }
+  return std::get<MegatronArguments>(made);
+}
+
+std::string refusal(const PlacementPlan &plan, Launcher launcher = Launcher::Megatron) {
+  auto made = launchText(plan, launcher);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return issue->code + " " + issue->message;
+  return "not refused";
+}
+
+void keepEverywhere(PlacementPlan &plan, uint32_t recomputeChoice) {
+  for (PlacedStage &stage : plan.result.plan->stages)
+    for (size_t i = 0; i < stage.layers.size(); ++i)
+      if (plan.problem.layers[stage.layers[i]].of == 1)
+        stage.recomputeChoices[i] = recomputeChoice;
+}
+
+} // namespace
+
+// Megatron-LM's arguments and what they mean: megatron/training/arguments.py and the configurations
+// that it makes arguments of, core 0.13 to 0.20.
+TEST(EmitLaunch, MegatronDegrees) {
+  test::PlacementShape shape;
+  shape.zero = 1;
+  auto made = megatron(test::gptPlacement(shape));
+  for (const char *argument :
+       {"--tensor-model-parallel-size 8", "--pipeline-model-parallel-size 8", "--sequence-parallel",
+        "--micro-batch-size 1", "--global-batch-size 1536", "--use-distributed-optimizer", "--overlap-grad-reduce",
+        "--overlap-param-gather", "--num-layers 96", "--recompute-granularity selective", "--bf16", "--optimizer adam"})
+    EXPECT_THAT(made.arguments, Contains(argument));
+  EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("virtual"))));
+  EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("layout"))));
+  EXPECT_TRUE(made.remarks.empty());
+  shape.zero = 0, shape.virtualStages = 3, shape.schedule = PipelineSchedule::Interleaved;
+  made = megatron(test::gptPlacement(shape));
+  EXPECT_THAT(made.arguments, Contains("--num-layers-per-virtual-pipeline-stage 4"));
+  EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("distributed-optimizer"))));
+  EXPECT_THAT(made.arguments, Not(Contains("--overlap-param-gather")));
+}
+
+TEST(EmitLaunch, MegatronUnevenStages) {
+  test::PlacementShape shape;
+  shape.blocksOf = {11, 12, 12, 12, 12, 12, 12, 13};
+  auto ends = megatron(test::gptPlacement(shape));
+  EXPECT_THAT(ends.arguments, Contains("--decoder-first-pipeline-num-layers 11"));
+  EXPECT_THAT(ends.arguments, Contains("--decoder-last-pipeline-num-layers 13"));
+  shape.blocksOf = {12, 12, 12, 13, 12, 12, 12, 11};
+  auto middle = megatron(test::gptPlacement(shape));
+  EXPECT_THAT(middle.arguments, Contains("--pipeline-model-parallel-layout "
+                                         "'Et*12|t*12|t*12|t*13|t*12|t*12|t*12|t*11,L'"));
+}
+
+TEST(EmitLaunch, MegatronRecomputesNoLessThanPlanned) {
+  PlacementPlan plan = test::gptPlacement();
+  keepEverywhere(plan, 0);
+  EXPECT_THAT(megatron(plan).arguments, Not(Contains(HasSubstr("recompute"))));
+  keepEverywhere(plan, 2);
+  auto full = megatron(plan);
+  EXPECT_THAT(full.arguments, Contains("--recompute-granularity full"));
+  EXPECT_THAT(full.arguments, Contains("--recompute-method uniform"));
+  EXPECT_TRUE(full.remarks.empty());
+  // Three blocks of one stage, none elsewhere: three in each.
+  keepEverywhere(plan, 0);
+  for (size_t i : {2u, 5u, 9u})
+    plan.result.plan->stages[4].recomputeChoices[i] = 2;
+  auto some = megatron(plan);
+  EXPECT_THAT(some.arguments, Contains("--recompute-method block"));
+  EXPECT_THAT(some.arguments, Contains("--recompute-num-layers 3"));
+  EXPECT_THAT(some.remarks, Contains(HasSubstr("0 to 3 blocks")));
+}
+
+TEST(EmitLaunch, RefusesWhatCannotBeSaid) {
+  test::PlacementShape shape;
+  shape.schedule = PipelineSchedule::ZeroBubble;
+  EXPECT_THAT(refusal(test::gptPlacement(shape)), HasSubstr("A0955 Megatron-LM has no schedule"));
+  shape = {}, shape.zero = 3;
+  EXPECT_THAT(refusal(test::gptPlacement(shape)), HasSubstr("ZeRO 3"));
+  PlacementPlan parallelConfigs = test::gptPlacement();
+  parallelConfigs.result.plan->stages[5].parallelConfig = 2;
+  EXPECT_THAT(refusal(parallelConfigs), HasSubstr("stage 5 has another form"));
+  PlacementPlan apart = test::gptPlacement();
+  auto &stages = apart.result.plan->stages;
+  std::swap(stages[2].layers[0], stages[3].layers[0]);
+  EXPECT_THAT(refusal(apart), HasSubstr("has others between"));
+  PlacementPlan early = test::gptPlacement();
+  early.problem.layers[13].of = early.problem.layers[14].of = 2; // the blocks are what follows
+  for (PlacedStage &stage : early.result.plan->stages)
+    std::fill(stage.recomputeChoices.begin(), stage.recomputeChoices.end(), 0);
+  EXPECT_THAT(refusal(early), HasSubstr("has all that stands before the blocks in stage 0"));
+  EXPECT_THAT(refusal(test::infeasiblePlacement(), Launcher::Torchrun), HasSubstr("A0956"));
+  PlacementPlan deviceTypes = test::gptPlacement();
+  deviceTypes.problem.deviceTypes.push_back(deviceTypes.problem.deviceTypes[0]);
+  deviceTypes.problem.deviceTypes[1].name = "v100";
+  deviceTypes.problem.parallelConfigs[1].deviceType = 1;
+  deviceTypes.result.plan->stages[7].parallelConfig = 1;
+  EXPECT_THAT(refusal(deviceTypes, Launcher::Slurm), HasSubstr("'a100_80g' and 'v100'"));
+  PlacementPlan odd = test::gptPlacement({12, 3, 1, 4, 1, 1, 4});
+  EXPECT_THAT(refusal(odd, Launcher::Torchrun), HasSubstr("12 devices do not fill servers of 8"));
+  // Stages in different forms are no matter to a launcher that only starts processes.
+  EXPECT_EQ(refusal(parallelConfigs, Launcher::Slurm), "not refused");
+}
+
+TEST(EmitLaunch, FewDevicesAreOneServer) {
+  PlacementPlan plan = test::gptPlacement({12, 3, 1, 2, 1, 1, 4});
+  auto made = launchLayout(plan);
+  EXPECT_EQ(std::get<LaunchLayout>(made).nodes, 1);
+  EXPECT_EQ(std::get<LaunchLayout>(made).perNode, 6);
+}
+
+// Names of a user end in no script as anything but letters.
+TEST(EmitLaunch, NamesAreNeverCommands) {
+  PlacementPlan plan = test::gptPlacement();
+  plan.model = "x\n$(rm -rf /)`id`\"}; reboot";
+  plan.job = "-$(reboot)\nJob: \"#";
+  plan.cluster = plan.optimizer = plan.version = plan.model;
+  for (Launcher launcher : {Launcher::Torchrun, Launcher::Megatron, Launcher::Slurm, Launcher::Kubernetes}) {
+    auto made = launchText(plan, launcher);
+    const auto &text = std::get<std::string>(made);
+    for (const char *bad : {"$(rm", "`", "\n$(", "\"};", "$(reboot"})
+      EXPECT_THAT(text, Not(HasSubstr(bad)));
+  }
+  EXPECT_EQ(std::get<LaunchLayout>(launchLayout(plan)).job, "reboot-job");
+}

@@ -1,0 +1,195 @@
+// What a layer costs in a form, by hand.
+#include "lib/placement/builder/ParallelConfigCosts.h"
+#include <gtest/gtest.h>
+
+using namespace accord;
+
+namespace {
+
+/// 100 ps forward, 150 + 50 backward, 40 bytes of weights, 20 of gradients, 120 of states; two
+/// policies.
+std::vector<LayerUse> layer() {
+  LayerUse use;
+  use.forward = 100, use.backward = 150, use.weight = 50, use.update = 30;
+  use.weights = 40, use.gradients = 20, use.states = 120;
+  use.activations = 60, use.workspace = 7;
+  LayerUse recomputeTime = use;
+  recomputeTime.recomputeTime = 90, recomputeTime.activations = 10;
+  return {use, recomputeTime};
+}
+
+struct Case {
+  PlacementProblem::ParallelConfig parallelConfig;
+  std::vector<LayerUse> uses = layer();
+  bool activations = false;
+  double perByte = 2;
+
+  PlacementProblem::Cost cost(const LayerUse *whole = nullptr) const {
+    ParallelConfigCosts of;
+    of.parallelConfig = &parallelConfig, of.batch = 8, of.recomputePolicies = {"none", "full"};
+    of.recomputeChoices = {{0, false}, {1, false}}, of.hostPerByte = perByte;
+    if (activations)
+      of.recomputeChoices.insert(of.recomputeChoices.end(), {{0, true}, {1, true}});
+    return costOf(of, uses, whole);
+  }
+};
+
+} // namespace
+
+TEST(ParallelConfigCosts, NothingOffloaded) {
+  PlacementProblem::Cost cost = Case().cost();
+  EXPECT_EQ(cost.forward, 100);
+  EXPECT_EQ(cost.backward, 150);
+  EXPECT_EQ(cost.weight, 50);
+  EXPECT_EQ(cost.update, 30);
+  EXPECT_EQ(cost.staticMemory, 40 + 20 + 120);
+  EXPECT_EQ(cost.hostStaticMemory, 0);
+  ASSERT_EQ(cost.recomputeChoices.size(), 2u);
+  EXPECT_EQ(cost.recomputeChoices[1].recomputeTime, 90);
+  EXPECT_EQ(cost.recomputeChoices[1].activations, 10);
+}
+
+/// States go there and back at once: 120 bytes at 2 ps; with ZeRO 1 over 4 replicas, 30 of them.
+TEST(ParallelConfigCosts, OptimizerOnTheHost) {
+  Case one;
+  one.parallelConfig.hostStates = true;
+  PlacementProblem::Cost cost = one.cost();
+  EXPECT_EQ(cost.staticMemory, 40 + 20);
+  EXPECT_EQ(cost.hostStaticMemory, 120);
+  EXPECT_EQ(cost.update, 240);
+  EXPECT_EQ(cost.forward, 100);
+  one.parallelConfig.zero = 1, one.parallelConfig.data = 4;
+  cost = one.cost();
+  EXPECT_EQ(cost.hostStaticMemory, 30);
+  EXPECT_EQ(cost.update, 60);
+  one.perByte = 0.1; // the computation takes longer: 30 / 4, rounded up
+  EXPECT_EQ(one.cost().update, 8);
+}
+
+/// 40 bytes at 2 ps are hidden by a pass of 100 ps, at 4 ps not.
+TEST(ParallelConfigCosts, WeightsOnTheHost) {
+  Case one;
+  one.parallelConfig.hostWeights = true;
+  PlacementProblem::Cost cost = one.cost();
+  EXPECT_EQ(cost.forward, 100);
+  EXPECT_EQ(cost.backward + cost.weight, 200);
+  EXPECT_EQ(cost.staticMemory, 20 + 120);
+  EXPECT_EQ(cost.weightMemory, 0);
+  EXPECT_EQ(cost.hostStaticMemory, 40);
+  EXPECT_EQ(cost.recomputeChoices[0].workspace, 7 + 2 * 40);
+  one.perByte = 4;
+  EXPECT_EQ(one.cost().forward, 160);
+  EXPECT_EQ(one.cost().backward + one.cost().weight, 200);
+  one.perByte = 6; // 240 ps hide 40 of the 90 ps of what is computed again
+  EXPECT_EQ(one.cost().backward + one.cost().weight, 240);
+  EXPECT_EQ(one.cost().recomputeChoices[1].recomputeTime, 50);
+}
+
+/// 60 bytes at 2 ps: 120 ps out, beside 100 ps of the forward pass, and in, beside 200.
+TEST(ParallelConfigCosts, ActivationsOnTheHost) {
+  Case one;
+  one.activations = true;
+  PlacementProblem::Cost cost = one.cost();
+  ASSERT_EQ(cost.recomputeChoices.size(), 4u);
+  EXPECT_EQ(cost.recomputeChoices[2].policy, "offload");
+  EXPECT_EQ(cost.recomputeChoices[2].recomputeTime, 20);
+  EXPECT_EQ(cost.recomputeChoices[2].activations, 0);
+  EXPECT_EQ(cost.recomputeChoices[2].hostActivations, 60);
+  EXPECT_EQ(cost.recomputeChoices[2].workspace, 7 + 2 * 60);
+  EXPECT_EQ(cost.recomputeChoices[3].policy, "full+offload");
+  EXPECT_EQ(cost.recomputeChoices[3].recomputeTime, 90);
+  EXPECT_EQ(cost.recomputeChoices[3].hostActivations, 10);
+  // In the backward pass weights and activations come over one link: (40 + 60) * 3 - 200.
+  one.parallelConfig.hostWeights = true, one.perByte = 3;
+  cost = one.cost();
+  EXPECT_EQ(cost.forward, 120);
+  EXPECT_EQ(cost.recomputeChoices[2].recomputeTime, (180 - 120) + (300 - 200));
+}
+
+/// Pieces of collectives that products hide: 30 of the forward pass, 45 of the rest.
+TEST(ParallelConfigCosts, RingOverlap) {
+  Case one;
+  one.parallelConfig.tensor = 4, one.parallelConfig.ringOverlap = true;
+  for (LayerUse &use : one.uses)
+    use.ringForward = 30, use.ringBackward = 45;
+  PlacementProblem::Cost cost = one.cost();
+  EXPECT_EQ(cost.forward, 70);
+  EXPECT_EQ(cost.backward, 105);
+  EXPECT_EQ(cost.weight, 50);
+  EXPECT_EQ(cost.recomputeChoices[1].recomputeTime, 90);
+}
+
+/// Of 40 bytes of weights, 32 are experts', which 4 replicas divide: each has 8 and 8. ZeRO 3
+/// divides the others again, and nothing of the experts is exchanged.
+TEST(ParallelConfigCosts, ExpertsThatReplicasDivide) {
+  Case one;
+  LayerUse whole = one.uses.front();
+  for (LayerUse &use : one.uses)
+    use.weights = 8 + 8, use.gradients = 4 + 4, use.states = 24 + 24;
+  one.parallelConfig.data = 4, one.parallelConfig.expert = 4;
+  PlacementProblem::Cost cost = one.cost(&whole);
+  EXPECT_EQ(cost.staticMemory, 16 + 8 + 48);
+  EXPECT_EQ(cost.gradients, 4);
+  EXPECT_EQ(cost.weights, 8);
+  one.parallelConfig.zero = 3;
+  cost = one.cost(&whole);
+  EXPECT_EQ(cost.weightMemory, 8 + 2);
+  EXPECT_EQ(cost.gradientMemory, 4 + 1);
+  EXPECT_EQ(cost.staticMemory, 10 + 5 + 24 + 6);
+  EXPECT_EQ(cost.update, 15 + 4); // half of 30 is the experts', the rest is divided
+}
+
+/// The same experts on pairs of 8 replicas: each has 16 bytes of the 32 of their weights, which 4
+/// have, and 8 that all have. Those 4 exchange their gradients, and ZeRO 1 divides their states.
+TEST(ParallelConfigCosts, ExpertsThatSomeReplicasDivide) {
+  Case one;
+  LayerUse whole = one.uses.front();
+  for (LayerUse &use : one.uses)
+    use.weights = 8 + 16, use.gradients = 4 + 8, use.states = 24 + 48;
+  one.parallelConfig.data = 8, one.parallelConfig.expert = 2;
+  PlacementProblem::Cost cost = one.cost(&whole);
+  EXPECT_EQ(cost.staticMemory, 24 + 12 + 72);
+  EXPECT_EQ(cost.gradients, 4);
+  EXPECT_EQ(cost.expertGradients, 8);
+  one.parallelConfig.zero = 1;
+  cost = one.cost(&whole);
+  EXPECT_EQ(cost.staticMemory, 24 + 12 + 24 / 8 + 48 / 4);
+  EXPECT_EQ(cost.update, 20 / 4 + 2); // of 30 two thirds are the experts'
+  EXPECT_EQ(cost.expertGradients, 8);
+}
+
+/// A product of 80 ps, then an all-reduce of 40 ps among 4 devices, then one of 100 ps: 30 of 40 ps
+/// go. What the schedule has run beside them before does not go again.
+TEST(RingOverlap, ProductsHideOneCollectiveEach) {
+  WorkGraph graph;
+  graph.regions.resize(2);
+  graph.regions[0].count = 1, graph.regions[1].count = 1;
+  graph.values.resize(4);
+  for (int i = 0; i < 3; ++i) {
+    Operation op;
+    op.name = "op" + std::to_string(i), op.core = i == 1 ? CoreKind::Network : CoreKind::Tensor;
+    op.contraction = i != 1;
+    if (i == 1)
+      op.communication = Communication{"all_reduce", "tensor", 4, 1000};
+    op.operands = {static_cast<ValueId>(i)}, op.results = {static_cast<ValueId>(i + 1)};
+    graph.operations.push_back(op);
+    graph.regions[0].operations.push_back(static_cast<OperationId>(i));
+  }
+  Schedule schedule;
+  schedule.regions.resize(2);
+  int64_t at = 0;
+  for (auto [id, takes] : {std::pair{0u, 80}, {1u, 40}, {2u, 100}}) {
+    Slot slot;
+    slot.operation = id, slot.start = Picoseconds(at), slot.duration = Picoseconds(takes);
+    schedule.regions[0].slots.push_back(slot);
+    at += takes;
+  }
+  schedule.regions[0].length = Picoseconds(at);
+  Dependences deps = Dependences::of(graph);
+  EXPECT_EQ(ringOverlapTime(graph, deps, schedule, 0), 30);
+  schedule.regions[0].length = Picoseconds(at - 25);
+  EXPECT_EQ(ringOverlapTime(graph, deps, schedule, 0), 15);
+  graph.operations[1].communication->axis = "data";
+  schedule.regions[0].length = Picoseconds(at);
+  EXPECT_EQ(ringOverlapTime(graph, deps, schedule, 0), 0);
+}
