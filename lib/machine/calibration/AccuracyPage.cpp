@@ -59,7 +59,7 @@ static std::string rankingTable(const std::vector<Case> &cases) {
 
 std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
-                    "Published steps of training runs against `lib/calibrate`, whose work, bytes "
+                    "Published steps of training runs against `lib/machine/calibration`, whose work, bytes "
                     "and collectives come from the training\n"
                     "graph of each run. Written by `scripts/accuracy.sh`, which needs a table of "
                     "measured steps; the table is not part of\n"
