@@ -22,7 +22,7 @@ int estimateCommand(Options options) {
   int64_t batch = session.batchOfDevice();
   if (!microbatch) {
     session.diagnostics().error(Code::BatchNotDivisible, job.microbatchAt,
-                                fmt::format("no micro-batch that is offered divides the {} samples "
+                                fmt::format("no micro-batch size in the search space divides the {} samples "
                                             "of a device",
                                             batch));
     return session.finish(kWrongInput, "estimate");

@@ -36,7 +36,7 @@ public:
     if (!microbatch) {
       diags.error(
           Code::BatchNotDivisible, session.job().microbatchAt,
-          fmt::format("no micro-batch that is offered divides the {} samples of a device", session.batchOfDevice()));
+          fmt::format("no micro-batch size in the search space divides the {} samples of a device", session.batchOfDevice()));
       return std::nullopt;
     }
     job.fabric = &cluster.fabric, job.cluster = cluster.name, job.batch = session.job().batch;

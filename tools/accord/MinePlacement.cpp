@@ -103,7 +103,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
     session.diagnostics()
         .error(Code::NotSupported,
                session.job().objective == Objective::Energy ? session.job().objectiveAt : SourceRange{},
-               fmt::format("not supported yet: mining the devices of a cluster for least {}", name(metric)))
+               fmt::format("not supported yet: minimizing over the devices of a cluster: {}", name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return {};
   }

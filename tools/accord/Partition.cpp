@@ -23,14 +23,14 @@ void addPartition(CLI::App &app, int &status) {
                       "Of .txt: between two accelerators, and of an all-reduce: 12GB/s");
   command->add_flag("!--no-replicas", options->replicates, "Of .txt: each stage on one accelerator");
   command->add_option("--effort", options->effort, "Work limit: each step doubles it (default: 10, at most 40)");
-  command->add_option("--gap", options->gap, "Stop when the load is proven to be so near the best: 2%");
+  command->add_option("--gap", options->gap, "Stop when the load reaches this relative gap to its bound, such as 2%");
   command->add_option("--time-limit", options->timeLimit,
                       "none, or a time such as '30 s', at which the best stages so far are printed "
                       "(default: none)");
   command->add_option("-o,--output", options->output, "Folder for stages.json");
   addJson(*command, options->json);
-  command->footer("Stages are contiguous: in an order in which no edge points back. The load of the fullest "
-                  "device, which a pipeline waits for, is made least.\n"
+  command->footer("Stages are contiguous: in an order in which no edge points back. Minimizes the load of the bottleneck "
+                  "device, which a pipeline waits for.\n"
                   ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
                   "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
                   "nodes with their class.\n"

@@ -47,7 +47,7 @@ public:
       assume("data_parallel: every number that divides the batch and that the devices allow");
     else if (llvm::none_of(space.data, [&](int64_t d) { return job_.batch % d == 0; }))
       error(Code::BatchNotDivisible, "data_parallel",
-            fmt::format("no data_parallel that is offered divides the batch of {}", job_.batch));
+            fmt::format("no data_parallel in the search space divides the batch of {}", job_.batch));
     pipeline();
     sequence(tensor);
     if (std::vector<int64_t> expert = degrees("expert_parallel"); !expert.empty())
@@ -166,14 +166,14 @@ private:
       space.recomputePolicies = {"none", "selective", "full"};
       assume("recompute: none, selective or full for each layer");
     }
-    space.uniformStages = llvm::is_contained(job_.stages, "equal");
+    space.uniformStages = llvm::is_contained(job_.stages, "uniform");
     space.uniformRecompute = llvm::is_contained(job_.recomputeGranularity, "model");
-    if (llvm::is_contained(job_.regatherSequence, "kept")) {
+    if (llvm::is_contained(job_.regatherSequence, "false")) {
       std::vector<std::string> kept;
       for (const std::string &policy : space.recomputePolicies)
         if (policy != "full") // nothing gathered is left to keep
           kept.push_back(policy + kGathered);
-      if (llvm::is_contained(job_.regatherSequence, "again"))
+      if (llvm::is_contained(job_.regatherSequence, "true"))
         kept.insert(kept.end(), space.recomputePolicies.begin(), space.recomputePolicies.end());
       else if (llvm::is_contained(space.recomputePolicies, "full"))
         kept.push_back("full");

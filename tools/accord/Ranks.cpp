@@ -32,8 +32,8 @@ std::variant<Meeting, std::string> meeting() {
   if (!library)
     return fmt::format("started by MPI, and built or installed without: {}", dlerror());
   Meeting found;
-  found.meet = reinterpret_cast<bool (*)(int *, int *)>(dlsym(library, "accordMeet"));
-  found.part = reinterpret_cast<bool (*)(char *, int)>(dlsym(library, "accordPart"));
+  found.meet = reinterpret_cast<bool (*)(int *, int *)>(dlsym(library, "accordMpiInitialize"));
+  found.part = reinterpret_cast<bool (*)(char *, int)>(dlsym(library, "accordMpiBroadcast"));
   if (!found.meet || !found.part)
     return fmt::format("{} is of another version of accord", kName);
   return found;

@@ -157,7 +157,7 @@ private:
                                {"weight", &Problem::Cost::weight},
                                {"update", &Problem::Cost::update},
                                {"resident", &Problem::Cost::staticMemory},
-                               {"host's resident", &Problem::Cost::hostStaticMemory},
+                               {"host's static memory", &Problem::Cost::hostStaticMemory},
                                {"gradients", &Problem::Cost::gradients},
                                {"experts' gradients", &Problem::Cost::expertGradients},
                                {"weights", &Problem::Cost::weights},
@@ -171,7 +171,7 @@ private:
     for (const Problem::RecomputeChoice &recomputeChoice : said.recomputeChoices)
       if (std::none_of(is.recomputeChoices.begin(), is.recomputeChoices.end(),
                        [&](const auto &other) { return same(recomputeChoice, other); }))
-        return fmt::format("recomputation '{}' with {} bytes kept and {} ps again is none of its "
+        return fmt::format("recomputation '{}' with {} bytes of activations and {} ps of recomputation is none of its "
                            "schedules",
                            recomputeChoice.policy, recomputeChoice.activations, recomputeChoice.recomputeTime);
     for (const Problem::RecomputeChoice &recomputeChoice : is.recomputeChoices)

@@ -199,7 +199,7 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
     chosen.*field = selectByDegrees(e, field);
   if (auto issue = finishModel(model, chosen, microbatches, longest))
     return *issue;
-  model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
+  model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
   model.planStep = plan.schedule.step.seconds().value;

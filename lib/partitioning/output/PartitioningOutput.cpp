@@ -78,7 +78,7 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
     llvm::json::Object conflict{
         {"constraint", jsonString(conflictOf(result))}, {"file", jsonString(problem.location.file)}, {"line", 1}};
     if (result.minMemory > 0)
-      conflict["least_memory_bytes"] = result.minMemory;
+      conflict["min_memory_bytes"] = result.minMemory;
     document["conflict"] = llvm::json::Array{std::move(conflict)};
   }
   if (result.status == Status::Feasible) {

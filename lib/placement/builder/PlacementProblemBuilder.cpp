@@ -261,7 +261,7 @@ private:
         if (const std::string *layer = tooLarge(*found, deviceType);
             layer && microbatch < request_.space.microbatches.back()) {
           assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
-                             "{}: it has no room for one in '{}'",
+                             "{}: one does not fit into '{}'",
                              microbatch, sharding.tensor, problem().deviceTypes[deviceType].name, *layer));
           break;
         }

@@ -160,8 +160,8 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
   for (const Limit &limit : all)
     limit.lift(freed);
   if (!feasible(freed, options)) {
-    searchState.conflicts.push_back({"forms and schedules", problem.location.file, problem.location.line,
-                                     "no combination that is offered divides the batch and runs all layers"});
+    searchState.conflicts.push_back({"parallel configurations and schedules", problem.location.file, problem.location.line,
+                                     "no combination in the search space divides the batch and runs all layers"});
     return searchState;
   }
   // Deletion: a limit stays lifted if the rest conflict without it.

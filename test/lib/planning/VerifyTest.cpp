@@ -161,7 +161,7 @@ TEST(Verify, SaysWhatItTakesAsGiven) {
   Verification v = verify(plan);
   EXPECT_TRUE(v.holds()) << said(v);
   EXPECT_NE(
-      std::find(v.trusted.begin(), v.trusted.end(), "times of 8 operations by cost model 'mine' are taken as given"),
+      std::find(v.trusted.begin(), v.trusted.end(), "times of 8 operations by cost model 'mine' are assumed"),
       v.trusted.end());
 }
 
