@@ -69,13 +69,13 @@ const char *kTokens = "input tokens : int32[seq]\ninput labels : int32[seq]";
 
 /// The token table, and how the head reads it.
 void embed(Draft &d, bool tied) {
-  d.add(tied ? "let word_table = parameter([vocab, hidden])\n"
-               "var x = embedding(tokens, rows = vocab, dim = hidden, table = word_table)"
+  d.add(tied ? "let word_embeddings = parameter([vocab, hidden])\n"
+               "var x = embedding(tokens, rows = vocab, dim = hidden, table = word_embeddings)"
              : "var x = embedding(tokens, rows = vocab, dim = hidden)");
 }
 void head(Draft &d, const std::string &last, bool tied) {
   d.add(fmt::format("loss cross_entropy(linear({}, out = vocab, bias = false{}), labels)", last,
-                    tied ? ", weight = word_table" : ""));
+                    tied ? ", weight = word_embeddings" : ""));
 }
 
 void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing, llvm::ArrayRef<llvm::StringRef> known) {
@@ -264,9 +264,9 @@ Draft bert(Config &c) {
   if (std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
     c.unsupported("position_embedding_type", fmt::format("'{}' positions are not supported", kind));
   d.add("input tokens   : int32[seq]\ninput segments : int32[seq]\ninput labels   : int32[seq]\n"
-        "input follows  : int32[1]\n"
-        "let word_table = parameter([vocab, hidden])\n"
-        "let embedded = embedding(tokens, rows = vocab, dim = hidden, table = word_table) + "
+        "input next_sentence_label : int32[1]\n"
+        "let word_embeddings = parameter([vocab, hidden])\n"
+        "let embedded = embedding(tokens, rows = vocab, dim = hidden, table = word_embeddings) + "
         "embedding(segments, rows = $types, dim = hidden) + parameter([seq, hidden])\n"
         "var x = maybe_dropout(layer_norm(embedded, epsilon = $epsilon), $drop)\n"
         "repeat layers as layer {\n"
@@ -274,10 +274,10 @@ Draft bert(Config &c) {
         "epsilon = $epsilon)\n"
         "x = layer_norm(h + maybe_dropout(gelu_mlp(h, hidden, inner), $drop), epsilon = "
         "$epsilon)\n}\n"
-        "let guessed = layer_norm(gelu(linear(x, out = hidden)), epsilon = $epsilon)\n"
+        "let transform = layer_norm(gelu(linear(x, out = hidden)), epsilon = $epsilon)\n"
         "let pooled = tanh(linear(slice(x, axis = 0, start = 0, size = 1), out = hidden))\n"
-        "loss cross_entropy(linear(guessed, out = vocab, weight = word_table), labels) + "
-        "cross_entropy(linear(pooled, out = 2), follows)");
+        "loss cross_entropy(linear(transform, out = vocab, weight = word_embeddings), labels) + "
+        "cross_entropy(linear(pooled, out = 2), next_sentence_label)");
   c.ignore({"attention_probs_dropout_prob", "gradient_checkpointing", "classifier_dropout", "directionality",
             "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
             "pooler_type"});
@@ -320,24 +320,24 @@ Draft t5(Config &c) {
                                        "hidden, bias = false), $drop)\n}}",
                                        x, normed));
   };
-  d.add("input from_words : int32[length]\ninput into_words : int32[target]\n"
+  d.add("input input_ids : int32[length]\ninput decoder_input_ids : int32[target]\n"
         "input labels     : int32[target]\n"
-        "let word_table = parameter([vocab, hidden])\n"
-        "let near = relative_bias(parameter([$buckets, heads]), queries = length, keys = length)\n"
-        "var x = maybe_dropout(embedding(from_words, rows = vocab, dim = hidden, table = "
-        "word_table), $drop)\n"
+        "let word_embeddings = parameter([vocab, hidden])\n"
+        "let encoder_position_bias = relative_bias(parameter([$buckets, heads]), queries = length, keys = length)\n"
+        "var x = maybe_dropout(embedding(input_ids, rows = vocab, dim = hidden, table = "
+        "word_embeddings), $drop)\n"
         "repeat layers as encoder {\n"
         "x = x + maybe_dropout(attention(rms_norm(x, epsilon = $epsilon), heads = heads, bias = "
-        "false, biased = true, score_bias = near, scaled = false, drop = $drop), $drop)");
+        "false, biased = true, score_bias = encoder_position_bias, scaled = false, drop = $drop), $drop)");
   layer("x");
   d.add("let memory = maybe_dropout(rms_norm(x, epsilon = $epsilon), $drop)\n"
-        "let before = relative_bias(parameter([$buckets, heads]), queries = target, keys = target, "
+        "let decoder_position_bias = relative_bias(parameter([$buckets, heads]), queries = target, keys = target, "
         "bidirectional = false)\n"
-        "var y = maybe_dropout(embedding(into_words, rows = vocab, dim = hidden, table = "
-        "word_table), $drop)\n"
+        "var y = maybe_dropout(embedding(decoder_input_ids, rows = vocab, dim = hidden, table = "
+        "word_embeddings), $drop)\n"
         "repeat decoder_layers as decoder {\n"
         "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, causal = "
-        "true, bias = false, biased = true, score_bias = before, scaled = false, drop = $drop), "
+        "true, bias = false, biased = true, score_bias = decoder_position_bias, scaled = false, drop = $drop), "
         "$drop)\n"
         "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, memory = "
         "memory, bias = false, scaled = false, drop = $drop), $drop)");
@@ -346,7 +346,7 @@ Draft t5(Config &c) {
   if (tied) // the tied head reads its input divided by the root of the width
     d.set("root", fmt::format("{}", 1 / std::sqrt(static_cast<double>(c.integer({"d_model"})))));
   d.add(tied ? "loss cross_entropy(linear(scale(last, factor = $root), out = vocab, bias = false, "
-               "weight = word_table), labels)"
+               "weight = word_embeddings), labels)"
              : "loss cross_entropy(linear(last, out = vocab, bias = false), labels)");
   c.ignore({"decoder_start_token_id", "initializer_factor", "is_encoder_decoder", "task_specific_params",
             "dense_act_fn", "is_gated_act", "use_cache"});
