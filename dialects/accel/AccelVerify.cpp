@@ -75,7 +75,8 @@ LogicalResult CoreOp::verify() {
                                       << ": what limits it is stated by 'words_per_cycle' or 'setup_cycles'";
     auto gated = sparse.getAs<QuantityAttr>("gated_energy");
     if (gated && gated.quantity().value > accord::Rational(1))
-      return errorAt(*this, "sparse") << "'gated_energy' is a share of the energy, and " << gated.spelled() << " is above 1";
+      return errorAt(*this, "sparse") << "'gated_energy' is a share of the energy, and " << gated.spelled()
+                                      << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))

@@ -210,7 +210,9 @@ void addLatency(CLI::App &app, int &status) {
       app.add_subcommand("latency", "Step time, memory and FLOPs as functions of sizes and of the machine");
   addProgramOptions(*command, *options);
   command->add_option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
-  command->add_option("--format", options->formats, "Formats to write: c, python, mlir, csv; printed when there is no folder")
+  command
+      ->add_option("--format", options->formats,
+                   "Formats to write: c, python, mlir, csv; printed when there is no folder")
       ->delimiter(',')
       ->check(CLI::IsMember({"c", "python", "mlir", "csv"}));
   command->add_option("--at", options->at, "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");

@@ -116,7 +116,8 @@ void addMine(CLI::App &app, int &status) {
   command->add_flag("--fuse", options->session.fuse, "Run element-wise work where its tensor is made");
   command->add_option("--threads", options->session.threads, "Threads to use; the result is the same")
       ->check(CLI::Range(1, 256));
-  command->add_option("--gap", options->limits.gap, "Stop when the design reaches this relative gap to its bound, such as 2%");
+  command->add_option("--gap", options->limits.gap,
+                      "Stop when the design reaches this relative gap to its bound, such as 2%");
   command->add_option("--time-limit", options->limits.timeLimit,
                       "none, or a time such as '30 s', after which the best design so far is "
                       "written; it then depends on the machine (default: none)");

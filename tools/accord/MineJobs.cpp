@@ -124,8 +124,9 @@ bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> 
     }
   if (!alternatives.empty())
     return true;
-  session.diagnostics().error(Code::BatchNotDivisible, session.job().microbatchAt,
-                              fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch));
+  session.diagnostics().error(
+      Code::BatchNotDivisible, session.job().microbatchAt,
+      fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch));
   return false;
 }
 

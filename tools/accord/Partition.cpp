@@ -29,18 +29,19 @@ void addPartition(CLI::App &app, int &status) {
                       "(default: none)");
   command->add_option("-o,--output", options->output, "Folder for stages.json");
   addJson(*command, options->json);
-  command->footer("Stages are contiguous: in an order in which no edge points back. Minimizes the load of the bottleneck "
-                  "device, which a pipeline waits for.\n"
-                  ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
-                  "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
-                  "nodes with their class.\n"
-                  ".txt: the longest of forward and backward time / replicas, activations in and gradients "
-                  "back "
-                  "(2 x bytes / bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x "
-                  "bytes / bandwidth); memory is parameters and activations of each mini-batch in flight.\n"
-                  "Examples: accord place gnmt.json --json\n"
-                  "          accord place gnmt.graph.txt --accelerators 8 --memory 16GiB --bandwidth 12GB/s\n"
-                  "Ctrl-C prints the best stages so far, with their gap.");
+  command->footer(
+      "Stages are contiguous: in an order in which no edge points back. Minimizes the load of the bottleneck "
+      "device, which a pipeline waits for.\n"
+      ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
+      "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
+      "nodes with their class.\n"
+      ".txt: the longest of forward and backward time / replicas, activations in and gradients "
+      "back "
+      "(2 x bytes / bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x "
+      "bytes / bandwidth); memory is parameters and activations of each mini-batch in flight.\n"
+      "Examples: accord place gnmt.json --json\n"
+      "          accord place gnmt.graph.txt --accelerators 8 --memory 16GiB --bandwidth 12GB/s\n"
+      "Ctrl-C prints the best stages so far, with their gap.");
   command->callback([options, &status] {
     if (!isProfiledGraph(options->file)) {
       status = refuse(Code::BadCommandLine,

@@ -226,9 +226,9 @@ private:
 void addPrune(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto confidence = std::make_shared<double>(0);
-  CLI::App *command = app.add_subcommand(
-      "prune", "Choose a sparsity pattern and a storage format per layer, and report what that "
-               "saves");
+  CLI::App *command =
+      app.add_subcommand("prune", "Choose a sparsity pattern and a storage format per layer, and report what that "
+                                  "saves");
   addProgramOptions(*command, *options);
   command->add_option("--confidence", *confidence, "Of times and memory that are not exceeded")
       ->check([](const std::string &text) { // a range lets NaN pass

@@ -84,14 +84,14 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   }
   if (!json)
     llvm::outs() << fmt::format("the {} is {}
-",
-                                mined       ? "mining"
+                                ",
+                                    mined
+                                    ? "mining"
                                 : voted     ? "ensemble"
                                 : pruned    ? "choice"
                                 : scheduled ? "schedule"
                                             : "plan",
-                                proof.holds() ? "valid"
-                                              : fmt::format("not valid: {} findings", proof.findings.size()));
+                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 

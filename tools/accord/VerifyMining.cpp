@@ -120,7 +120,8 @@ private:
   /// Ratios are to what was proved of each job alone.
   void checkOwn() {
     size_t alone = certificate_.answers.size() - 1;
-    if (certificate_.aggregation == "minimax_regret" && certificate_.jobs.size() > 1 && alone != certificate_.jobs.size())
+    if (certificate_.aggregation == "minimax_regret" && certificate_.jobs.size() > 1 &&
+        alone != certificate_.jobs.size())
       return find("{} jobs, {} of which were mined alone", certificate_.jobs.size(), alone);
     if (certificate_.answers.back().jobs.size() != certificate_.jobs.size())
       find("the answer is for {} of {} jobs", certificate_.answers.back().jobs.size(), certificate_.jobs.size());
@@ -130,8 +131,8 @@ private:
       if (answer.jobs != std::vector<size_t>{j})
         find("'{}' is not mined for job '{}' alone", answer.name, certificate_.jobs[j].name);
       else if (answer.winner ? !close(best, answer.value) : best != 0)
-        find("ratios of '{}' are to {:.9g}, its individual best design has the value {:.9g}", certificate_.jobs[j].name, best,
-             answer.value);
+        find("ratios of '{}' are to {:.9g}, its individual best design has the value {:.9g}", certificate_.jobs[j].name,
+             best, answer.value);
     }
   }
 
@@ -157,12 +158,12 @@ private:
       return;
     double value = verifier.aggregate(answer, values);
     if (!close(value, answer.value))
-      return find("'{}': its design is stated to have the value {:.9g}, its plans give {:.9g}", answer.name, answer.value,
-                  value);
-    out_.checked.push_back(fmt::format("'{}': its design is one of the space, satisfies all requirements, and has the value "
-                                       "{:.9g} by {} that are valid{}",
-                                       answer.name, value, values.size() > 1 ? "plans" : "a plan",
-                                       values.size() > 1 ? "" : "s"));
+      return find("'{}': its design is stated to have the value {:.9g}, its plans give {:.9g}", answer.name,
+                  answer.value, value);
+    out_.checked.push_back(
+        fmt::format("'{}': its design is one of the space, satisfies all requirements, and has the value "
+                    "{:.9g} by {} that are valid{}",
+                    answer.name, value, values.size() > 1 ? "plans" : "a plan", values.size() > 1 ? "" : "s"));
   }
 
   double valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
@@ -316,10 +317,9 @@ private:
   void checkBound(MiningVerifier &verifier, const CertificateAnswer &answer) {
     auto designs = designsOf(certificate_);
     if (!designs || *designs > MiningVerifier::kMaxDesigns)
-      return out_.trusted.push_back(
-          fmt::format("the search: that no design is below {:.9g} for '{}' is not proved "
-                      "here, the space has more than {} designs",
-                      answer.bound, answer.name, MiningVerifier::kMaxDesigns));
+      return out_.trusted.push_back(fmt::format("the search: that no design is below {:.9g} for '{}' is not proved "
+                                                "here, the space has more than {} designs",
+                                                answer.bound, answer.name, MiningVerifier::kMaxDesigns));
     MiningProof proof;
     auto schedules = [&](const CertificatePlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);

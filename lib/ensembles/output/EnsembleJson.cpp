@@ -107,8 +107,10 @@ Array sizes(const EnsemblePlan &plan) {
       size["memory_bytes"] = shown->memory;
       size["price"] = shown->price;
       size["placement"] = list(shown->members, [](const PlacedMember &member) {
-        return Object{
-            {"member", member.kind}, {"device", member.device}, {"alternative", member.alternative}, {"number", member.first}};
+        return Object{{"member", member.kind},
+                      {"device", member.device},
+                      {"alternative", member.alternative},
+                      {"number", member.first}};
       });
     }
     if (i < plan.guarantees.size() && plan.guarantees[i])
@@ -167,19 +169,20 @@ json::Value toJson(const EnsemblePlan &plan) {
                   {"sizes", sizes(plan)},
                   {"lower_bound", finite(plan.result.bound)},
                   {"rejected", list(plan.result.rejected,
-                                   [](const RejectedMembers &one) {
-                                     return Object{{"members", counts(one.counts)}, {"error", fraction(one.error)}};
-                                   })},
+                                    [](const RejectedMembers &one) {
+                                      return Object{{"members", counts(one.counts)}, {"error", fraction(one.error)}};
+                                    })},
                   {"certificates", list(plan.certificates,
-                                  [](const EnsembleCertificate &one) {
-                                    return Object{{"members", counts(one.counts)}, {"certificate", toJson(one.certificate)}};
-                                  })},
+                                        [](const EnsembleCertificate &one) {
+                                          return Object{{"members", counts(one.counts)},
+                                                        {"certificate", toJson(one.certificate)}};
+                                        })},
                   {"failures", list(plan.failures,
-                                  [](const EnsemblePlan::FailureCase &failure) {
-                                    return Object{{"devices", strings(failure.devices)},
-                                                  {"quorum", counts(failure.quorum)},
-                                                  {"error", fraction(failure.error)}};
-                                  })},
+                                    [](const EnsemblePlan::FailureCase &failure) {
+                                      return Object{{"devices", strings(failure.devices)},
+                                                    {"quorum", counts(failure.quorum)},
+                                                    {"error", fraction(failure.error)}};
+                                    })},
                   {"more_data", strings(plan.moreData)},
                   {"assumptions", strings(plan.assumptions)}};
   if (plan.problem.max)

@@ -194,7 +194,8 @@ bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
 bool readCertificate(const json::Value &value, Path path, EnsembleCertificate &certificate) {
   return StrictFields(value, path)
       .read("members", [&](const json::Value &v, Path p) { return readCounts(v, p, certificate.counts); })
-      .read("certificate", [&](const json::Value &v, Path p) { return readVoteCertificate(v, certificate.certificate, p); })
+      .read("certificate",
+            [&](const json::Value &v, Path p) { return readVoteCertificate(v, certificate.certificate, p); })
       .end();
 }
 
@@ -218,33 +219,34 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, Path path) {
         llvm::StringLiteral("bound"), llvm::StringLiteral("gap"), llvm::StringLiteral("more_data"),
         llvm::StringLiteral("assumptions"), llvm::StringLiteral("failures"), llvm::StringLiteral("conflict")})
     fields.read(word, ignored, false);
-  bool ok = fields.text("version", plan.version)
-                .text("ensemble", plan.name)
-                .text("training", plan.train)
-                .read("confidence", [&](const json::Value &v, Path p) { return readShare(v, p, plan.confidence); })
-                .integer("tests", plan.tests, 1)
-                .integer("device_failures", plan.problem.deviceFailures, 0, 1 << 20)
-                .text("metric", metric)
-                .list("members", kinds, readKind)
-                .list("devices", plan.problem.devices, readDevice)
-                .read("error_statistics", [&](const json::Value &v, Path p) { return readStatistics(v, p, plan.statistics); })
-                .list("sizes", plan.result.sizes, readSize)
-                .read("lower_bound", [&](const json::Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
-                .list("rejected", plan.result.rejected,
-                      [](const json::Value &v, Path p, RejectedMembers &one) {
-                        return StrictFields(v, p)
-                            .read("members",
-                                  [&](const json::Value &list, Path at) { return readCounts(list, at, one.counts); })
-                            .read("error", [&](const json::Value &e, Path at) { return readShare(e, at, one.error); })
-                            .end();
-                      })
-                .list("certificates", plan.certificates, readCertificate)
-                .read(
-                    "requirement",
-                    [&](const json::Value &v, Path p) { return readShare(v, p, plan.problem.max.emplace()); }, false)
-                .integer("best", best, 0, 1 << 20, false)
-                .check("metric", objectiveOf(metric).has_value(), "no objective of ensembles")
-                .end();
+  bool ok =
+      fields.text("version", plan.version)
+          .text("ensemble", plan.name)
+          .text("training", plan.train)
+          .read("confidence", [&](const json::Value &v, Path p) { return readShare(v, p, plan.confidence); })
+          .integer("tests", plan.tests, 1)
+          .integer("device_failures", plan.problem.deviceFailures, 0, 1 << 20)
+          .text("metric", metric)
+          .list("members", kinds, readKind)
+          .list("devices", plan.problem.devices, readDevice)
+          .read("error_statistics", [&](const json::Value &v, Path p) { return readStatistics(v, p, plan.statistics); })
+          .list("sizes", plan.result.sizes, readSize)
+          .read("lower_bound", [&](const json::Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
+          .list("rejected", plan.result.rejected,
+                [](const json::Value &v, Path p, RejectedMembers &one) {
+                  return StrictFields(v, p)
+                      .read("members",
+                            [&](const json::Value &list, Path at) { return readCounts(list, at, one.counts); })
+                      .read("error", [&](const json::Value &e, Path at) { return readShare(e, at, one.error); })
+                      .end();
+                })
+          .list("certificates", plan.certificates, readCertificate)
+          .read(
+              "requirement", [&](const json::Value &v, Path p) { return readShare(v, p, plan.problem.max.emplace()); },
+              false)
+          .integer("best", best, 0, 1 << 20, false)
+          .check("metric", objectiveOf(metric).has_value(), "no objective of ensembles")
+          .end();
   if (!ok)
     return false;
   plan.problem.objective = *objectiveOf(metric);

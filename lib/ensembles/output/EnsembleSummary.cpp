@@ -111,8 +111,8 @@ std::string percentText(const Rational &share) {
 std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style) {
   const MemberObjective objective = plan.problem.objective;
   SummaryLines lines(style);
-  std::string wanted = plan.problem.max ? fmt::format("minimum {} with an error of at most {}", objectiveText(objective),
-                                                      percentText(*plan.problem.max))
+  std::string wanted = plan.problem.max ? fmt::format("minimum {} with an error of at most {}",
+                                                      objectiveText(objective), percentText(*plan.problem.max))
                                         : fmt::format("minimum error, then minimum {}", objectiveText(objective));
   // Not rounded: 0.99999999 is no certainty.
   std::string confidence = (plan.confidence * Rational(100)).print();
@@ -143,7 +143,7 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
     }
     for (const EnsemblePlan::FailureCase &failure : plan.failures)
       lines.add("failures", fmt::format("{}: vote with {}, error at most {}", fmt::join(failure.devices, ", "),
-                                    membersText(plan.problem, failure.quorum), percentText(failure.error)));
+                                        membersText(plan.problem, failure.quorum), percentText(failure.error)));
   }
   for (const std::string &more : plan.moreData)
     lines.add("more data", more);

@@ -347,9 +347,10 @@ private:
     for (PlacedStage &stage : out_.plan.stages)
       stage.parallelConfig = number[stage.parallelConfig];
     out_.problem = std::move(all), out_.designs = std::move(designs);
-    out_.proof = fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
-                             "bounds), dynamic program over cuts{}",
-                             out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+    out_.proof =
+        fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
+                    "bounds), dynamic program over cuts{}",
+                    out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }
 
   const DesignSpace &space_;

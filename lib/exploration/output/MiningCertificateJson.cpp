@@ -91,7 +91,8 @@ bool readJob(const json::Value &value, Path at, CertificateJob &out, size_t poin
           "clusters", [&](const json::Value &one, Path p) { return readClusters(one, p, out); },
           /*needed=*/false)
       .check("clusters", out.points.empty() || out.points.size() == points, "not one for each choice")
-      .check("alternatives", out.alternatives.empty() == out.placed(), "a job needs work, on one device or on a cluster")
+      .check("alternatives", out.alternatives.empty() == out.placed(),
+             "a job needs work, on one device or on a cluster")
       .end();
 }
 
@@ -157,7 +158,8 @@ bool readClaim(const json::Value &value, Path at, MiningCertificate &out) {
       .text("metric", out.metric)
       .check("metric", !out.metric.empty(), "no metric")
       .text("aggregation", out.aggregation)
-      .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(out.aggregation)), "unknown aggregation")
+      .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(out.aggregation)),
+             "unknown aggregation")
       .list("parameters", out.parameters, readParameter)
       .integer("num_cluster_parameters", out.clusterParameters, 0, static_cast<int64_t>(out.parameters.size()), false)
       .read("jobs",
@@ -229,14 +231,15 @@ json::Value toJson(const MiningCertificate &certificate) {
                           })},
       {"jobs", list(certificate.jobs,
                     [](const CertificateJob &job) {
-                      json::Object o{{"name", jsonString(job.name)},
-                                     {"batch", job.batch},
-                                     {"weight", job.weight},
-                                     {"best", finite(job.best)},
-                                     {"alternatives", list(job.alternatives, [](const CertificateAlternative &alternative) {
-                                        return json::Value(json::Object{{"alternative", jsonString(alternative.label)},
-                                                                        {"graph", toJson(alternative.graph)}});
-                                      })}};
+                      json::Object o{
+                          {"name", jsonString(job.name)},
+                          {"batch", job.batch},
+                          {"weight", job.weight},
+                          {"best", finite(job.best)},
+                          {"alternatives", list(job.alternatives, [](const CertificateAlternative &alternative) {
+                             return json::Value(json::Object{{"alternative", jsonString(alternative.label)},
+                                                             {"graph", toJson(alternative.graph)}});
+                           })}};
                       writeClusters(job, o);
                       return json::Value(std::move(o));
                     })},

@@ -16,8 +16,8 @@ namespace {
 /// Keys of which less is better; of all others more.
 bool lessIsBetter(const DesignPlace &place) {
   return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
-         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead", "host_overhead_per_microbatch",
-                             "host_overhead_per_step", "area", "technology"},
+         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead",
+                             "host_overhead_per_microbatch", "host_overhead_per_step", "area", "technology"},
                             place.key);
 }
 

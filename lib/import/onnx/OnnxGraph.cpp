@@ -98,8 +98,8 @@ struct Checker {
           ready.push(reader);
     }
     if (!waiting.empty())
-      error(Code::ImportSetting, fmt::format("{} nodes form a cycle or depend on one: {} is one",
-                                             waiting.size(), called(waiting.begin()->first)));
+      error(Code::ImportSetting, fmt::format("{} nodes form a cycle or depend on one: {} is one", waiting.size(),
+                                             called(waiting.begin()->first)));
     model.nodes = std::move(sorted);
   }
 };

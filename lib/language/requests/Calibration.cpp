@@ -59,7 +59,8 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
     bool tensor = core.getKind() == "tensor";
     state(core, "efficiency", value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
     if (tensor)
-      state(core, "half_performance_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop), file);
+      state(core, "half_performance_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop),
+            file);
   }
   for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
     if (memory.getKind() == "dram")

@@ -13,8 +13,8 @@ public:
   EnsembleRequest out;
 
   void read(const ast::Declaration &block) {
-    const std::vector<std::string> keys{"member", "joint_error", "votes", "independent",
-                                        "size",   "voting",        "device_failures",  "devices"};
+    const std::vector<std::string> keys{"member", "joint_error", "votes",           "independent",
+                                        "size",   "voting",      "device_failures", "devices"};
     out.name = block.name.text;
     out.train = block.target.text;
     out.location = reader.place(block.name.range);

@@ -361,8 +361,8 @@ std::vector<std::string> findViolations(const PlacementProblem &problem, const P
                             problem.virtualStages.end() ||
                         plan.virtualStages < 2 || groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0
                   : plan.virtualStages != 1)
-    violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups", plan.virtualStages,
-                          plan.microbatches, name(plan.schedule), groups));
+    violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
+                          plan.virtualStages, plan.microbatches, name(plan.schedule), groups));
   if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
     violation(fmt::format("{} groups in a row are not in the search space", groups));
   if (problem.uniformClass)

@@ -61,7 +61,8 @@ json::Value write(const PlacementProblem::ParallelConfig &f) {
   auto gradientSyncs = [&](const char *key, const std::vector<PlacementProblem::GradientSync> &all) {
     if (!all.empty())
       o[key] = list(all, [](const PlacementProblem::GradientSync &s) {
-        return json::Value(json::Object{{"replicas_per_node", s.replicasPerNode}, {"alternatives", write(s.alternatives)}});
+        return json::Value(
+            json::Object{{"replicas_per_node", s.replicasPerNode}, {"alternatives", write(s.alternatives)}});
       });
   };
   gradientSyncs("gradient_syncs", f.gradientSyncs);
@@ -146,7 +147,8 @@ json::Value write(const PlacementProblem &p) {
                      })},
       {"links", list(p.links,
                      [](const PlacementProblem::Link &l) {
-                       return json::Value(json::Object{{"intra_node", write(l.intraNode)}, {"inter_node", write(l.interNode)}});
+                       return json::Value(
+                           json::Object{{"intra_node", write(l.intraNode)}, {"inter_node", write(l.interNode)}});
                      })},
       {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
       {"virtual_stages", numbers(p.virtualStages)},
@@ -247,10 +249,11 @@ json::Value placementCertificate(const PlacementPlan &plan) {
                          return json::Value(json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
                        })},
       {"pareto_front", list(plan.front,
-                     [](const Tradeoff &t) {
-                       return json::Value(json::Object{
-                           {"what", jsonString(t.what)}, {"plan", write(t.plan)}, {"metrics", write(t.metrics)}});
-                     })},
+                            [](const Tradeoff &t) {
+                              return json::Value(json::Object{{"what", jsonString(t.what)},
+                                                              {"plan", write(t.plan)},
+                                                              {"metrics", write(t.metrics)}});
+                            })},
       {"samples", plan.samples},
       {"sequence", plan.sequence},
       // [name, value]

@@ -203,7 +203,9 @@ bool read(const json::Value &value, Path at, PlacementProblem::LayerClass &c) {
 
 bool read(const json::Value &value, Path at, PlacementProblem::Layer &l) {
   Fields f(value, at);
-  f.text("name", l.name).integer("class", l.of, 0, kMaxIds).list("placement_constraints", l.placementConstraints, id, false);
+  f.text("name", l.name)
+      .integer("class", l.of, 0, kMaxIds)
+      .list("placement_constraints", l.placementConstraints, id, false);
   location(f, l.location);
   return f.end();
 }

@@ -96,7 +96,8 @@ bool checkIndices(const PlacementProblem &p, Path at) {
       return fail(at.field("layers").index(i).field("class"), "no class has this number");
     for (PlacementProblem::Id constraint : p.layers[i].placementConstraints)
       if (constraint >= p.placementConstraints.size())
-        return fail(at.field("layers").index(i).field("placement_constraints"), "no placement constraint has this index");
+        return fail(at.field("layers").index(i).field("placement_constraints"),
+                    "no placement constraint has this index");
   }
   for (unsigned i = 0; i < p.placementConstraints.size(); ++i)
     for (PlacementProblem::Id deviceType : p.placementConstraints[i].deviceTypes)
@@ -141,7 +142,7 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
       metrics.memory.size() != stages / static_cast<size_t>(plan.virtualStages) ||
       metrics.host.size() != metrics.memory.size())
     return fail(at.field("metrics"), "expected times and micro-batches in flight of each stage, and "
-                                   "memory of each device group");
+                                     "memory of each device group");
   for (unsigned s = 0; s < stages; ++s)
     if (metrics.inFlight[s] > plan.microbatches)
       return fail(at.field("metrics").field("in_flight").index(s), "more than there are");

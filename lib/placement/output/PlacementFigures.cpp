@@ -10,7 +10,7 @@ namespace accord {
 using Id = PlacementProblem::Id;
 
 const char *name(StepComponent share) {
-  static constexpr const char *kNames[] = {"forward",  "backward", "recompute", "transfer",
+  static constexpr const char *kNames[] = {"forward",       "backward", "recompute", "transfer",
                                            "gradient_sync", "update",   "host",      "bubble"};
   return kNames[static_cast<size_t>(share)];
 }

@@ -179,14 +179,14 @@ private:
     for (size_t g = 0; g < figures.groups.size(); ++g) {
       const GroupFigures &group = figures.groups[g];
       if (problem.parallelConfigs[group.parallelConfig].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
-        all.push_back(json::Object{
-            {"what", "gradients"},
-            {"stage", static_cast<int64_t>(g)},
-            {"bytes", group.gradientBytes + group.expertGradientBytes},
-            {"time_s", seconds(group.exchange)},
-            {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
-            {"per_step", 1},
-            {"intra_node", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
+        all.push_back(
+            json::Object{{"what", "gradients"},
+                         {"stage", static_cast<int64_t>(g)},
+                         {"bytes", group.gradientBytes + group.expertGradientBytes},
+                         {"time_s", seconds(group.exchange)},
+                         {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
+                         {"per_step", 1},
+                         {"intra_node", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
     }
     return all;
   }

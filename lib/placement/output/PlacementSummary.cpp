@@ -270,8 +270,8 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
                                       bytes(cost.staticMemory), bytes(recomputeChoice.activations),
                                       plan.result.metrics.inFlight[s], bytes(recomputeChoice.workspace)));
       if (cost.hostStaticMemory > 0 || recomputeChoice.hostActivations > 0)
-        lines.add("host memory", fmt::format("static memory {}, activations {} of each micro-batch", bytes(cost.hostStaticMemory),
-                                             bytes(recomputeChoice.hostActivations)));
+        lines.add("host memory", fmt::format("static memory {}, activations {} of each micro-batch",
+                                             bytes(cost.hostStaticMemory), bytes(recomputeChoice.hostActivations)));
       lines.add("gradients", bytes(cost.gradients + cost.expertGradients) + " exchanged");
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));

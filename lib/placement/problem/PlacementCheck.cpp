@@ -33,8 +33,8 @@ public:
       for (size_t i = 0; i < layer.placementConstraints.size(); ++i)
         if (layer.placementConstraints[i] >= p.placementConstraints.size() ||
             (i > 0 && layer.placementConstraints[i] <= layer.placementConstraints[i - 1]))
-          report(layer.location, fmt::format("layer '{}' lists placement constraint {} of {}", layer.name, layer.placementConstraints[i],
-                                             p.placementConstraints.size()));
+          report(layer.location, fmt::format("layer '{}' lists placement constraint {} of {}", layer.name,
+                                             layer.placementConstraints[i], p.placementConstraints.size()));
     }
     for (const auto &constraint : p.placementConstraints) {
       for (size_t i = 0; i < constraint.deviceTypes.size(); ++i)
@@ -161,8 +161,8 @@ private:
       int64_t before = 0;
       for (const auto &sync : gradientSyncs) {
         if (sync.replicasPerNode <= before)
-          report(p.location,
-                 fmt::format("{}gradient synchronization of {} replicas per node after one of {}", what, sync.replicasPerNode, before));
+          report(p.location, fmt::format("{}gradient synchronization of {} replicas per node after one of {}", what,
+                                         sync.replicasPerNode, before));
         before = sync.replicasPerNode;
         alternatives(what + "exchange", sync.alternatives);
       }
@@ -172,8 +172,8 @@ private:
 
   void layerClass(const PlacementProblem::LayerClass &one) {
     if (one.costs.size() != p.parallelConfigs.size())
-      return report(p.location, fmt::format("layers '{}' have costs of {} parallel configurations of {}", one.name, one.costs.size(),
-                                            p.parallelConfigs.size()));
+      return report(p.location, fmt::format("layers '{}' have costs of {} parallel configurations of {}", one.name,
+                                            one.costs.size(), p.parallelConfigs.size()));
     for (size_t f = 0; f < one.costs.size(); ++f)
       if (one.costs[f])
         cost(fmt::format("layers '{}' in parallel configuration {}: ", one.name, f), *one.costs[f]);

@@ -160,7 +160,8 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
   for (const Limit &limit : all)
     limit.lift(freed);
   if (!feasible(freed, options)) {
-    searchState.conflicts.push_back({"parallel configurations and schedules", problem.location.file, problem.location.line,
+    searchState.conflicts.push_back({"parallel configurations and schedules", problem.location.file,
+                                     problem.location.line,
                                      "no combination in the search space divides the batch and runs all layers"});
     return searchState;
   }

@@ -121,7 +121,8 @@ private:
                                   "make the batch, {}",
                                   s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
     if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
-      report("A0950", fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
+      report("A0950",
+             fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
@@ -136,8 +137,10 @@ private:
       where[l] = s;
       const auto &cost = p.cost(l, stage.parallelConfig);
       if (!cost)
-        report("A0950", fmt::format("layer '{}' cannot run in parallel configuration {}", p.layers[l].name, stage.parallelConfig),
-               p.layers[l].location);
+        report(
+            "A0950",
+            fmt::format("layer '{}' cannot run in parallel configuration {}", p.layers[l].name, stage.parallelConfig),
+            p.layers[l].location);
       else if (stage.recomputeChoices[i] >= cost->recomputeChoices.size())
         report("A0950",
                fmt::format("layer '{}' keeps choice {} of {}", p.layers[l].name, stage.recomputeChoices[i],
@@ -196,8 +199,8 @@ private:
                p.deviceTypes[deviceType].location);
       if (p.uniformConfigPerDeviceType && parallelConfigs[deviceType].size() > 1)
         report("A0950",
-               fmt::format("stages on '{}' have {} parallel configurations, but must have one", p.deviceTypes[deviceType].name,
-                           parallelConfigs[deviceType].size()),
+               fmt::format("stages on '{}' have {} parallel configurations, but must have one",
+                           p.deviceTypes[deviceType].name, parallelConfigs[deviceType].size()),
                p.deviceTypes[deviceType].location);
     }
   }

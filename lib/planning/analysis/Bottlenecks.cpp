@@ -57,7 +57,8 @@ std::pair<std::string, double> binding(const Spent &spent, const std::string &im
   if (time <= 0)
     return best;
   if (rest.floor >= time)
-    return {"kernel launch overhead", timeWith(rest, "kernel launch overhead", std::numeric_limits<double>::infinity())};
+    return {"kernel launch overhead",
+            timeWith(rest, "kernel launch overhead", std::numeric_limits<double>::infinity())};
   double longest = 0;
   for (const Spent::One &part : rest.parts)
     if (part.seconds > longest) {

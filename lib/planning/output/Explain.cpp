@@ -47,7 +47,7 @@ void addDomain(const Operation &op, Line line) {
 
 /// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
 std::string bottleneckText(const OperationBottleneck &bottleneck) {
-  std::string what = bottleneck.resource == "kernel launch overhead"                     ? "a smaller kernel launch overhead"
+  std::string what = bottleneck.resource == "kernel launch overhead"           ? "a smaller kernel launch overhead"
                      : StringRef(bottleneck.resource).starts_with("bandwidth") ? "more " + bottleneck.resource
                                                                                : "a faster " + bottleneck.resource;
   if (bottleneck.next.empty())

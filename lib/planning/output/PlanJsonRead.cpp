@@ -191,11 +191,11 @@ bool fromJSON(const json::Value &e, Memory &m, Path p) {
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
   std::string mapping;
-  if (!bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
-                  "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
-                  .narrow("reads", c.reads)("efficiency", c.efficiency)("half_performance_work_flops", c.halfPerformanceWork)(
-                      "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)(
-                      "mapping", mapping)("cycles", c.cyclesOf)("origins", c.origins)))
+  if (!bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)("rows", c.rows)(
+                "cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
+                .narrow("reads", c.reads)("efficiency", c.efficiency)(
+                    "half_performance_work_flops", c.halfPerformanceWork)("overlap_fill", c.overlapFill)(
+                    "overlap_drain", c.overlapDrain)("mapping", mapping)("cycles", c.cyclesOf)("origins", c.origins)))
     return false;
   if (mapping != "split" && mapping != "per_instance" && mapping != "any")
     return p.field("mapping").report("expected split, per_instance or any"), false;
@@ -204,9 +204,9 @@ bool fromJSON(const json::Value &e, Core &c, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
-  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)("energy_per_flop_J",
-                                                                                                  m.energyPerFlop)(
-                  "kernel_launch_overhead_s", m.host.kernel)("host_overhead_per_microbatch_s", m.host.microbatch)("host_overhead_per_step_s", m.host.step)(
+  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
+                  "energy_per_flop_J", m.energyPerFlop)("kernel_launch_overhead_s", m.host.kernel)(
+                  "host_overhead_per_microbatch_s", m.host.microbatch)("host_overhead_per_step_s", m.host.step)(
                   "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
                   .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
                   .maybe("area_m2", m.area.value)

@@ -87,12 +87,9 @@ json::Object timingData(const Plan &plan) {
                                       {"total_time_s", s.busy.seconds().value},
                                       {"gain_if_halved_s", s.gainIfHalved.seconds().value},
                                       {"gain_if_removed_s", s.gainIfFree.seconds().value}});
-  json::Object data{{"step_time_s", what.step.seconds().value},
-                    {"host_s", what.host.seconds().value},
-                    {"core_types", std::move(kinds)},
-                    {"phases", std::move(phases)},
-                    {"critical", std::move(critical)},
-                    {"operations", std::move(operations)}};
+  json::Object data{{"step_time_s", what.step.seconds().value}, {"host_s", what.host.seconds().value},
+                    {"core_types", std::move(kinds)},           {"phases", std::move(phases)},
+                    {"critical", std::move(critical)},          {"operations", std::move(operations)}};
   if (what.next != kNone)
     data["next"] = json::Object{{"name", nameOf(what.next)}, {"slack_s", what.nextSlack.seconds().value}};
   return data;

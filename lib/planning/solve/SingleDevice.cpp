@@ -154,7 +154,10 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
     return std::vector<Issue>{
-        {"A0608", fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch), {}, {}}};
+        {"A0608",
+         fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
+         {},
+         {}}};
 
   using Outcome = std::variant<Plan, std::vector<Issue>>;
   std::vector<std::pair<int64_t, std::string>> candidates;

@@ -130,8 +130,8 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find("A0910", op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name, cost.instances,
-           core.count, core.name);
+    p.find("A0910", op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
+           cost.instances, core.count, core.name);
 }
 
 void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,

@@ -223,7 +223,7 @@ json::Value toJson(const SparsityPlan &plan) {
     document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
   if (const auto &report = plan.accuracy) {
     json::Object accuracy{{"metric", jsonString(report->metric)}, {"guaranteed", report->guaranteed},
-                          {"min_accuracy", report->min.print()},         {"min_accuracy_fraction", report->min.toDouble()},
+                          {"min_accuracy", report->min.print()},  {"min_accuracy_fraction", report->min.toDouble()},
                           {"confidence", report->confidence},     {"basis", jsonString(report->level)},
                           {"inputs", strings(report->inputs)},    {"assumptions", strings(report->assumptions)}};
     if (report->required)

@@ -115,13 +115,12 @@ void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
 std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder, const TextStyle &style) {
   SummaryLines lines(style);
   Letters letters;
-  lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
-               (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
-                          : ": pipelined images\n");
+  lines.text =
+      inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
+      (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch) : ": pipelined images\n");
   const SelectionResult &selected = plan.selection();
-  const std::string proven = selected.proven()
-                                 ? "proven optimal"
-                                 : fmt::format("relative gap {:.2g} %", 100 * selected.gap());
+  const std::string proven =
+      selected.proven() ? "proven optimal" : fmt::format("relative gap {:.2g} %", 100 * selected.gap());
   if (plan.step) {
     SparsitySums sums = sumsOf(*plan.step);
     lines.text += stepTable(*plan.step, style, letters);
@@ -139,8 +138,7 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                                                times(sums.denseSeconds, sums.seconds));
     lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
                                   formatSi(sums.quantile, "s"), plan.confidence, gain));
-    lines.add("other",
-              fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
+    lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
     if (sums.denseJoules > 0)
       lines.add("energy",
                 fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));

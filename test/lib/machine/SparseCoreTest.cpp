@@ -95,10 +95,10 @@ TEST(SparseCore, LayersSideBySide) {
 TEST(SparseCore, WhatIsWrong) {
   for (const char *sparse :
        {", sparse { stationary = skipped }", ", sparse { tile = 0 }", ", sparse { lanes = 1.5 }",
-        ", sparse { metadata = 2 }", ", sparse { gated_energy = 1.5 }", ", sparse { gated_energy = -1 }", ", sparse { rate = 2 }",
-        ", sparse { setup_cycles = 3 us }", ", sparse { compress = weights }", ", sparse nm(4, 2) { }",
-        ", sparse nm(2, 4) { rate = 1.5 }", ", sparse nm(2, 4) { lanes = 2 }", ", sparse mn(2, 4) { }",
-        ", sparse { }, sparse nm(2, 4) { }"})
+        ", sparse { metadata = 2 }", ", sparse { gated_energy = 1.5 }", ", sparse { gated_energy = -1 }",
+        ", sparse { rate = 2 }", ", sparse { setup_cycles = 3 us }", ", sparse { compress = weights }",
+        ", sparse nm(4, 2) { }", ", sparse nm(2, 4) { rate = 1.5 }", ", sparse nm(2, 4) { lanes = 2 }",
+        ", sparse mn(2, 4) { }", ", sparse { }, sparse nm(2, 4) { }"})
     EXPECT_FALSE(read(machine(sparse))) << sparse;
   for (const char *fabric :
        {"  dataflow { }\n", "  dataflow { multipliers = 0 }\n",

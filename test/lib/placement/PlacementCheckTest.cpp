@@ -67,15 +67,20 @@ TEST(PlacementCheck, NothingThere) {
 
 TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.layers[0].of = 1; }), "layer 'first' is of class 1, there are 1");
-  EXPECT_EQ(after([](P p) { p.layers[0].placementConstraints = {0}; }), "layer 'first' lists placement constraint 0 of 0");
-  EXPECT_EQ(after([](P p) { p.placementConstraints = {{"here", {2}, {}, false, {}}}; }), "'here' lists device type 2 of 2");
-  EXPECT_NE(after([](P p) { p.placementConstraints = {{"here", {}, -1, false, {}}}; }).find("the stage of a placement constraint"),
+  EXPECT_EQ(after([](P p) { p.layers[0].placementConstraints = {0}; }),
+            "layer 'first' lists placement constraint 0 of 0");
+  EXPECT_EQ(after([](P p) { p.placementConstraints = {{"here", {2}, {}, false, {}}}; }),
+            "'here' lists device type 2 of 2");
+  EXPECT_NE(after([](P p) {
+              p.placementConstraints = {{"here", {}, -1, false, {}}};
+            }).find("the stage of a placement constraint"),
             std::string::npos);
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].deviceType = 9; }), "form 0: on device type 9, there are 2");
   EXPECT_EQ(after([](P p) { p.edges[1].to = 3; }), "an edge from layer 1 to 3 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {2, 1, 0}; }), "an edge from layer 2 to 1 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {1, 1, 0}; }), "an edge from layer 1 to 1 of 3");
-  EXPECT_EQ(after([](P p) { p.classes[0].costs.pop_back(); }), "layers 'block' have costs of 1 parallel configurations of 2");
+  EXPECT_EQ(after([](P p) { p.classes[0].costs.pop_back(); }),
+            "layers 'block' have costs of 1 parallel configurations of 2");
   EXPECT_EQ(after([](P p) { p.classes[0].costs[0]->recomputeChoices.clear(); }),
             "layers 'block' in parallel configuration 0: it keeps nothing for its backward pass, not even nothing");
   EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 device types");
