@@ -16,7 +16,7 @@ int estimateCommand(Options options) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "estimate");
-  // The smallest micro-batch that is offered: an estimate chooses nothing.
+  // The smallest micro-batch that is in the search space: an estimate chooses nothing.
   const TrainingJob &job = session.job();
   int64_t microbatch = session.smallestMicrobatch();
   int64_t batch = session.batchOfDevice();

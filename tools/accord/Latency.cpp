@@ -26,7 +26,7 @@ struct Row {
   LatencyEvaluation found;
 };
 
-/// By a plan of the smallest micro-batch that is offered: its order of operations is the model's.
+/// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
 std::optional<LatencyModel> modelOfOneDevice(Session &session) {
   int64_t microbatch = session.smallestMicrobatch();
   auto work = session.workAt(microbatch, session.job().batch / microbatch);

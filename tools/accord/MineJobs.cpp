@@ -299,7 +299,7 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     first()
         .diagnostics()
         .error(Code::NotSupported, {},
-               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'", space_->metric(),
+               fmt::format("not supported yet: '{}' is about '{}' alone, it is not known of '{}'", space_->metric(),
                            space_->name(), machine))
         .help("leave out --reference");
     status = first().finish(kWrongInput, "mine");

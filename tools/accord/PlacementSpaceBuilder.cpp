@@ -75,7 +75,7 @@ private:
       error.note(session_.diagnostics().sources().at(*file, {at.line, at.column}), "the cluster is declared here");
   }
 
-  /// What is offered and not above the devices.
+  /// What is in the search space and not above the devices.
   std::vector<int64_t> degrees(const std::string &key) {
     const DegreeChoice *choice = find(key);
     if (!choice)
@@ -118,9 +118,9 @@ private:
           return;
         }
     space.tensorShardings.clear();
-    auto offered = [&](int64_t degree) { return !choice || llvm::is_contained(choice->values, degree); };
+    auto allows = [&](int64_t degree) { return !choice || llvm::is_contained(choice->values, degree); };
     for (int64_t degree : tensor) {
-      bool on = degree > 1 && offered(degree), off = degree == 1 || offered(1);
+      bool on = degree > 1 && allows(degree), off = degree == 1 || allows(1);
       if (off || !on)
         space.tensorShardings.push_back({degree, false});
       if (on)

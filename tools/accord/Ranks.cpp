@@ -157,10 +157,10 @@ int mineOnRanks(const MineOptions &options) {
   auto refused = [&](const std::string &error) {
     return refuse(Code::BadCommandLine, error, options.session.json, "mine");
   };
-  auto offered = meeting();
-  if (auto *error = std::get_if<std::string>(&offered))
+  auto started = meeting();
+  if (auto *error = std::get_if<std::string>(&started))
     return refused(*error);
-  Meeting &mpi = std::get<Meeting>(offered);
+  Meeting &mpi = std::get<Meeting>(started);
   int rank = 0, ranks = 1;
   if (!mpi.meet(&rank, &ranks))
     return refused("MPI does not start");

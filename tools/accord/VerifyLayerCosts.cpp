@@ -151,12 +151,12 @@ private:
   }
 
   static std::string differs(const Problem::Cost &said, const Problem::Cost &is,
-                             const std::vector<Problem::RecomputeChoice> &offered) {
+                             const std::vector<Problem::RecomputeChoice> &choices) {
     for (auto [what, field] : {std::pair{"forward", &Problem::Cost::forward},
                                {"backward", &Problem::Cost::backward},
                                {"weight", &Problem::Cost::weight},
                                {"update", &Problem::Cost::update},
-                               {"resident", &Problem::Cost::staticMemory},
+                               {"static memory", &Problem::Cost::staticMemory},
                                {"host's static memory", &Problem::Cost::hostStaticMemory},
                                {"gradients", &Problem::Cost::gradients},
                                {"experts' gradients", &Problem::Cost::expertGradients},
@@ -175,7 +175,7 @@ private:
                            "schedules",
                            recomputeChoice.policy, recomputeChoice.activations, recomputeChoice.recomputeTime);
     for (const Problem::RecomputeChoice &recomputeChoice : is.recomputeChoices)
-      if (std::none_of(offered.begin(), offered.end(), [&](const auto &other) {
+      if (std::none_of(choices.begin(), choices.end(), [&](const auto &other) {
             return other.recomputeTime <= recomputeChoice.recomputeTime &&
                    other.activations <= recomputeChoice.activations && other.workspace <= recomputeChoice.workspace &&
                    other.hostActivations <= recomputeChoice.hostActivations;

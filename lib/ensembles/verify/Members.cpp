@@ -118,7 +118,7 @@ private:
       if (!one)
         continue;
       if (!result.best || !result.sizes[*result.best].shown())
-        return find("A0906", fmt::format("{} members would do, none are chosen", of.size));
+        return find("A0906", fmt::format("{} members would suffice, none are chosen", of.size));
       const MemberChoice &chosen = *result.sizes[*result.best].shown();
       bool better = !problem.max && one->error != chosen.error
                         ? one->error < chosen.error

@@ -30,10 +30,10 @@ struct Group {
   double bound = 0; ///< of the value, in picoseconds (or times the cost)
 };
 
-class Staging {
+class StageDesigner {
 public:
-  Staging(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
-          const PlacedBest &placed, const StageOptions &options)
+  StageDesigner(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
+                const PlacedBest &placed, const StageOptions &options)
       : space_(space), work_(work), metric_(metric), common_(common), placed_(placed), options_(options), reach_(space),
         costs_(metric != MiningMetric::StepTime) {}
 
@@ -371,7 +371,7 @@ private:
 
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed, const StageOptions &options) {
-  return Staging(space, work, metric, common, placed, options).run();
+  return StageDesigner(space, work, metric, common, placed, options).run();
 }
 
 } // namespace accord

@@ -85,7 +85,7 @@ std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const 
   all[kBatch].text = "samples per step, of all replicas together";
   all[kBatch].initial = static_cast<double>(job.batch);
   all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
-  all[kMicrobatch].text = "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
+  all[kMicrobatch].text = "micro-batch size; ceil(batch / (data_parallel * microbatch)) of them in each replica";
   auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;

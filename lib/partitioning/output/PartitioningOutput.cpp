@@ -40,7 +40,7 @@ std::string nodesOf(const PartitioningProblem &problem, const PartitioningStage 
 }
 
 std::string conflictOf(const PartitioningResult &result) {
-  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would do",
+  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would suffice",
                                                                result.minMemory, formatBytes(double(result.minMemory)))
                                                  : "");
 }

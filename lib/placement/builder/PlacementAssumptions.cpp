@@ -8,7 +8,7 @@
 namespace accord {
 namespace {
 
-/// Of what is offered besides degrees.
+/// Of what is in the search space besides degrees.
 void others(const PlacementProblemRequest &request, const PlacementProblem &p, std::vector<std::string> &all) {
   auto assume = [&](const char *text) { all.push_back(text); };
   bool ring = false, host = request.space.offloadActivations, divided = false;

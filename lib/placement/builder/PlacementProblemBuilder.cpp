@@ -307,7 +307,7 @@ private:
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
     const PlacementProblem::DeviceType &on = problem().deviceTypes[deviceType];
-    std::vector<size_t> alike; // forms of these degrees that are offered
+    std::vector<size_t> alike; // forms of these degrees that are in the search space
     for (int zero : stages)
       for (const PlacementSpace::Offload &offload : request_.space.offloads)
         for (bool ring : request_.space.ringOverlaps)

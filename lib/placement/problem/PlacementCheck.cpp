@@ -184,7 +184,7 @@ private:
                                {"backward", cost.backward},
                                {"weight", cost.weight},
                                {"update", cost.update},
-                               {"resident", cost.staticMemory},
+                               {"static memory", cost.staticMemory},
                                {"weight memory", cost.weightMemory},
                                {"gradient memory", cost.gradientMemory},
                                {"gradients", cost.gradients},

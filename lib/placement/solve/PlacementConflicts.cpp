@@ -189,7 +189,7 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
     }
     searchState.conflicts.push_back(
         {all[i].what, all[i].location.file, all[i].location.line,
-         !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would do")
+         !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would suffice")
          : detail.empty() ? "more of it alone does not help"
                           : "needs " + detail});
     if (!detail.empty())

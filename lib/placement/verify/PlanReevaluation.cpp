@@ -61,7 +61,7 @@ private:
   }
 
   void pipeline() {
-    bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    bool isInSearchSpace = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
     if (!std::any_of(p.groups.begin(), p.groups.end(),
                      [&](const PlacementProblem::GroupRange &r) {
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
@@ -78,8 +78,8 @@ private:
                                     p.classes[*p.uniformClass].name));
     }
     for (PipelineSchedule schedule : p.schedules)
-      offered |= schedule == plan.schedule;
-    if (!offered)
+      isInSearchSpace |= schedule == plan.schedule;
+    if (!isInSearchSpace)
       report("A0950", "the schedule of the passes is not in the search space");
     if (!interleaves && plan.virtualStages != 1)
       report("A0950", fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));

@@ -211,7 +211,7 @@ void verifyBound(Proof &p) {
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
-    p.find("A0906", {}, "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps",
+    p.find("A0906", {}, "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps",
            s.bound.value, static_cast<double>(derived));
   else
     p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "

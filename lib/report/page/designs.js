@@ -1,4 +1,4 @@
-// Charts of mined designs: the front, the search's convergence, what each choice is worth.
+// Charts of mined designs: the front, the search's convergence, the sensitivity of each choice.
 const series = ["forward", "data_gradient", "weight_gradient", "update", "communication", "buffers", "recompute", "temporaries"];
 
 /// A scale of an axis: of logarithms where the numbers differ tenfold.
@@ -82,7 +82,7 @@ function drawSearches(searches, name, show, host) {
   return true;
 }
 
-/// A card: a bar for each choice, as long as the share of the best design's worth that is left.
+/// A card: a bar for each choice, as long as the share of the best design's value that is left.
 function parameterCard(one, best, show, searched) {
   const worse = v => { const c = v / best - 1; return Math.abs(c) < 5e-5 ? "the same" : (c > 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"; };
   const wide = v => (v === null || v === undefined ? 0 : Math.min(1, best / v) * 100);
@@ -96,6 +96,6 @@ function parameterCard(one, best, show, searched) {
         none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.reason && !pinned ? el("em", {}, c.reason) : null),
       el("span", { class: "amounts" }, ...(c.chosen ? [el("b", {}, text)] : text))];
   });
-  const waits = one.bottleneck_gain === undefined ? null : el("span", { class: "quiet" }, one.bottleneck_gain > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.bottleneck_gain)} shorter` : "the step does not wait for it");
+  const waits = one.bottleneck_gain === undefined ? null : el("span", { class: "quiet" }, one.bottleneck_gain > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.bottleneck_gain)} shorter` : "not a bottleneck of the step");
   return el("div", { class: "parameter" }, el("h3", {}, one.parameter, waits), el("div", { class: "choices" }, ...rows));
 }

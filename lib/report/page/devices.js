@@ -1,13 +1,13 @@
-// Servers as boxes, tensor groups as bars in them, a colour for each stage; bars of memory and of time by stage; the front.
+// Nodes as frames, tensor groups as bars in them, a colour for each stage; bars of memory and of time by stage; the front.
 const stageColor = (g, count) => `hsl(${Math.round((g / count) * 300 + 205) % 360} 45% ${matchMedia("(prefers-color-scheme: dark)").matches ? 62 : 50}%)`;
 
 function drawDevices(data, host) {
   const shownGroups = 16, shownServers = 40, count = data.groups.length;
   const g0 = data.groups[0];
   byId("devices-rule").textContent = data.uniformConfig
-    ? `A box is a server, a bar one replica of the stage: ${g0.tensor > 1 ? `${g0.tensor} devices that share each operation` : "one device"}. ` +
+    ? `A frame is a node, a bar one replica of the stage: ${g0.tensor > 1 ? `${g0.tensor} devices that share each operation` : "one device"}. ` +
       (g0.data > 1 ? `The ${g0.data} bars of a stage exchange gradients; ` : "") + "activations go from stage to stage."
-    : "A box is a server, a bar one replica of the stage: the devices that share each operation.";
+    : "A frame is a node, a bar one replica of the stage: the devices that share each operation.";
   data.groups.forEach((group, g) => {
     if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
     if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;

@@ -13,7 +13,7 @@ const counted = counts => counts.map((n, k) => (n ? `${n} ${data.members[k].name
 const chosen = data.best === undefined ? null : data.sizes[data.best];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "peak device memory", price: "price of a step" }[data.metric];
 const priced = data.devices.some(d => d.price_per_hour > 0);
-const state = (s, i) => !s.members ? "none fits the devices" : i === data.best ? "chosen" : data.requirement === undefined ? "" : s.feasible ? "would do" : fraction(s.error) > fraction(data.requirement) ? "not certified" : "not after a loss";
+const state = (s, i) => !s.members ? "none fits the devices" : i === data.best ? "chosen" : data.requirement === undefined ? "" : s.feasible ? "feasible" : fraction(s.error) > fraction(data.requirement) ? "not certified" : "not after failures";
 
 function tile(label, value, unit, note) {
   return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)), el("div", { class: "note" }, note));
@@ -21,16 +21,16 @@ function tile(label, value, unit, note) {
 
 function header() {
   byId("title").textContent = `${data.ensemble} of ${data.training}`;
-  byId("status").textContent = !chosen ? "no ensemble" : data.gap === 0 ? "proven best" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !chosen ? "no ensemble" : data.gap === 0 ? "proven optimal" : `relative gap ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !chosen);
-  byId("subtitle").textContent = [data.requirement === undefined ? `minimum error, then minimum ${metricWord}` : `least ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${data.confidence}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
-    ...(data.device_failures ? [`survives the loss of ${data.device_failures} device${data.device_failures > 1 ? "s" : ""}`] : [])].join("  ·  ");
+  byId("subtitle").textContent = [data.requirement === undefined ? `minimum error, then minimum ${metricWord}` : `minimum ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${data.confidence}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
+    ...(data.device_failures ? [`survives ${data.device_failures} device failure${data.device_failures > 1 ? "s" : ""}`] : [])].join("  ·  ");
   if (!chosen) return;
   byId("degrees").textContent = chosen.text;
   const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
   const g = chosen.guarantee;
   byId("headline").append(
-    tile("Error of the vote, at most", ...split(share(data.device_failures ? chosen.error_after_failures : chosen.error)), g ? `by ${g.bound}${data.device_failures ? ", after the worst loss" : ""}` : ""),
+    tile("Error of the vote, at most", ...split(share(data.device_failures ? chosen.error_after_failures : chosen.error)), g ? `by ${g.bound}${data.device_failures ? ", after the worst failures" : ""}` : ""),
     tile("Best member alone", ...split(g ? share(g.single) : "– %"), "error, at most"),
     tile("Step time", ...split(picos(chosen.step_time_ps)), "of the slowest device"),
     tile("Energy", ...split(chosen.energy_J > 0 ? less(chosen.energy_J, "J") : "– J"), "of a step of all members"),
@@ -54,7 +54,7 @@ function sizes() {
       el("span", { class: "amounts" }, i === data.best ? el("b", {}, share(s.error)) : share(s.error)));
   }
   byId("sizes-hint").textContent = "bars: error of the vote, at most" + (data.requirement === undefined ? "" : `; the line is what is required, ${share(data.requirement)}`);
-  byId("sizes-table").append(head([["size", "n"], ["members"], ["error at most", "n"], ["bound"], ["evidence"], ...(data.device_failures ? [["after a loss", "n"]] : []), ["step time", "n"], ["energy", "n"], ["memory", "n"], ...(priced ? [["price", "n"]] : []), ["ensembles", "n"], [""]]),
+  byId("sizes-table").append(head([["size", "n"], ["members"], ["error at most", "n"], ["bound"], ["basis"], ...(data.device_failures ? [["after failures", "n"]] : []), ["step time", "n"], ["energy", "n"], ["memory", "n"], ...(priced ? [["price", "n"]] : []), ["ensembles", "n"], [""]]),
     el("tbody", {}, ...data.sizes.map((s, i) => line(!s.members ? [[String(s.size), "n"], ["–"], ["–", "n"], ["–"], ["–"], ...(data.device_failures ? [["–", "n"]] : []), ["–", "n"], ["–", "n"], ["–", "n"], ...(priced ? [["–", "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]
       : [[String(s.size), "n"], [s.text, "name"], [share(s.error), "n"], [s.guarantee ? s.guarantee.bound : "–"], [s.guarantee ? s.guarantee.basis : "–"], ...(data.device_failures ? [[share(s.error_after_failures), "n"]] : []), [picos(s.step_time_ps), "n"], [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"], ...(priced ? [[`${trim(s.price, 4)} $`, "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]))));
 }
@@ -82,9 +82,9 @@ function guarantee() {
   const g = chosen && chosen.guarantee;
   if (!g) return;
   byId("guarantee").hidden = false;
-  byId("guarantee-table").append(el("tbody", {}, ...[["bound", g.bound], ["formula", g.formula], ["value", `${share(g.value)} (${exact(g.value)})`], ["evidence", g.basis], ...g.inputs.map((t, i) => [i ? "" : "inputs", t]), ...g.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([a, b]) => line([[a, "quiet"], [b]]))));
+  byId("guarantee-table").append(el("tbody", {}, ...[["bound", g.bound], ["formula", g.formula], ["value", `${share(g.value)} (${exact(g.value)})`], ["basis", g.basis], ...g.inputs.map((t, i) => [i ? "" : "inputs", t]), ...g.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([a, b]) => line([[a, "quiet"], [b]]))));
   const says = g.bounds.filter(b => fraction(b.value) < 1);
-  byId("bounds-hint").textContent = "bounds that apply and are below 100 %: each holds, the least counts";
+  byId("bounds-hint").textContent = "bounds that apply and are below 100 %: each holds, the minimum counts";
   byId("bounds-table").append(head([["bound"], ["error at most", "n"]]), el("tbody", {}, ...says.map(b => line([[b.bound], [share(b.value), "n"]]))));
 }
 

@@ -13,7 +13,7 @@ const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c 
 const mm2 = v => trim(v, 4) + " mm²", watts = v => trim(v, 4) + " W", times = v => trim(v, 3) + " ×";
 // An expression is its own name, where there is room for it.
 const metricWord = { step_time: steps.length > 1 ? "step times" : "step time", tdp_time: "step time × TDP", energy: "energy of a step", area_time: "step time × area" }[metric], metricName = metricWord || (metric.length > 32 ? "the metric" : metric);
-const objective = ratio ? "minimax regret to the individual best" : metricName;
+const objective = ratio ? "minimax regret" : metricName;
 const axisName = objective + (ratio || ["", "s", "J"].includes(unit) ? "" : ` in ${unit === "m2 s" ? "mm² s" : unit}`);
 const chosenText = chosen => data.space.parameters.map(p => `${p.name} ${chosen[p.name]}`).join("  ·  ");
 const jobs = () => (steps.length > 4 ? `${steps.length} jobs` : steps.map(s => s.job).join(", "));
@@ -26,9 +26,9 @@ function tile(label, value, unit, note, share, color) {
 
 function header() {
   byId("title").textContent = design ? `${data.space.name} for ${jobs()}` : data.space.name;
-  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.search.is_optimal ? "proven best, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven optimal" : data.search.is_optimal ? "proven optimal, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !design);
-  const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${ratio ? objective + (metricWord ? "" : ` in ${metric}`) : metricWord || metric}`, `${data.search.strategy} search`];
+  const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `minimum ${ratio ? objective + (metricWord ? "" : ` in ${metric}`) : metricWord || metric}`, `${data.search.strategy} search`];
   byId("subtitle").textContent = made.join("  ·  ");
   if (!design) return;
   byId("degrees").textContent = chosenText(design.chosen);
@@ -47,7 +47,7 @@ function header() {
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.usage.replace(/^.* of /, "of ") : "of the chip", area && area.utilization, area && area.utilization > 0.95 ? "data_gradient" : ""));
   if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.usage.replace(/^.* of /, "of ") : steps.some(s => s.placement) ? "of each device, everything at its peak" : "everything at its peak", power && power.utilization, power && power.utilization > 0.95 ? "data_gradient" : ""));
   tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.is_optimal ? `no design, however scheduled or placed, below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
-    tile("Designs valued", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
+    tile("Designs evaluated", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
   byId("headline").append(...tiles);
   byId("headline").classList.add("six");
 }
@@ -92,17 +92,17 @@ function front() {
   const f = data.pareto_front, over = ["value", ...f.objectives.slice(1)], byArea = over.includes("area"), byPower = over.includes("tdp");
   const higher = metric === "step_time" && steps.length === 1, yOf = d => (higher ? d.steps[0].throughput : d.value), xOf = d => (byArea ? d.area_mm2 : d.tdp_W);
   const yShow = higher ? v => si(v, "", 3).trim() : tick, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
-  // Of designs that are worth as much as the best the front has the one of least area and power.
+  // Of designs that are as good as the best the front has the one of least area and power.
   const chosen = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
   const rows = d => [[objective, show(d.value)], ...d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]), ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
-  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "worth as much as the best"}` : d.name, rows: rows(d), here: same(d) }));
+  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "as good as the best"}` : d.name, rows: rows(d), here: same(d) }));
   if (reference && higher && reference.steps.length && (byArea ? reference.area_mm2 : reference.tdp_W))
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : axisName], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
   const possible = f.epsilon_upper_bound > f.epsilon * 1.0001 ? ` (${percent(f.epsilon_upper_bound)} if others had the best of all schedules)` : "";
   const near = f.epsilon === null ? "how near other designs are is not known" : f.epsilon > 0 ? `every design of the space is in everything within ${percent(f.epsilon)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
-  byId("front-hint").append(`${f.designs.length} design${f.designs.length === 1 ? "" : "s"} over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
+  byId("front-hint").append(`${f.designs.length} design${f.designs.length === 1 ? "" : "s"} over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, as good as the best with less area or power` : "the best"}. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
@@ -149,7 +149,7 @@ function search() {
   const searches = [data.search, ...(data.compared || []).map(c => c.search)];
   if (drawSearches(searches, axisName, tick, byId("search-chart")))
     byId("search-legend").append(el("span", {}, swatch("critical"), `${data.search.strategy}: best so far`), ...(data.search.bound > 0 ? [el("span", {}, el("i", { class: "dashed" }), "no design is below")] : []), ...searches.slice(1).map((s, i) => el("span", {}, swatch(series[(i + 1) % series.length]), s.strategy)));
-  byId("search-table").append(el("caption", {}, data.search.proof || "this strategy proves no bound"), head([["strategy"], ["valued", "n"], ["bounds", "n"], [objective, "n"], ...(searches.length > 1 ? [["above the best", "n"]] : []), ["gap", "n"]]),
+  byId("search-table").append(el("caption", {}, data.search.proof || "this strategy proves no bound"), head([["strategy"], ["evaluated", "n"], ["bounds", "n"], [objective, "n"], ...(searches.length > 1 ? [["above the best", "n"]] : []), ["gap", "n"]]),
     el("tbody", {}, ...searches.map(s => line([[s.strategy], [String(s.evaluations), "n"], [String(s.bounds), "n"], [show(s.value), "n"], ...(searches.length > 1 ? [[s.value && data.objective.value ? trim((s.value / data.objective.value - 1) * 100, 3) + " %" : "–", "n"]] : []), [s.value !== null && s.bound > 0 && s.gap !== null ? percent(s.gap) : "not known", "n"]]))));
 }
 
