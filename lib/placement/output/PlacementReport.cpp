@@ -78,7 +78,7 @@ json::Array slices(const PipelinePicture &shown) {
     json::Array flat;
     for (const PipelineSlice &slice : group)
       if (slice.kind != PipelineSlice::Kind::Bubble) {
-        flat.push_back(static_cast<int64_t>(slice.deviceType));
+        flat.push_back(static_cast<int64_t>(slice.kind));
         flat.push_back(static_cast<int64_t>(slice.stage));
         flat.push_back(static_cast<int64_t>(slice.microbatch));
         flat.push_back(slice.start);
