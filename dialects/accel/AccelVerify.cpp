@@ -72,10 +72,11 @@ LogicalResult CoreOp::verify() {
       return errorAt(*this, "sparse") << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is "
                                       << rate.spelled() << ", and skipping gives "
                                       << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
-                                      << ": what limits it is stated by 'words_per_cycle' or 'setup'";
-    auto gated = sparse.getAs<QuantityAttr>("gated");
+                                      << ": what limits it is stated by 'words_per_cycle' or 'setup_cycles'";
+    auto gated = sparse.getAs<QuantityAttr>("gated_energy");
     if (gated && gated.quantity().value > accord::Rational(1))
-      return errorAt(*this, "sparse") << "'gated' is a share of the energy, and " << gated.spelled() << " is above 1";
+      return errorAt(*this, "sparse") << "'gated_energy' is a share of the energy, and " << gated.spelled()
+                                      << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
@@ -181,7 +182,7 @@ static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
         return errorAt(path) << "the path names '" << name << "', which is no memory or core of '"
                              << accelerator.getSymName() << "'" << suggestion(name, accelerator);
       if (!seen.try_emplace(name, index).second)
-        return errorAt(path) << "'" << name << "' stands twice in one path";
+        return errorAt(path) << "'" << name << "' occurs twice in one path";
       bool last = index + 1 == path.getStops().size();
       if (isa<CoreOp>(target) && (index == 0 || !last)) {
         auto error = errorAt(path) << "core '" << name << "' must stand at the end of the path";

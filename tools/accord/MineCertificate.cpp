@@ -129,7 +129,7 @@ private:
     };
     MiningVerifier verifier(certificate_, **machines, found);
     for (CertificateAnswer &answer : certificate_.answers) {
-      bool ratio = certificate_.aggregation == "worst_ratio" && answer.jobs.size() > 1;
+      bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
       auto problem = mined_.problemOf(
           answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
       MiningProof proof;
@@ -250,7 +250,7 @@ private:
     auto *plan = std::get_if<Plan>(&planned);
     if (!plan) {
       diags_.error(Code::InternalError, {},
-                   "the plan of a design that was valued: " + std::get<std::vector<Issue>>(planned).front().message);
+                   "the plan of an evaluated design: " + std::get<std::vector<Issue>>(planned).front().message);
       return false;
     }
     if (brief && effort_ > 0)

@@ -103,7 +103,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
     session.diagnostics()
         .error(Code::NotSupported,
                session.job().objective == Objective::Energy ? session.job().objectiveAt : SourceRange{},
-               fmt::format("not supported yet: mining the devices of a cluster for least {}", name(metric)))
+               fmt::format("not supported yet: minimizing over the devices of a cluster: {}", name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return {};
   }
@@ -121,7 +121,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
   size_t before = session.diagnostics().errors();
   bool any = false;
   for (size_t point = 0; point < clusters.points(); ++point) {
-    // What is wrong with one of several clusters (too few devices for what is offered) is no error.
+    // What is wrong with one of several clusters (too few devices for what is in the search space) is no error.
     if (!any)
       session.diagnostics().dropErrors(before);
     session.chooseCluster(clusters.at(point));
@@ -213,7 +213,7 @@ std::string placementConflict(Session &session, const Machine &max, MiningMetric
   at = {first.file, first.line, 0};
   std::string text = fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
   if (!plan->relaxations.empty())
-    text += fmt::format("; {} would do", plan->relaxations.front());
+    text += fmt::format("; {} would suffice", plan->relaxations.front());
   return text;
 }
 

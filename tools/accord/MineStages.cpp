@@ -45,10 +45,10 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   auto pipes = [](PipelineSchedule one) { return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB; };
   if (std::none_of(placementSpace.schedules.begin(), placementSpace.schedules.end(), pipes))
     return refused(session.job().targetAt, "a design for each stage of schedules other than gpipe and one_f_one_b",
-                   "offer one of them: schedule = one_f_one_b");
+                   "add one of them: schedule = one_f_one_b");
   if (!placementSpace.groups.empty() && placementSpace.groups.back().max == 1)
-    return refused(session.job().targetAt, "stages where no pipeline is offered",
-                   "offer pipeline_parallel above 1, or leave out --stages");
+    return refused(session.job().targetAt, "stages where the search space has no pipeline",
+                   "add pipeline_parallel above 1, or leave out --stages");
   return true;
 }
 

@@ -36,7 +36,7 @@ std::string differs(const Machine &a, const Machine &b) {
   number("idle power", a.idle.value, b.idle.value);
   number("design power", a.tdp.value, b.tdp.value);
   number("area", a.area.value, b.area.value);
-  number("kernel floor", a.host.kernel.value, b.host.kernel.value);
+  number("kernel launch overhead", a.host.kernel.value, b.host.kernel.value);
   number("cost of a micro-batch", a.host.microbatch.value, b.host.microbatch.value);
   number("cost of a step", a.host.step.value, b.host.step.value);
   word("cost model", a.costModel, b.costModel);
@@ -69,7 +69,7 @@ std::string differs(const Machine &a, const Machine &b) {
     whole("lanes", x.lanes, y.lanes);
     whole("memory", x.reads, y.reads);
     whole("overlaps", x.overlapFill + 2 * x.overlapDrain, y.overlapFill + 2 * y.overlapDrain);
-    whole("spread", x.perInstanceMapping + 2 * x.anyMapping, y.perInstanceMapping + 2 * y.anyMapping);
+    whole("mapping", x.perInstanceMapping + 2 * x.anyMapping, y.perInstanceMapping + 2 * y.anyMapping);
     number("efficiency of " + x.name, x.efficiency, y.efficiency);
     number("half work of " + x.name, x.halfPerformanceWork.value, y.halfPerformanceWork.value);
     whole("number of peaks", x.peak.size(), y.peak.size());

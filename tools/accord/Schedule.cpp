@@ -36,7 +36,7 @@ std::string conflictText(const Plan &plan) {
     text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
                         c.detail.empty() ? "" : ": " + c.detail);
   if (plan.graph.recompute == "none" && plan.memory.peak > 0)
-    text += "  help: recompute = {none, selective, full} may make tensors again instead of keeping "
+    text += "  help: recompute = {none, selective, full} may recompute tensors instead of saving "
             "them\n";
   return text;
 }
@@ -129,7 +129,7 @@ void addSchedule(CLI::App &app, int &status) {
       ->description("Rounds of schedule improvement (.dnn), or work limit: each step about doubles "
                     "it, 10 unless given, at most 40 (.sm, .mm)");
   command->add_option("--gap", project->gap,
-                      "Stop when the makespan, or that of a region, is proven to be so near the "
+                      "Stop when the makespan, or that of a region, reaches this relative gap "
                       "best: 2%");
   command->add_option("--time-limit", project->timeLimit,
                       "none, or a time such as '30 s', at which the best schedule so far is "

@@ -288,11 +288,11 @@ std::optional<std::vector<std::string>> Session::unshardedAt(const Degrees &degr
 }
 
 std::optional<PlacementPlan> Session::placement() {
-  auto offered = buildPlacement();
-  if (!offered)
+  auto built = buildPlacement();
+  if (!built)
     return std::nullopt;
   PlacementPlan plan;
-  plan.problem = std::move(offered->problem);
+  plan.problem = std::move(built->problem);
   PlacementOptions how;
   how.gap = search.gap;
   how.stop = search.stop;
@@ -309,17 +309,17 @@ std::optional<PlacementPlan> Session::placement() {
   if (theJob->model)
     plan.model = theJob->model->name.text;
   plan.cluster = theCluster->name;
-  plan.precision = offered->precision;
-  plan.optimizer = offered->optimizer;
-  plan.parameters = offered->parameters;
-  plan.modelFlops = offered->modelFlops;
+  plan.precision = built->precision;
+  plan.optimizer = built->optimizer;
+  plan.parameters = built->parameters;
+  plan.modelFlops = built->modelFlops;
   for (const Cluster &group : groups())
     plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
   if (llvm::is_contained(plan.peakFlops, 0.0))
     plan.peakFlops.clear();
   plan.version = kVersion;
   plan.location = plan.problem.location;
-  plan.assumptions = std::move(offered->assumptions);
+  plan.assumptions = std::move(built->assumptions);
   if (theJob->model)
     for (const ast::Parameter &parameter : theJob->model->parameters)
       if (auto value = theProgram->parameter(*theJob, parameter.name.text))

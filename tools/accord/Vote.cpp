@@ -142,8 +142,9 @@ int vote(const Options &options) {
   if (plan.problem.objective == MemberObjective::Price &&
       std::ranges::all_of(plan.problem.devices, [](const auto &device) { return device.pricePerHour == 0; }))
     diags
-        .error(Code::MissingRate, rangeOf(diags, request->location),
-               fmt::format("ensemble '{}' is to cost least, and none of its devices has a price", request->name))
+        .error(
+            Code::MissingRate, rangeOf(diags, request->location),
+            fmt::format("ensemble '{}' is to minimize its price, and none of its devices has a price", request->name))
         .help("minimize energy, or step_time");
   if (diags.hasErrors() || !chooseEnsemble(plan, diags))
     return base.finish(kWrongInput, "vote");
@@ -160,9 +161,8 @@ int vote(const Options &options) {
 void addVote(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto widths = std::make_shared<std::string>();
-  CLI::App *command =
-      app.add_subcommand("vote", "Which members of an ensemble, how many, and where each is trained, with a "
-                                 "guaranteed error of their majority vote");
+  CLI::App *command = app.add_subcommand("vote", "Choose ensemble members and their devices with a "
+                                                 "guaranteed error of their majority vote");
   command->add_option("file", options->file, "A .dnn file with an `ensemble`")->required();
   command->add_option("--ensemble", options->elaborate.ensemble, "Which `ensemble` block of several");
   command->add_option("--cost-model", options->costModel, "Cost model by name, built in or from a plugin");

@@ -118,7 +118,7 @@ private:
       if (!one)
         continue;
       if (!result.best || !result.sizes[*result.best].shown())
-        return find("A0906", fmt::format("{} members would do, none are chosen", of.size));
+        return find("A0906", fmt::format("{} members would suffice, none are chosen", of.size));
       const MemberChoice &chosen = *result.sizes[*result.best].shown();
       bool better = !problem.max && one->error != chosen.error
                         ? one->error < chosen.error
@@ -173,7 +173,7 @@ private:
     for (size_t i = 0; i < used.size(); ++i)
       if (used[i])
         out.assumedRejections.push_back(i);
-    out.checked.push_back(fmt::format("bounds by placing {} ensembles again", looked - open));
+    out.checked.push_back(fmt::format("bounds by placing {} ensembles a second time", looked - open));
     if (open)
       out.trusted.push_back(fmt::format("the search, for {} ensembles that are too many steps to place again", open));
     if (cheaper)

@@ -67,7 +67,7 @@ private:
   bool wellFormed() {
     const ErrorStatistics &statistics = certificate.statistics;
     if (members == 0 || members > kMaxEnsembleMembers)
-      return find("A0901", "a claim of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+      return find("A0901", "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
     if (!certificate.kinds.empty() && certificate.kinds.size() != members)
       return find("A0901", "kinds of {} members, but {} vote", certificate.kinds.size(), members);
     if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
@@ -255,7 +255,7 @@ private:
     if (contradiction && total.sign() >= 0)
       return find("A0906", "no contradiction: multipliers times rates are {}, not below 0", total.print());
     if (total > certificate.value)
-      return find("A0906", "multipliers times rates are {}, above the claimed {}", total.print(),
+      return find("A0906", "multipliers times rates are {}, above the stated {}", total.print(),
                   certificate.value.print());
     checked("{} on {} patterns, and {} from {} rates",
             contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure", patterns,
@@ -315,7 +315,7 @@ private:
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
     if (need[enough] > certificate.value)
-      find("A0906", "independent members fail with {}, above the claimed {}", need[enough].print(),
+      find("A0906", "independent members fail with {}, above the stated {}", need[enough].print(),
            certificate.value.print());
     else
       checked("independent members fail with {}", need[enough].print());

@@ -30,10 +30,10 @@ struct Group {
   double bound = 0; ///< of the value, in picoseconds (or times the cost)
 };
 
-class Staging {
+class StageDesigner {
 public:
-  Staging(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
-          const PlacedBest &placed, const StageOptions &options)
+  StageDesigner(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
+                const PlacedBest &placed, const StageOptions &options)
       : space_(space), work_(work), metric_(metric), common_(common), placed_(placed), options_(options), reach_(space),
         costs_(metric != MiningMetric::StepTime) {}
 
@@ -345,9 +345,10 @@ private:
     for (PlacedStage &stage : out_.plan.stages)
       stage.parallelConfig = number[stage.parallelConfig];
     out_.problem = std::move(all), out_.designs = std::move(designs);
-    out_.proof = fmt::format("least times of classes of layers over the space ({} exact searches' designs valued, {} "
-                             "bounds), dynamic program over cuts{}",
-                             out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+    out_.proof =
+        fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
+                    "bounds), dynamic program over cuts{}",
+                    out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }
 
   const DesignSpace &space_;
@@ -368,7 +369,7 @@ private:
 
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed, const StageOptions &options) {
-  return Staging(space, work, metric, common, placed, options).run();
+  return StageDesigner(space, work, metric, common, placed, options).run();
 }
 
 } // namespace accord

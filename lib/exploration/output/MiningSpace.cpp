@@ -141,7 +141,7 @@ bool MiningSpace::Data::findAll() {
         parameter.spelled.push_back(spelled(value));
       choices[one.path] = parameter.spelled;
       if (parameter.choices.empty()) {
-        said = fmt::format("'{}' offers nothing that is known", one.path);
+        said = fmt::format("'{}' has no known entry", one.path);
         return false;
       }
     }

@@ -16,8 +16,8 @@ namespace {
 /// Keys of which less is better; of all others more.
 bool lessIsBetter(const DesignPlace &place) {
   return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
-         llvm::is_contained({"latency", "energy", "sector", "half_work", "cycles", "kernel_floor", "microbatch_cost",
-                             "step_cost", "area", "technology"},
+         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead",
+                             "host_overhead_per_microbatch", "host_overhead_per_step", "area", "technology"},
                             place.key);
 }
 
@@ -92,8 +92,8 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
       std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
                                    choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
       list.erase(place.key);
-      if (place.key == "spread")
-        list.set(place.key, StringAttr::get(of, "either"));
+      if (place.key == "mapping")
+        list.set(place.key, StringAttr::get(of, "any"));
       else if (place.key == "double_buffered")
         list.set(place.key, BoolAttr::get(of, true));
       else if (place.key == "multiply" && !list.get("types"))

@@ -243,7 +243,7 @@ std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string
   if (!root)
     return MetricError{root.problem(), "", wrongPart(terms, expression, resolve)};
   if (terms[*root].truth || terms[*root].word)
-    return MetricError{{Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
+    return MetricError{{Code::WrongType, "this is not a number that can be minimized or maximized", {}}, "", {}};
   for (char c : text) // one line
     if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
       measure.text += c;

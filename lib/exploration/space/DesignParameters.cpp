@@ -26,7 +26,7 @@ bool isOpen(Attribute value) { return isa<accel::ChoiceAttr, accel::ReferenceAtt
 
 /// Words whose choice says what the best of a box is.
 bool mayBeChosen(const std::string &key) {
-  return llvm::is_contained({"dataflow", "spread", "reads", "multiply", "accumulate", "standard", "double_buffered"},
+  return llvm::is_contained({"dataflow", "mapping", "reads", "multiply", "accumulate", "standard", "double_buffered"},
                             key);
 }
 

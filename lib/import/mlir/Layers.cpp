@@ -160,7 +160,7 @@ void MlirImporter::convolution(mlir::Operation *op) {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     bias = start.kind == Kind::Weight;
     if (!bias && !(start.kind == Kind::Number && start.number == 0))
-      reportUnsupported("adds to what a tensor holds; only zeros and a bias have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros and a bias are supported");
     if (bias && elementsOf(start.full) != out)
       reportUnsupported("starts from a tensor that is no bias");
   }
@@ -201,7 +201,7 @@ void MlirImporter::transposeConvolution(mlir::Operation *op) {
   for (size_t i : {0, 1}) {
     int64_t low = -pads[2 * i], high = -pads[2 * i + 1];
     if (low < 0 || high > low || low > 1 << 30 || low - high >= strides[i])
-      reportUnsupported(fmt::format("adds {} and {} at the ends, which has no form here", -low, -high));
+      reportUnsupported(fmt::format("adds {} and {} at the ends, which is not supported", -low, -high));
     padding.push_back(low);
     more.push_back(low - high);
     shape.push_back((x.full[i + 1] - 1) * strides[i] + w.full[i + 1] - low - high);
@@ -284,7 +284,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
   if (!tosa) {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     if (start.kind != Kind::Number || start.number != 0)
-      reportUnsupported("adds to what a tensor holds; only zeros have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros are supported");
     // The maps say which dimension is summed; it becomes the last of a and the last but one of b.
     if (auto maps = op->getAttrOfType<mlir::ArrayAttr>("indexing_maps")) {
       auto rank = static_cast<unsigned>(a.full.size());
@@ -292,7 +292,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
         auto map = llvm::cast<mlir::AffineMapAttr>(maps[side]).getValue();
         unsigned last = map.getNumResults() - 1, summed = map.getNumDims() - 1;
         if (map.getNumResults() != rank || !map.isProjectedPermutation())
-          reportUnsupported("broadcasts by its maps, which has no form here");
+          reportUnsupported("broadcasts by its maps, which is not supported");
         bool turned = map.getDimPosition(side ? last : last - 1) == summed;
         std::vector<int64_t> swap;
         for (unsigned i = 0; i < rank; ++i)
@@ -342,7 +342,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
     if (where == 0 && batch > 1 && one->batchDim < 0)
       fits &= one->full[0] == 1;
   if (!fits)
-    reportUnsupported("multiplies samples of a batch with each other, which has no form here");
+    reportUnsupported("multiplies samples of a batch with each other, which is not supported");
   std::vector<int> order;
   bool merged = false;
   for (const MlirValue *one : {&a, &b})

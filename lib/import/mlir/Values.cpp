@@ -55,7 +55,7 @@ MlirValue MlirImporter::get(mlir::Value value) {
 MlirValue MlirImporter::plain(mlir::Value value) {
   MlirValue x = get(value);
   if (!x.low.empty())
-    reportUnsupported("reads what is padded, and padding has a form here only in convolutions and pools");
+    reportUnsupported("reads what is padded, and padding is supported only in convolutions and pools");
   return x;
 }
 
@@ -126,7 +126,7 @@ DnnTextBuilder::Id MlirImporter::arranged(const MlirValue &value, const std::vec
   if (llvm::equal(wanted, has))
     return textBuilder.reshape(value.id, shape);
   if (wanted.size() != static_cast<size_t>(std::distance(has.begin(), has.end())))
-    reportUnsupported("moves the batch, which has no form here");
+    reportUnsupported("moves the batch, which is not supported");
   // Only what is more than one moves; the others are put back by a view.
   Shape narrow;
   std::vector<int> from(has.begin(), has.end());
@@ -208,8 +208,8 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   size_t first = 0;
   if (value.batchDim >= 0) {
     for (int i = 0; i < value.batchDim && batch > 1; ++i)
-      if (value.full[i] != 1)
-        reportUnsupported("moves the batch, which has no form here");
+      if (value.full[static_cast<size_t>(i)] != 1)
+        reportUnsupported("moves the batch, which is not supported");
     while (batch > 1 && first + 1 < full.size() && full[first] == 1)
       ++first;
     if (full.empty() || full[first] % batch != 0)

@@ -200,7 +200,7 @@ void OnnxImporter::slice(const OnnxNode &node) {
     auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
     int64_t start = bound((*starts)[i]), size = bound((*ends)[i]) - start;
     if (steps && i < steps->size() && (*steps)[i] != 1)
-      reportUnsupported(fmt::format("takes steps of {}, and only 1 has a form here", (*steps)[i]));
+      reportUnsupported(fmt::format("takes steps of {}, and only 1 is supported", (*steps)[i]));
     if (size == extent)
       continue;
     int64_t dim = axisOf(x, axis);
@@ -227,7 +227,7 @@ void OnnxImporter::expand(const OnnxNode &node) {
     int64_t wanted = back <= target.size() ? target[target.size() - back] : 1;
     bool isBatch = i == 0 && x.batch == Batch::None && wanted == batch;
     if (wanted != 1 && wanted != padded[i] && !isBatch)
-      reportUnsupported(fmt::format("repeats {} to {}, which has no form here", listOf(x.full), listOf(target)));
+      reportUnsupported(fmt::format("repeats {} to {}, which is not supported", listOf(x.full), listOf(target)));
   }
   setResult(node, viewed(x, padded));
 }
@@ -236,7 +236,7 @@ void OnnxImporter::resize(const OnnxNode &node) {
   DnnTextBuilder::Id x = sized(node, 0, 3);
   std::string mode = node.text("mode");
   if (!mode.empty() && mode != "nearest")
-    reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' has a form here", shown(mode)));
+    reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' is supported", shown(mode)));
   const Shape full = get(node, 0).full;
   std::vector<double> scales;
   size_t at = node.op == "Upsample" || model.opset < 11 ? 1 : 2;

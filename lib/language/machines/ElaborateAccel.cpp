@@ -26,7 +26,7 @@ Code codeOfMachineError(llvm::StringRef message) {
                                     {"has one cost model", Code::NotSupported},
                                     {"side by side", Code::NotSupported},
                                     {"no path reaches", Code::UnreachableMemory},
-                                    {"in a circle", Code::PathOrder},
+                                    {"form a cycle", Code::PathOrder},
                                     {"twice in one path", Code::PathOrder},
                                     {"at the end of the path", Code::PathOrder},
                                     {"farthest memory to the nearest", Code::PathOrder},

@@ -85,7 +85,7 @@ std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const 
   all[kBatch].text = "samples per step, of all replicas together";
   all[kBatch].initial = job.batch;
   all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
-  all[kMicrobatch].text = "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
+  all[kMicrobatch].text = "micro-batch size; ceil(batch / (data_parallel * microbatch)) of them in each replica";
   auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
@@ -199,7 +199,7 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
     chosen.*field = selectByDegrees(e, field);
   if (auto issue = finishModel(model, chosen, microbatches, longest))
     return *issue;
-  model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
+  model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
   model.planStep = plan.schedule.step.seconds().value;

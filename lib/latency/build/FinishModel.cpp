@@ -85,7 +85,7 @@ std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, No
   model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
                            e.multiply(e.real(1e-12), e.toReal(total))});
   model.outputs.push_back(
-      {"memory_bytes", "bytes in device memory at the fullest moment of the plan's schedule", e.toReal(nodes.bytes)});
+      {"memory_bytes", "bytes in device memory at the peak of the plan's schedule", e.toReal(nodes.bytes)});
   model.outputs.push_back(
       {"flops", "floating-point operations of a step",
        e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)), e.toReal(nodes.updateFlops))});

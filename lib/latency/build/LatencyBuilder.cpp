@@ -135,7 +135,7 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
                  1,       ""};
   all[kMicrobatch] = {"microbatch",
                       "samples",
-                      "samples at a time; ceil(batch / microbatch) of them",
+                      "micro-batch size; ceil(batch / microbatch) of them",
                       true,
                       real(plan.graph.microbatch),
                       1,

@@ -113,15 +113,15 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
   }
   std::string out = "# Published runs as placements\n\n"
                     "Every run whose source states its degrees of parallelism, micro-batch and batch, as a plan "
-                    "that the planner judges: stages of\n"
+                    "that the planner evaluates: stages of\n"
                     "equally many blocks, what stands before them in the first and what stands behind them in "
                     "the last. Times come from parameters\n"
                     "fitted to measured steps ([accuracy](accuracy.md)). Written by `scripts/published.sh`, "
                     "which needs a table of measured steps;\n"
                     "the table is not part of the repository.\n\n"
-                    "Memory is the peak of the fullest device; where a row does not state what was computed "
+                    "Memory is the peak device memory; where a row does not state what was computed "
                     "again "
-                    "or a stage of ZeRO, of the way that needs least.\n"
+                    "or a stage of ZeRO, of the configuration that needs the least memory.\n"
                     "\n*Seen*: mean of |forced / measured - 1| in percent, fitted to all rows of a study; "
                     "*worst* "
                     "of them; *unseen*: fitted to the half of them\n"
@@ -131,7 +131,7 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
                     "devices; *gain*: how much shorter its step is,\n"
                     "mean percent; *slower*: plans that are worse than what was run.\n\n";
   out += strata(lines);
-  out += "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, chunks of each device; b: "
+  out += "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, virtual stages of each device; b: "
          "samples of a micro-batch; seq: sequence parallel; z: stage of ZeRO;\n"
          "columns of tables: devices divide embedding tables; how many layers compute what again.\n\n";
   out += rowsTable(lines);

@@ -229,7 +229,7 @@ private:
     while (parallelConfig < problem.parallelConfigs.size() && !isOurs(problem.parallelConfigs[parallelConfig], zero))
       ++parallelConfig;
     if (parallelConfig == problem.parallelConfigs.size())
-      return "no form of the problem is its own";
+      return "no parallel configuration of the problem is its own";
     // The blocks: the class with the most layers.
     std::vector<size_t> count(problem.classes.size());
     for (const auto &layer : problem.layers)

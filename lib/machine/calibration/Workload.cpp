@@ -51,7 +51,7 @@ private:
     if (row.recompute == "full" || row.recompute == "selective")
       out.recompute = row.recompute;
     else if (row.recompute == "any" || row.recompute == "not stated")
-      out.assumptions.push_back("activations are kept: the row does not say what is computed again");
+      out.assumptions.push_back("activations are saved: the row does not say what is recomputed");
     // XLA and its like join element-wise work; frameworks that run operation after operation do
     // not.
     out.fused = contains(row.framework, "XLA") || contains(row.framework, "Neuron");

@@ -207,7 +207,7 @@ public:
     if (cost.pieces > 1)
       how += fmt::format(" * {} pieces of the stream", cost.pieces);
     if (array.split && array.count > 1)
-      how += fmt::format(", {:.0f} on the fullest of {} arrays", asDouble(cost.foldsPerArray), array.count);
+      how += fmt::format(", {:.0f} on the bottleneck array of {} arrays", asDouble(cost.foldsPerArray), array.count);
     how += flow == Dataflow::RowStationary ? " (Eyeriss, ISCA 2016)" : " (SCALE-Sim v3, arXiv 2504.15377)";
     return timeOfCycles(q, peak, products * asDouble(cost.cycles), how, assumptions);
   }

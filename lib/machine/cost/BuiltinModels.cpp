@@ -14,10 +14,11 @@ public:
     int64_t count = instancesPerOperation(core);
     Flops flops(q.operation.flops);
     FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
-    return ComputeTime{(flops + core.halfPerformanceWork) / rate,
-                       fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
-                                   "{:.6g} * {:.6g})",
-                                   flops.value, core.halfPerformanceWork.value, count, peak.value, core.efficiency)};
+    return ComputeTime{
+        (flops + core.halfPerformanceWork) / rate,
+        fmt::format("(flops + half_performance_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                    "{:.6g} * {:.6g})",
+                    flops.value, core.halfPerformanceWork.value, count, peak.value, core.efficiency)};
   }
 };
 

@@ -187,8 +187,8 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   cost.floor = cost.time.value > 0 ? machine.host.kernel : Seconds(0);
   if (cost.floor > cost.time) {
     cost.time = cost.floor;
-    cost.bound = "kernel floor";
-    cost.formula += fmt::format("; kernel floor = {:.6g} s", cost.floor.value);
+    cost.bound = "kernel launch overhead";
+    cost.formula += fmt::format("; kernel launch overhead = {:.6g} s", cost.floor.value);
   }
   cost.formula +=
       fmt::format("; time = {} = {:.6g} s ({})", serial.empty() ? "max" : "max" + serial, cost.time.value, cost.bound);

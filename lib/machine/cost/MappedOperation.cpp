@@ -150,7 +150,7 @@ std::variant<MappedOperation, Issue> mapOperation(const CostQuery &query, const 
     mapped.traffic.tiles.push_back({static_cast<int>(l) + 1, grouped.members, level.tile, level.order});
   }
   if (!best->exact)
-    assumptions.insert("tiles of some operations are not proven best: the search ended at its work "
+    assumptions.insert("tiles of some operations are not proven optimal: the search ended at its work "
                        "limit, the formula says how far from the best at most");
   return mapped;
 }

@@ -65,7 +65,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
         next.push_back(memory);
     if (next.empty())
       return emitError(accel::blockLocation(left.front()))
-             << "the paths lead in a circle through memory '" << left.front().getSymName() << "'";
+             << "the paths form a cycle through memory '" << left.front().getSymName() << "'";
     if (next.size() > 1) {
       auto error = emitError(accel::blockLocation(next[1]))
                    << "memories '" << nameOf(next[0]) << "' and '" << nameOf(next[1])

@@ -74,7 +74,7 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
   std::string formula =
       fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})", cycles, clock, core.efficiency);
   if (slower != 1)
-    formula = fmt::format("(1 + half_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
+    formula = fmt::format("(1 + half_performance_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
                           "{:.0f}) * {:.15g} / ({:.6g} * {:.6g})",
                           core.halfPerformanceWork.value, flops, cycles, clock, core.efficiency);
   return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};

@@ -40,7 +40,7 @@ std::string nodesOf(const PartitioningProblem &problem, const PartitioningStage 
 }
 
 std::string conflictOf(const PartitioningResult &result) {
-  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would do",
+  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would suffice",
                                                                result.minMemory, formatBytes(double(result.minMemory)))
                                                  : "");
 }
@@ -78,7 +78,7 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
     llvm::json::Object conflict{
         {"constraint", jsonString(conflictOf(result))}, {"file", jsonString(problem.location.file)}, {"line", 1}};
     if (result.minMemory > 0)
-      conflict["least_memory_bytes"] = result.minMemory;
+      conflict["min_memory_bytes"] = result.minMemory;
     document["conflict"] = llvm::json::Array{std::move(conflict)};
   }
   if (result.status == Status::Feasible) {

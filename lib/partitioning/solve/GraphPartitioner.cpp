@@ -167,7 +167,7 @@ void explain(const PartitioningProblem &problem, const PartitioningGraph &graph,
                           ? fmt::format("nodes that no accelerator runs need more than {} stages on processors, "
                                         "with {} accelerators between",
                                         problem.processors, problem.accelerators)
-                          : "the work limit ended the search for how much memory would do";
+                          : "the work limit ended the search for how much memory would suffice";
     return;
   }
   result.minMemory = solver.best->value;

@@ -205,8 +205,8 @@ bool PlacementSpace::mayBeWhole() const {
 
 std::vector<PlacementSpace::ReplicaSharding> PlacementSpace::replicaShardings(int64_t data) const {
   std::vector<ReplicaSharding> all;
-  std::set<int64_t> offered(experts.begin(), experts.end());
-  for (int64_t among : offered) {
+  std::set<int64_t> degrees(experts.begin(), experts.end());
+  for (int64_t among : degrees) {
     if (among > 1 && (among > data || data % among != 0))
       continue;
     if (data == 1) // nobody to divide tables with

@@ -260,7 +260,7 @@ private:
         if (const std::string *layer = tooLarge(*found, deviceType);
             layer && microbatch < request_.space.microbatches.back()) {
           assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
-                             "{}: it has no room for one in '{}'",
+                             "{}: one does not fit into '{}'",
                              microbatch, sharding.tensor, problem().deviceTypes[deviceType].name, *layer));
           break;
         }
@@ -306,7 +306,7 @@ private:
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
     const PlacementProblem::DeviceType &on = problem().deviceTypes[deviceType];
-    std::vector<size_t> alike; // forms of these degrees that are offered
+    std::vector<size_t> alike; // forms of these degrees that are in the search space
     for (int zero : stages)
       for (const PlacementSpace::Offload &offload : request_.space.offloads)
         for (bool ring : request_.space.ringOverlaps)

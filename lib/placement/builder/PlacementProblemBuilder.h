@@ -1,5 +1,5 @@
 // From a training job and a cluster to a placement problem: what the degrees, micro-batches and
-// memory savings that are offered cost.
+// memory savings that are in the search space cost.
 #pragma once
 #include "lib/machine/collectives/Cluster.h"
 #include "lib/machine/collectives/Collective.h"
@@ -85,7 +85,7 @@ struct PlacementProblemRequest {
       instantiate;
   /// The same on one of `data` replicas that divide experts or tables among them, with as many
   /// micro-batches as make its part of the batch. Called once for
-  /// each number of replicas where a division is offered, else never.
+  /// each number of replicas where a division is in the search space, else never.
   std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
                                                const std::string &recompute, int64_t data,
                                                const PlacementSpace::ReplicaSharding &replicaSharding)>

@@ -347,21 +347,21 @@ std::vector<std::string> findViolations(const PlacementProblem &problem, const P
   auto violation = [&](std::string text) { found.push_back(std::move(text)); };
   if (plan.virtualStages < 1 || plan.microbatches < 1 || plan.stages.empty() ||
       plan.stages.size() % static_cast<size_t>(plan.virtualStages) != 0) {
-    violation("it has no stages, chunks or micro-batches, or chunks do not divide the stages");
+    violation("it has no stages, virtual stages or micro-batches, or virtual stages do not divide the stages");
     return found;
   }
   size_t groups = plan.stages.size() / static_cast<size_t>(plan.virtualStages);
   bool interleaved = plan.schedule == PipelineSchedule::Interleaved;
   if (std::find(problem.schedules.begin(), problem.schedules.end(), plan.schedule) == problem.schedules.end())
-    violation(fmt::format("schedule {} is not offered", name(plan.schedule)));
+    violation(fmt::format("schedule {} is not in the search space", name(plan.schedule)));
   if (interleaved ? std::find(problem.virtualStages.begin(), problem.virtualStages.end(), plan.virtualStages) ==
                             problem.virtualStages.end() ||
                         plan.virtualStages < 2 || groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0
                   : plan.virtualStages != 1)
-    violation(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups", plan.virtualStages,
-                          plan.microbatches, name(plan.schedule), groups));
-  if (!problem.mayHaveGroups(groups))
-    violation(fmt::format("{} groups in a row are not offered", groups));
+    violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
+                          plan.virtualStages, plan.microbatches, name(plan.schedule), groups));
+  if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
+    violation(fmt::format("{} groups in a row are not in the search space", groups));
   if (problem.uniformClass)
     for (size_t s = 0; s < plan.stages.size(); ++s) {
       auto ofIt = [&](Id layer) {
@@ -372,7 +372,7 @@ std::vector<std::string> findViolations(const PlacementProblem &problem, const P
       for (const auto &layer : problem.layers)
         all += layer.of == *problem.uniformClass;
       if (has * plan.stages.size() != all)
-        violation(fmt::format("stage {} has {} of {} layers '{}' that {} stages share evenly", s, has, all,
+        violation(fmt::format("stage {} has {} of {} layers '{}' that {} uniform stages divide", s, has, all,
                               problem.classes[*problem.uniformClass].name, plan.stages.size()));
     }
   if (interleaved && !problem.uniformClass) {
@@ -390,12 +390,12 @@ std::vector<std::string> findViolations(const PlacementProblem &problem, const P
     if (stage.parallelConfig >= problem.parallelConfigs.size() || stage.layers.empty() ||
         stage.recomputeChoices.size() != stage.layers.size() ||
         !std::is_sorted(stage.layers.begin(), stage.layers.end())) {
-      violation(fmt::format("stage {} has no form, no layers, or layers out of order", s));
+      violation(fmt::format("stage {} has no parallel configuration, no layers, or layers out of order", s));
       return found;
     }
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
     if (stage.parallelConfig != plan.stages[s % groups].parallelConfig)
-      violation(fmt::format("stages {} and {} are on the same devices in two forms", s % groups, s));
+      violation(fmt::format("stages {} and {} are on the same devices in two parallel configurations", s % groups, s));
     int64_t samples = parallelConfig.data * parallelConfig.microbatch;
     if (problem.batch % samples != 0 || problem.batch / samples != plan.microbatches)
       violation(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s, plan.microbatches,
@@ -412,7 +412,7 @@ std::vector<std::string> findViolations(const PlacementProblem &problem, const P
         violation(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
       if (problem.uniformConfigPerDeviceType && parallelConfigOf[parallelConfig.deviceType] != ~0u &&
           parallelConfigOf[parallelConfig.deviceType] != stage.parallelConfig)
-        violation(fmt::format("stage {} has another form than those before it on '{}'", s,
+        violation(fmt::format("stage {} has another parallel configuration than those before it on '{}'", s,
                               problem.deviceTypes[parallelConfig.deviceType].name));
       parallelConfigOf[parallelConfig.deviceType] = stage.parallelConfig;
     }

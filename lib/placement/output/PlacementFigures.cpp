@@ -10,13 +10,13 @@ namespace accord {
 using Id = PlacementProblem::Id;
 
 const char *name(StepComponent share) {
-  static constexpr const char *kNames[] = {"forward",  "backward", "recompute", "transfer",
-                                           "exchange", "update",   "host",      "bubble"};
+  static constexpr const char *kNames[] = {"forward",       "backward", "recompute", "transfer",
+                                           "gradient_sync", "update",   "host",      "bubble"};
   return kNames[static_cast<size_t>(share)];
 }
 
 const char *name(StageMemory part) {
-  static constexpr const char *kNames[] = {"weights", "gradients", "optimizer_states", "activations", "working"};
+  static constexpr const char *kNames[] = {"weights", "gradients", "optimizer_states", "activations", "workspace"};
   return kNames[static_cast<size_t>(part)];
 }
 
@@ -258,12 +258,12 @@ std::string degreesText(const PlacementProblem &problem, const Placement &placem
       same ? fmt::format("tensor {}{}, ", parallelConfig.tensor, parallelConfig.sequence ? " (sequence)" : "") : "";
   text += fmt::format("pipeline {}", groups);
   if (placement.virtualStages > 1)
-    text += fmt::format(" x {} chunks", placement.virtualStages);
+    text += fmt::format(" x {} virtual stages", placement.virtualStages);
   std::string others = same ? featuresText(parallelConfig) : "";
   return text +
          (same ? fmt::format(", data {}{}", parallelConfig.data,
                              parallelConfig.zero > 0 ? fmt::format(" (ZeRO {})", parallelConfig.zero) : "")
-               : ", each stage in a form of its own") +
+               : ", each stage in its own parallel configuration") +
          (others.empty() ? "" : "; " + others);
 }
 

@@ -25,7 +25,7 @@ std::string scheduleText(const Placement &placement) {
   case PipelineSchedule::OneFOneB:
     return "1F1B";
   case PipelineSchedule::Interleaved:
-    return fmt::format("interleaved 1F1B, {} chunks a device", placement.virtualStages);
+    return fmt::format("interleaved 1F1B, {} virtual stages a device", placement.virtualStages);
   case PipelineSchedule::ZeroBubble:
     return "zero bubble";
   }
@@ -181,7 +181,7 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
         "{} {}", problem.objective == PlacementObjective::TdpTime ? "step time x TDP" : words(name(problem.objective)),
         valueText(problem, plan.result.value));
     lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
-                                 gap <= 0 ? value + ", proven least of what is offered"
+                                 gap <= 0 ? value + ", proven optimal in the search space"
                                           : value + ", no plan below " + valueText(problem, plan.result.bound)));
     if (options.proof)
       lines.add("proof", plan.result.proof);
@@ -262,12 +262,12 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
       lines.add("recompute", recomputeChoice.policy +
                                  (recomputeChoice.recomputeTime > 0 ? ", " + time(recomputeChoice.recomputeTime) : ""));
       lines.add("update", time(cost.update) + " per step");
-      lines.add("memory", fmt::format("resident {}, kept {} of each of {} micro-batches, working {}",
+      lines.add("memory", fmt::format("static memory {}, activations {} of each of {} micro-batches, workspace {}",
                                       bytes(cost.staticMemory), bytes(recomputeChoice.activations),
                                       plan.result.metrics.inFlight[s], bytes(recomputeChoice.workspace)));
       if (cost.hostStaticMemory > 0 || recomputeChoice.hostActivations > 0)
-        lines.add("host memory", fmt::format("resident {}, kept {} of each micro-batch", bytes(cost.hostStaticMemory),
-                                             bytes(recomputeChoice.hostActivations)));
+        lines.add("host memory", fmt::format("static memory {}, activations {} of each micro-batch",
+                                             bytes(cost.hostStaticMemory), bytes(recomputeChoice.hostActivations)));
       lines.add("gradients", bytes(cost.gradients + cost.expertGradients) + " exchanged");
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));
@@ -308,7 +308,7 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   whole("chunks", a.result.plan->virtualStages, b.result.plan->virtualStages);
   whole("micro-batch", x.microbatch, y.microbatch);
   whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
-  row("fullest device", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),
+  row("peak memory", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),
       static_cast<double>(y.groups[y.maxMemoryGroup].peak()), formatBytes);
   row("bubble", x.bubble, y.bubble, percent);
   row("energy", a.result.metrics.joules, b.result.metrics.joules, [](double v) { return formatSi(v, "J"); });

@@ -150,7 +150,7 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
         }
         std::string text = pass ? fmt::format("{} {}", name(slice.kind), slice.microbatch + 1) : name(slice.kind);
         if (pass && placement.virtualStages > 1)
-          text += fmt::format(" of chunk {}", slice.stage / shown.groups.size());
+          text += fmt::format(" of virtual stage {}", slice.stage / shown.groups.size());
         events.push_back(json::Object{{"name", text},
                                       {"cat", name(slice.kind)},
                                       {"ph", "X"},

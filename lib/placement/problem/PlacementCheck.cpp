@@ -33,17 +33,17 @@ public:
       for (size_t i = 0; i < layer.placementConstraints.size(); ++i)
         if (layer.placementConstraints[i] >= p.placementConstraints.size() ||
             (i > 0 && layer.placementConstraints[i] <= layer.placementConstraints[i - 1]))
-          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name, layer.placementConstraints[i],
-                                             p.placementConstraints.size()));
+          report(layer.location, fmt::format("layer '{}' lists placement constraint {} of {}", layer.name,
+                                             layer.placementConstraints[i], p.placementConstraints.size()));
     }
     for (const auto &constraint : p.placementConstraints) {
       for (size_t i = 0; i < constraint.deviceTypes.size(); ++i)
         if (constraint.deviceTypes[i] >= p.deviceTypes.size() ||
             (i > 0 && constraint.deviceTypes[i] <= constraint.deviceTypes[i - 1]))
-          report(constraint.location, fmt::format("'{}' lists kind {} of {}", constraint.text,
+          report(constraint.location, fmt::format("'{}' lists device type {} of {}", constraint.text,
                                                   constraint.deviceTypes[i], p.deviceTypes.size()));
       if (constraint.stage)
-        natural(constraint.location, "the stage of a pin", *constraint.stage);
+        natural(constraint.location, "the stage of a placement constraint", *constraint.stage);
     }
     for (const auto &edge : p.edges) {
       if (edge.from >= edge.to || edge.to >= p.layers.size())
@@ -81,7 +81,7 @@ private:
 
   void head() {
     for (auto [what, count] : {std::pair<const char *, size_t>{"layers", p.layers.size()},
-                               {"kinds of devices", p.deviceTypes.size()},
+                               {"device types", p.deviceTypes.size()},
                                {"forms", p.parallelConfigs.size()},
                                {"schedules", p.schedules.size()}})
       if (count == 0)
@@ -92,37 +92,37 @@ private:
       if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
         report(p.location, fmt::format("schedule {} is none", static_cast<unsigned>(schedule)));
       if (schedule == PipelineSchedule::Interleaved && p.virtualStages.empty())
-        report(p.location, "schedule interleaved is offered without a number of chunks");
+        report(p.location, "schedule interleaved has no number of virtual stages");
     }
     if (p.uniformClass &&
         std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
-      report(p.location, fmt::format("stages share evenly the layers of class {}, of which there "
+      report(p.location, fmt::format("uniform stages divide the layers of class {}, of which there "
                                      "are none",
                                      *p.uniformClass));
     for (int64_t v : p.virtualStages)
-      natural("a number of chunks", v, 1);
+      natural("a number of virtual stages", v, 1);
     natural("the batch", p.batch, 1);
     for (size_t i = 0; i < p.groups.size(); ++i) {
-      natural("the fewest groups of a range", p.groups[i].min, 1);
+      natural("the minimum number of groups", p.groups[i].min, 1);
       if (p.groups[i].max < p.groups[i].min || (i > 0 && p.groups[i].min <= p.groups[i - 1].max))
         report(p.location, fmt::format("ranges of groups do not ascend: {} to {}", p.groups[i].min, p.groups[i].max));
     }
     natural("what the host takes for a micro-batch", p.hostOverheadPerMicrobatch);
     natural("what the host takes for a step", p.hostOverheadPerStep);
-    natural("the least time of a step", p.minStep);
+    natural("the minimum step time", p.minStep);
     for (const auto &tie : p.ties)
       if (tie.a >= tie.b || tie.b >= p.layers.size())
         report(p.location,
                fmt::format("layers {} and {} of {} have a parameter in common", tie.a, tie.b, p.layers.size()));
-    number(p.location, "the hidden share of a backward pass", p.overlapFraction, 1);
-    number(p.location, "the share of an exchange that hides", p.maxOverlap, 1);
+    number(p.location, "the overlap fraction of a backward pass", p.overlapFraction, 1);
+    number(p.location, "the maximum overlap of gradient synchronization", p.maxOverlap, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);
     number(p.location, "the limit of joules", p.limits.joules);
     number(p.location, "the limit of price", p.limits.price);
     if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
-      report(p.location, fmt::format("{} links between {} kinds", p.links.size(), p.deviceTypes.size()));
+      report(p.location, fmt::format("{} links between {} device types", p.links.size(), p.deviceTypes.size()));
     for (const auto &link : p.links)
       alternatives("a link", {link.intraNode, link.interNode});
   }
@@ -142,10 +142,10 @@ private:
 
   void parallelConfig(size_t f) {
     const auto &parallelConfig = p.parallelConfigs[f];
-    std::string what = fmt::format("form {}: ", f);
+    std::string what = fmt::format("parallel configuration {}: ", f);
     if (parallelConfig.deviceType >= p.deviceTypes.size())
       report(p.location,
-             fmt::format("{}on kind {}, there are {}", what, parallelConfig.deviceType, p.deviceTypes.size()));
+             fmt::format("{}on device type {}, there are {}", what, parallelConfig.deviceType, p.deviceTypes.size()));
     natural(what + "tensor parallel devices", parallelConfig.tensor, 1);
     natural(what + "replicas", parallelConfig.data, 1);
     natural(what + "a micro-batch", parallelConfig.microbatch, 1);
@@ -161,8 +161,8 @@ private:
       int64_t before = 0;
       for (const auto &sync : gradientSyncs) {
         if (sync.replicasPerNode <= before)
-          report(p.location,
-                 fmt::format("{}exchange of {} together after one of {}", what, sync.replicasPerNode, before));
+          report(p.location, fmt::format("{}gradient synchronization of {} replicas per node after one of {}", what,
+                                         sync.replicasPerNode, before));
         before = sync.replicasPerNode;
         alternatives(what + "exchange", sync.alternatives);
       }
@@ -172,11 +172,11 @@ private:
 
   void layerClass(const PlacementProblem::LayerClass &one) {
     if (one.costs.size() != p.parallelConfigs.size())
-      return report(p.location, fmt::format("layers '{}' have costs of {} forms of {}", one.name, one.costs.size(),
-                                            p.parallelConfigs.size()));
+      return report(p.location, fmt::format("layers '{}' have costs of {} parallel configurations of {}", one.name,
+                                            one.costs.size(), p.parallelConfigs.size()));
     for (size_t f = 0; f < one.costs.size(); ++f)
       if (one.costs[f])
-        cost(fmt::format("layers '{}' in form {}: ", one.name, f), *one.costs[f]);
+        cost(fmt::format("layers '{}' in parallel configuration {}: ", one.name, f), *one.costs[f]);
   }
 
   void cost(const std::string &what, const PlacementProblem::Cost &cost) {
@@ -184,25 +184,26 @@ private:
                                {"backward", cost.backward},
                                {"weight", cost.weight},
                                {"update", cost.update},
-                               {"resident", cost.staticMemory},
-                               {"resident weights", cost.weightMemory},
-                               {"resident gradients", cost.gradientMemory},
+                               {"static memory", cost.staticMemory},
+                               {"weight memory", cost.weightMemory},
+                               {"gradient memory", cost.gradientMemory},
                                {"gradients", cost.gradients},
                                {"gradients of experts", cost.expertGradients},
                                {"gradients in common", cost.tied},
-                               {"resident on the host", cost.hostStaticMemory},
+                               {"static memory on the host", cost.hostStaticMemory},
                                {"weights", cost.weights}})
       natural(what + name, value);
     number(p.location, what + "energy", cost.joules);
-    number(p.location, what + "energy of computing again", cost.recomputeJoules);
-    if (static_cast<double>(cost.weightMemory) + cost.gradientMemory > cost.staticMemory)
-      report(p.location, what + "resident weights and gradients are more than what is resident");
+    number(p.location, what + "energy of recomputation", cost.recomputeJoules);
+    if (static_cast<double>(cost.weightMemory) + static_cast<double>(cost.gradientMemory) >
+        static_cast<double>(cost.staticMemory))
+      report(p.location, what + "weight and gradient memory are more than the static memory");
     if (cost.recomputeChoices.empty())
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
     for (const auto &recomputeChoice : cost.recomputeChoices) {
-      natural(what + "computing again", recomputeChoice.recomputeTime);
+      natural(what + "recompute time", recomputeChoice.recomputeTime);
       natural(what + "kept", recomputeChoice.activations);
-      natural(what + "kept on the host", recomputeChoice.hostActivations);
+      natural(what + "activations on the host", recomputeChoice.hostActivations);
       natural(what + "working", recomputeChoice.workspace);
     }
   }

@@ -347,14 +347,14 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
 
 /// Paths that took no part in the end, when there are many.
 void MinimaxPathBound::forget(const std::vector<double> &weights) {
-  constexpr size_t Most = 48;
-  for (size_t k = std::min(paths_.size(), weights.size()); paths_.size() > Most && k-- > fixed_;)
+  constexpr size_t kMaxPaths = 48;
+  for (size_t k = std::min(paths_.size(), weights.size()); paths_.size() > kMaxPaths && k-- > fixed_;)
     if (weights[k] <= 0) {
       paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(k));
       lengths_.erase(lengths_.begin() + static_cast<std::ptrdiff_t>(k));
     }
-  if (chosen_.size() > Most) {
-    auto drop = static_cast<std::ptrdiff_t>(chosen_.size() - Most);
+  if (chosen_.size() > kMaxPaths) {
+    auto drop = static_cast<std::ptrdiff_t>(chosen_.size() - kMaxPaths);
     chosen_.erase(chosen_.begin(), chosen_.begin() + drop);
     for (auto &row : lengths_)
       row.erase(row.begin(), row.begin() + drop);

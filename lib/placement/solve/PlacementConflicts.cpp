@@ -158,8 +158,9 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
   for (const Limit &limit : all)
     limit.lift(freed);
   if (!feasible(freed, options)) {
-    searchState.conflicts.push_back({"forms and schedules", problem.location.file, problem.location.line,
-                                     "no combination that is offered divides the batch and runs all layers"});
+    searchState.conflicts.push_back({"parallel configurations and schedules", problem.location.file,
+                                     problem.location.line,
+                                     "no combination in the search space divides the batch and runs all layers"});
     return searchState;
   }
   // Deletion: a limit stays lifted if the rest conflict without it.
@@ -186,7 +187,7 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
     }
     searchState.conflicts.push_back(
         {all[i].what, all[i].location.file, all[i].location.line,
-         !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would do")
+         !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would suffice")
          : detail.empty() ? "more of it alone does not help"
                           : "needs " + detail});
     if (!detail.empty())

@@ -235,9 +235,9 @@ private:
 
   std::string proof(const PlacementResult &result) const {
     std::string how = fmt::format(
-        "lower bounds of {} configurations (micro-batches, schedule, chunks, groups, forms), "
+        "lower bounds of {} configurations (micro-batches, schedule, virtual stages, groups, parallel configurations), "
         "dynamic "
-        "program over {} of the layers, depth-first search of what they left open",
+        "program over {} of the layers, depth-first search of the open nodes",
         count_,
         lattice_.linear     ? std::string("cuts of the chain")
         : lattice_.complete ? fmt::format("{} down-sets", lattice_.last() + 1)

@@ -171,12 +171,12 @@ RecomputeSolver::Options RecomputeSolver::options(Id parallelConfig, const std::
 }
 
 const std::vector<InFlightStates> &RecomputeSolver::held(const PipelineShape &shape) {
-  constexpr size_t Most = 4'000'000;
+  constexpr size_t kMaxNumbers = 4'000'000;
   std::array<int64_t, 4> key{static_cast<int64_t>(shape.schedule), shape.groups, shape.virtualStages,
                              shape.microbatches};
   if (auto found = held_.find(key); found != held_.end())
     return found->second;
-  if (numbers_ > Most)
+  if (numbers_ > kMaxNumbers)
     held_.clear(), numbers_ = 0;
   std::vector<InFlightStates> &all = held_[key];
   for (int64_t g = 0; g < shape.groups; ++g) {

@@ -129,7 +129,7 @@ std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult
       if (auto reevaluated = reevaluate(problem, *result.plan, options.passes))
         issues = PlanChecker(problem, result, *reevaluated).run();
       else
-        trust(fmt::format("what the plan is worth: {} micro-batches through {} stages are too "
+        trust(fmt::format("the plan's metrics: {} micro-batches through {} stages are too "
                           "many to replay",
                           result.plan->microbatches, result.plan->stages.size()));
     }

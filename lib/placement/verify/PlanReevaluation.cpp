@@ -31,7 +31,7 @@ public:
   std::vector<Issue> run() {
     size_t stages = plan.stages.size();
     if (stages == 0 || plan.virtualStages < 1 || stages % static_cast<uint64_t>(plan.virtualStages) != 0) {
-      report("A0950", fmt::format("{} stages in {} chunks", stages, plan.virtualStages));
+      report("A0950", fmt::format("{} stages in {} virtual stages", stages, plan.virtualStages));
       return std::move(issues);
     }
     groups = stages / static_cast<size_t>(plan.virtualStages);
@@ -61,13 +61,13 @@ private:
   }
 
   void pipeline() {
-    bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    bool isInSearchSpace = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
     if (!std::any_of(p.groups.begin(), p.groups.end(),
                      [&](const PlacementProblem::GroupRange &r) {
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
                      }) &&
         !p.groups.empty())
-      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
+      report("A0950", fmt::format("{} groups of devices in a row are not in the search space", groups));
     std::vector<size_t> shared;
     for (const PlacedStage &stage : plan.stages) {
       shared.push_back(0);
@@ -78,17 +78,17 @@ private:
                                     p.classes[*p.uniformClass].name));
     }
     for (PipelineSchedule schedule : p.schedules)
-      offered |= schedule == plan.schedule;
-    if (!offered)
-      report("A0950", "the schedule of the passes is not offered");
+      isInSearchSpace |= schedule == plan.schedule;
+    if (!isInSearchSpace)
+      report("A0950", "the schedule of the passes is not in the search space");
     if (!interleaves && plan.virtualStages != 1)
-      report("A0950", fmt::format("{} chunks without an interleaved schedule", plan.virtualStages));
+      report("A0950", fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
     if (interleaves) {
       bool known = false;
       for (int64_t virtualStages : p.virtualStages)
         known |= virtualStages == plan.virtualStages && virtualStages > 1;
       if (!known)
-        report("A0950", fmt::format("{} chunks are not offered", plan.virtualStages));
+        report("A0950", fmt::format("{} virtual stages are not in the search space", plan.virtualStages));
       if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
         report("A0950",
                fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
@@ -108,7 +108,7 @@ private:
     const PlacedStage &stage = plan.stages[s];
     if (stage.parallelConfig >= p.parallelConfigs.size() || stage.layers.empty() ||
         stage.recomputeChoices.size() != stage.layers.size()) {
-      report("A0950", fmt::format("stage {} has form {} of {}, {} layers and {} choices of what "
+      report("A0950", fmt::format("stage {} has parallel configuration {} of {}, {} layers and {} choices of what "
                                   "they keep",
                                   s, stage.parallelConfig, p.parallelConfigs.size(), stage.layers.size(),
                                   stage.recomputeChoices.size()));
@@ -121,7 +121,8 @@ private:
                                   "make the batch, {}",
                                   s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
     if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
-      report("A0950", fmt::format("stages {} and {} share devices, but not their form", s - groups, s));
+      report("A0950",
+             fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
@@ -136,8 +137,10 @@ private:
       where[l] = s;
       const auto &cost = p.cost(l, stage.parallelConfig);
       if (!cost)
-        report("A0950", fmt::format("layer '{}' cannot run in form {}", p.layers[l].name, stage.parallelConfig),
-               p.layers[l].location);
+        report(
+            "A0950",
+            fmt::format("layer '{}' cannot run in parallel configuration {}", p.layers[l].name, stage.parallelConfig),
+            p.layers[l].location);
       else if (stage.recomputeChoices[i] >= cost->recomputeChoices.size())
         report("A0950",
                fmt::format("layer '{}' keeps choice {} of {}", p.layers[l].name, stage.recomputeChoices[i],
@@ -192,12 +195,12 @@ private:
       for (Id f : parallelConfigs[deviceType])
         replicaByReplica |= p.parallelConfigs[f].order == PlacementProblem::RankOrder::TensorPipelineData;
       if (replicaByReplica && (parallelConfigs.size() > 1 || parallelConfigs[deviceType].size() > 1))
-        report("A0950", "ranks run replica after replica, but stages have several forms",
+        report("A0950", "ranks run replica after replica, but stages have several parallel configurations",
                p.deviceTypes[deviceType].location);
       if (p.uniformConfigPerDeviceType && parallelConfigs[deviceType].size() > 1)
         report("A0950",
-               fmt::format("stages on '{}' have {} forms, but have to have one", p.deviceTypes[deviceType].name,
-                           parallelConfigs[deviceType].size()),
+               fmt::format("stages on '{}' have {} parallel configurations, but must have one",
+                           p.deviceTypes[deviceType].name, parallelConfigs[deviceType].size()),
                p.deviceTypes[deviceType].location);
     }
   }

@@ -47,7 +47,7 @@ void addDomain(const Operation &op, Line line) {
 
 /// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
 std::string bottleneckText(const OperationBottleneck &bottleneck) {
-  std::string what = bottleneck.resource == "kernel floor"                     ? "a lower kernel floor"
+  std::string what = bottleneck.resource == "kernel launch overhead"           ? "a smaller kernel launch overhead"
                      : StringRef(bottleneck.resource).starts_with("bandwidth") ? "more " + bottleneck.resource
                                                                                : "a faster " + bottleneck.resource;
   if (bottleneck.next.empty())
@@ -94,16 +94,16 @@ void addVariants(const Plan &plan, OperationId id, Line line) {
   std::string text = form(cost);
   auto others = plan.costs.alternatives.find(id);
   if (others == plan.costs.alternatives.end() || others->second.empty()) {
-    text += plan.graph.operations[id].parts.empty() ? "; it was priced in no other way"
-                                                    : "; what is fused is spread over all";
-    return line("spread", text);
+    text += plan.graph.operations[id].parts.empty() ? "; it has no alternative cost"
+                                                    : "; fused operations use all instances";
+    return line("mapping", text);
   }
   for (const OperationCost &other : others->second) {
     if (cost.time > other.time)
       text += ", which leaves the rest to others";
     text += "; " + form(other);
   }
-  line("spread", text);
+  line("mapping", text);
 }
 
 /// What the backward pass does for a forward operation: those named after it, with their work.
@@ -183,7 +183,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
   }
   line("bound", cost.bound);
   if (OperationBottleneck bottleneck = findBottlenecks(cost, plan.machine); !bottleneck.resource.empty())
-    line("helps", bottleneckText(bottleneck));
+    line("bottleneck", bottleneckText(bottleneck));
   // The sources of the numbers in the formula: of the core, and of every memory that the operation
   // reads or writes.
   if (cost.core >= 0) {
@@ -273,7 +273,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
     const auto &[x, y] = operations[order[i].second];
     std::string arrow = style.unicode ? " → " : " -> ";
     table.row({order[i].second, x.there ? formatSi(x.time, "s") : same, y.there ? formatSi(y.time, "s") : same,
-               !y.there ? "gone" : change(x.time, y.time, true),
+               !y.there ? "removed" : change(x.time, y.time, true),
                x.bound == y.bound || !x.there ? y.bound
                : y.there                      ? x.bound + arrow + y.bound
                                               : x.bound});

@@ -109,7 +109,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   lines.text = "\n";
   lines.add("parameters", formatSi(totals.parameters, ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
-  lines.add("busy time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
+  lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.stepEnergy().value > 0) {
     std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
     for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
@@ -134,8 +134,8 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
     std::string max = std::isfinite(bottleneck.speedupIfUnlimited)
                           ? fmt::format(", at most {:.3g}x", bottleneck.speedupIfUnlimited)
                           : "";
-    lines.add(first ? "what helps" : "",
-              fmt::format("{}, {:.3g} % of the busy time: twice of it {:.3g}x as fast{}", bottleneck.resource,
+    lines.add(first ? "bottlenecks" : "",
+              fmt::format("{}, {:.3g} % of the total time: {:.3g}x faster with twice as much{}", bottleneck.resource,
                           100 * bottleneck.share, bottleneck.speedupIfTwice, max));
     first = false;
   }

@@ -49,7 +49,7 @@ double gibibytes(double bytes) { return bytes / (1 << 30); }
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
 /// order has the trivial bound: its residents.
-void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
+void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
   switch (objective) {
@@ -140,7 +140,7 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
                                    ? "energy is idle power only: the machine states no energy per operation or byte"
                                    : "energy is unknown: the machine states no power or energy");
   CandidateMetrics achieved = measureCandidate(plan);
-  judge(plan, request.objective, achieved);
+  recordObjective(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
   return plan;
 }
@@ -154,7 +154,10 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
     return std::vector<Issue>{
-        {"A0608", fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch), {}, {}}};
+        {"A0608",
+         fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
+         {},
+         {}}};
 
   using Outcome = std::variant<Plan, std::vector<Issue>>;
   std::vector<std::pair<int64_t, std::string>> candidates;

@@ -162,7 +162,7 @@ void verifyTiming(Proof &p) {
             (op.body == kNone &&
              (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
           p.find("A0914", op.location,
-                 "'{}' is said to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
+                 "'{}' is stated to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
                  t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
       }
   std::vector<bool> seen(plan.graph.operations.size());
@@ -207,11 +207,11 @@ void verifyBound(Proof &p) {
     derived = whole();
   }
   if (!micro.complete || !update.complete)
-    p.trusted("the bound of {} ps is taken as given, the arithmetic over the first and last "
+    p.trusted("the bound of {} ps is assumed, the arithmetic over the first and last "
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
-    p.find("A0906", {}, "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps",
+    p.find("A0906", {}, "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps",
            s.bound.value, static_cast<double>(derived));
   else
     p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "

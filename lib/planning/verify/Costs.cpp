@@ -130,8 +130,8 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find("A0910", op.location, "'{}' is said to run on {} of the {} instances of core '{}'", op.name, cost.instances,
-           core.count, core.name);
+    p.find("A0910", op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
+           cost.instances, core.count, core.name);
 }
 
 void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
@@ -268,16 +268,16 @@ bool verifyCosts(Proof &p) {
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");
   if (windows)
-    p.trusted("the traffic of {} operations whose tiles overlap is taken as given, it is not below "
+    p.trusted("the traffic of {} operations whose tiles overlap is assumed, it is not below "
               "their tensors",
               windows);
   for (const auto &[model, count] : given)
     if (model == "array" || model == "vector")
-      p.trusted("the utilization of {} operations by cost model '{}' is taken as given, no time is "
+      p.trusted("the utilization of {} operations by cost model '{}' is assumed, no time is "
                 "below that at peak",
                 count, model);
     else
-      p.trusted("times of {} operations by cost model '{}' are taken as given", count, model);
+      p.trusted("times of {} operations by cost model '{}' are assumed", count, model);
   return true;
 }
 

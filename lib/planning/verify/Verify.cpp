@@ -30,18 +30,18 @@ void verifyVerdict(Proof &p) {
       is("batch / step time", batch / step);
     if (bound > 0 && plan.objectiveBound < batch / bound * (1 - 1e-9))
       p.find("A0905", {},
-             "no plan is said to be faster than {:.9g} samples/s, the bound of {:.9g} s on the "
+             "the bound states that no plan is faster than {:.9g} samples/s, the bound of {:.9g} s on the "
              "step allows {:.9g}",
              plan.objectiveBound, bound, batch / bound);
   } else if (plan.objective == "step_time") {
     is("the step", step);
     if (plan.objectiveBound > bound * (1 + 1e-9))
-      p.find("A0905", {}, "no plan is said to take less than {:.9g} s, the bound on the step is {:.9g} s",
+      p.find("A0905", {}, "the bound states that no plan takes less than {:.9g} s, the bound on the step is {:.9g} s",
              plan.objectiveBound, bound);
   } else if (plan.objective == "memory") {
     is("peak memory", plan.memory.peak);
   } else {
-    p.trusted("the value of objective '{}' is taken as given", plan.objective);
+    p.trusted("the value of objective '{}' is assumed", plan.objective);
     return;
   }
   p.checked("objective {} = {:.6g} follows from the step", plan.objective, plan.objectiveValue);

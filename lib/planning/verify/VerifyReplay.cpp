@@ -72,7 +72,7 @@ void verifyCores(Proof &p, const ScheduleReplay &w) {
         longest = i;
     }
   }
-  p.checked("no core runs two operations at a time");
+  p.checked("no core runs two operations concurrently");
 }
 
 void verifyNetworks(Proof &p, const ScheduleReplay &w) {
@@ -94,7 +94,7 @@ void verifyNetworks(Proof &p, const ScheduleReplay &w) {
       }
   }
   if (!exchanges.empty())
-    p.checked("no network carries two exchanges at a time");
+    p.checked("no network carries two transfers concurrently");
 }
 
 void verifyBandwidth(Proof &p, const ScheduleReplay &w) {
@@ -155,7 +155,7 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
     p.find("A0913", {}, "the categories at the peak add up to {:.0f} B, the peak is {} B", static_cast<double>(sum),
            reported);
   if (p.plan.memory.when.value < 0 || p.plan.memory.when > p.plan.schedule.step)
-    p.find("A0913", {}, "the peak is said to be at {} ps of a step of {} ps", p.plan.memory.when.value,
+    p.find("A0913", {}, "the peak is stated to be at {} ps of a step of {} ps", p.plan.memory.when.value,
            p.plan.schedule.step.value);
   double capacity = p.plan.machine.memories[0].capacity.value;
   if (p.plan.feasible && capacity > 0 && std::max(peak, reported) > capacity)
@@ -164,7 +164,7 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
   if (equal)
     p.checked("the replay needs {} B at its peak, as reported", peak);
   else
-    p.trusted("the peak of {} B is taken as given, the replay of {} finds {} B", reported,
+    p.trusted("the peak of {} B is assumed, the replay of {} finds {} B", reported,
               w.complete ? "operations beside a repeat" : "the first and last iterations", peak);
 }
 

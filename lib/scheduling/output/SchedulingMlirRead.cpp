@@ -87,7 +87,7 @@ private:
         auto name = given.getAs<StringAttr>("name");
         auto duration = given.getAs<IntegerAttr>("duration");
         task.modes.push_back({name ? name.str() : "", duration ? duration.getInt() : 0,
-                              amounts(given, "uses", resources), amounts(given, "spends", budgets),
+                              amounts(given, "uses", resources), amounts(given, "consumes", budgets),
                               given.contains("absent")});
       }
       p.tasks.push_back(std::move(task));

@@ -215,7 +215,7 @@ private:
         continue;
       }
       low = middle + 1;
-      raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
+      raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
     }
   }
 
@@ -242,7 +242,7 @@ private:
       int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
       Propagator propagator(in, horizon);
       if (!propagator.run()) {
-        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
+        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
         if (!found())
           result.status = Status::Infeasible;
         return;
@@ -306,7 +306,7 @@ private:
     if (unit > 1 || makespan >= kMaxExactTimes) {
       Propagator propagator(in, makespan);
       if (!propagator.run()) // what is more, nobody needs to be believed
-        bound = {makespan + 1, Kind::Windows, {}, 0, {}, "windows of tasks"};
+        bound = {makespan + 1, Kind::Windows, {}, 0, {}, "time windows"};
       bound.steps = std::move(propagator.steps);
     }
     raise(std::move(bound), "z3");
@@ -354,7 +354,7 @@ private:
   bool proveInfeasible(int64_t makespan, uint64_t slice, bool probing) {
     Propagator propagator(in, makespan);
     if (!propagator.run()) {
-      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
+      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
       return true;
     }
     if (probing) {

@@ -243,7 +243,7 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
                                          sum.mean / sum.groups, engines);
     result.sampled = sum.failureProbability > 0;
     if (result.sampled)
-      result.formula += " (of groups drawn at random)";
+      result.formula += " (of sampled groups)";
   }
   if (!std::isfinite(result.mean) || !std::isfinite(result.max))
     return refused(

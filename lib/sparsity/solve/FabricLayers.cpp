@@ -192,7 +192,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   }
   if (!plan.result.feasible)
     return rejected({"A1005",
-                     "no choice of zeros, not even none, keeps what is required of accuracy",
+                     "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                      request.accuracy ? request.accuracy->location : request.location,
                      {}});
   return plan;

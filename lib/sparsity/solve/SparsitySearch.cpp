@@ -100,7 +100,7 @@ public:
     plan_.result = select(plan_.problem);
     if (!plan_.result.feasible)
       return rejected({"A1005",
-                       "no choice of zeros, not even none, keeps what is required of accuracy",
+                       "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
     return std::move(plan_);
@@ -260,7 +260,7 @@ private:
       return "";
     const Core &core = search_.machine.cores[cost.core];
     if (!core.sparse)
-      return fmt::format("core '{}' makes nothing of zeros", core.name);
+      return fmt::format("core '{}' does not exploit sparsity", core.name);
     auto words = [](const char *operand, const SparseAcceleration &use) {
       std::string text = use.mode == SparseAcceleration::Mode::Skip   ? "skips zeros"
                          : use.mode == SparseAcceleration::Mode::Gate ? "gates zeros"

@@ -140,7 +140,7 @@ private:
       double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
                                    layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
-        find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; claimed are "
+        find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
                                   "{} and {}",
                                   name, count, cycles, stage.multipliers, stage.cycles.max()));
       multipliers += count;
@@ -150,7 +150,7 @@ private:
     if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
       find("A0904", fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
-      find("A0905", fmt::format("{} multipliers, losses of {} and {} cycles; claimed are {}, {} "
+      find("A0905", fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
                                 "and {}",
                                 multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
@@ -162,7 +162,7 @@ private:
   void interval() {
     double max = result.feasible ? result.interval * (1 - kTolerance) : HUGE_VAL;
     if (!result.proven) {
-      out.trusted.push_back("the interval is not claimed to be the shortest");
+      out.trusted.push_back("the interval is not stated to be the shortest");
       return;
     }
     SelectionProblem below;
@@ -185,7 +185,7 @@ private:
     none.bound = SelectionProblem::kUnlimited;
     SelectionProof proof = verify(below, none, effort);
     for (const Issue &issue : proof.findings)
-      find("A0906", fmt::format("{} is claimed: {}", claim, issue.message));
+      find("A0906", fmt::format("{} is stated: {}", claim, issue.message));
     if (!proof.trusted.empty())
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else if (out.holds())

@@ -14,7 +14,7 @@ public:
 
   std::vector<Issue> run() {
     if (!result.feasible)
-      find("a choice is shown, but none is said to keep what is required");
+      find("a choice is shown, but none is stated to satisfy the requirements");
     if (shown.objective != name(problem.objective))
       find(fmt::format("'{}' is shown as the objective of '{}'", shown.objective, name(problem.objective)));
     if (shown.proven != result.proven())

@@ -335,7 +335,7 @@ TEST(CalibrationFile, ErrorsHavePlaces) {
   EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
   EXPECT_EQ(first(good, "launch = ", "launch = 9").code, "A0469"); // outside of its interval
-  EXPECT_EQ(first(good, "step_cost", "launch").message, "'launch' a second time");
+  EXPECT_EQ(first(good, "host_overhead_per_step", "launch").message, "'launch' a second time");
   EXPECT_EQ(first(good, "machine ", "// ").message, "'machine' is missing");
   Issue issue = first(good, "prior_weight = 1", "prior_weight = 1 2");
   EXPECT_EQ(issue.location.line, 4u);

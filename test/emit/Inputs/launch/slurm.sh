@@ -4,7 +4,7 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --gpus-per-node=8
 #SBATCH --exclusive
-# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 chunks, data 16 (ZeRO 1); accord test
+# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
 # sbatch slurm.sh train.py ARGUMENTS
 set -euo pipefail
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
