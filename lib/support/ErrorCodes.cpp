@@ -1,6 +1,7 @@
 #include "lib/support/ErrorCodes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include <ostream>
 #include <string>
 
 namespace accord {
@@ -15,6 +16,10 @@ static constexpr ErrorEntry kTable[] = {
 llvm::ArrayRef<ErrorEntry> errorTable() { return kTable; }
 
 const ErrorEntry &entryOf(Code code) { return kTable[static_cast<size_t>(code)]; }
+
+std::string numberOf(Code code) { return entryOf(code).number.str(); }
+
+std::ostream &operator<<(std::ostream &out, Code code) { return out << numberOf(code); }
 
 const ErrorEntry *findError(llvm::StringRef number) {
   for (const ErrorEntry &entry : kTable)

@@ -124,11 +124,11 @@ bool Session::prepareGroups() {
 
 bool Session::takeGroups(std::vector<Machine> machines) {
   auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&groups)) {
-    report(*issue);
+  if (!groups) {
+    report(groups.error());
     return false;
   }
-  auto &found = std::get<ClusterGroups>(groups);
+  auto &found = *groups;
   theGroups = std::move(found.groups);
   theBetween = std::move(found.between);
   theCluster = theGroups.front();
@@ -153,22 +153,21 @@ double Session::maxMemoryOn(const Machine &machine) {
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
-std::variant<WorkGraph, Issue> Session::workOfPlacement(const Degrees &degrees, const std::string &policy,
-                                                        int64_t microbatch) {
+Result<WorkGraph> Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
   size_t before = diags.errors();
   std::string problem = "the step cannot be shared so";
   if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
     int64_t microbatches = std::max<int64_t>(1, theJob->batch / microbatch / std::max<int64_t>(1, degrees.data));
     if (auto work = extract(graph, policy, microbatch, microbatches, problem))
       return std::move(*work);
-    return Issue{"A0205", problem, {}, {}};
+    return Error{Code::NumberTooLarge, problem, {}, {}};
   }
   size_t errors = 0;
   for (const Diagnostic &d : diags.sorted())
     if (d.severity == Severity::Error && ++errors == before + 1)
       problem = d.message;
   diags.dropErrors(before);
-  return Issue{"A0705", problem, {}, {}};
+  return Error{Code::NotSupported, problem, {}, {}};
 }
 
 std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std::string> &assumptions) {
@@ -226,12 +225,11 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
   }
   request.limits = limitsOf(*theJob, request.memory);
   request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                               const std::string &policy) -> Result<WorkGraph> {
     return workOfPlacement({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
   request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                      int64_t data,
-                                      const PlacementSpace::Division &division) -> std::variant<WorkGraph, Issue> {
+                                      int64_t data, const PlacementSpace::Division &division) -> Result<WorkGraph> {
     return workOfPlacement({tensor, data, sequence, division.experts > 1,
                             division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
                            policy, microbatch);
@@ -246,12 +244,12 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
   if (!request)
     return std::nullopt;
   auto made = buildPlacementProblem(*request);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    for (const Issue &issue : *issues)
+  if (!made) {
+    for (const Error &issue : made.error())
       report(issue);
     return std::nullopt;
   }
-  BuiltPlacementProblem found = std::move(std::get<BuiltPlacementProblem>(made));
+  BuiltPlacementProblem found = std::move(*made);
   int64_t layers = static_cast<int64_t>(found.problem.layers.size());
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().min > layers) {
@@ -273,8 +271,8 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
   llvm::append_range(assumptions, chosen);
   llvm::append_range(assumptions, found.assumptions);
   found.assumptions = std::move(assumptions);
-  if (std::vector<Issue> wrong = check(found.problem); !wrong.empty()) {
-    for (const Issue &issue : wrong)
+  if (Errors wrong = check(found.problem); !wrong.empty()) {
+    for (const Error &issue : wrong)
       report(issue);
     return std::nullopt;
   }

@@ -48,19 +48,19 @@ const DegreePlan &ClusterBuilder::initialPlan() const {
                        [&](const DegreePlan &one) { return one.tensor == job.tensor && one.data == job.data; });
 }
 
-std::optional<Issue> ClusterBuilder::prepare() {
+std::optional<Error> ClusterBuilder::prepare() {
   for (size_t g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
     const auto &[single, accumulated] = samples[g];
     for (const auto *all : {&single, &accumulated})
       if (!all->empty())
-        if (auto issue = checkSamples(group.of->plans.front()->plan, *all))
-          return issue;
+        if (auto error = checkSamples(group.of->plans.front()->plan, *all))
+          return error;
     PolynomialFit points(pointsOf(single));
     for (const DegreePlan *one : group.of->plans) {
       auto builder = std::make_unique<LatencyBuilder>(one->plan, single, points, options, accumulated);
-      if (auto issue = builder->prepareOrder())
-        return issue;
+      if (auto error = builder->prepareOrder())
+        return error;
       auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
         return sameOrder(*step.builder, *builder) && sameMemory(step.plans.front()->plan.memory, one->plan.memory);
       });
@@ -68,8 +68,8 @@ std::optional<Issue> ClusterBuilder::prepare() {
         same->plans.push_back(one);
         continue;
       }
-      if (auto issue = builder->prepareMemory())
-        return issue;
+      if (auto error = builder->prepareMemory())
+        return error;
       longest = longest ? std::min(longest, builder->maxDuration()) : builder->maxDuration();
       group.steps.push_back({{one}, std::move(builder)});
     }
@@ -138,7 +138,7 @@ void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const 
     model.guards.push_back({e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
 }
 
-std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
+Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
   const Plan &plan = initialPlan().plan;
   model.name = cName(plan.graph.model);
@@ -174,19 +174,19 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
     std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
     group.steps.front().builder->setSuffix(suffix);
     auto priced = group.steps.front().builder->price(model, machine);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return *issue;
-    const auto &operations = std::get<PricedSteps>(priced);
+    if (!priced)
+      return priced.error();
+    const auto &operations = *priced;
     if (fixed.empty())
       fixed = operations.single.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
       machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
       auto nodes = step.builder->step(model, machine, operations, microbatches);
-      if (auto *issue = std::get_if<Issue>(&nodes))
-        return *issue;
+      if (!nodes)
+        return nodes.error();
       for (const DegreePlan *one : step.plans)
-        steps[{one->tensor, one->data}] = std::get<StepNodes>(nodes);
+        steps[{one->tensor, one->data}] = *nodes;
     }
   }
   if (!fixed.empty())
@@ -197,8 +197,8 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
   for (NodeId StepNodes::*field : {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
                                    &StepNodes::microFlops, &StepNodes::updateFlops})
     chosen.*field = selectByDegrees(e, field);
-  if (auto issue = finishModel(model, chosen, microbatches, longest))
-    return *issue;
+  if (auto error = finishModel(model, chosen, microbatches, longest))
+    return *error;
   model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
@@ -206,7 +206,7 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
   return model;
 }
 
-std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
+std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
   size_t tensorAt = *model.argument("tensor_parallel"), dataAt = *model.argument("data_parallel");
   for (const Group &group : groups)
     for (const Step &step : group.steps)
@@ -228,7 +228,7 @@ std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
             (step.builder->exact() ? differs(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
             differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
         if (wrong)
-          return Issue{"A0707",
+          return Error{Code::NoLatencyModel,
                        fmt::format("at tensor_parallel {} and data_parallel {} the model says "
                                    "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
                                    one->tensor, one->data, found.result.step, found.result.memory, step_,

@@ -279,14 +279,14 @@ FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &orde
   return core;
 }
 
-std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
+std::optional<Error> applyArea(const AreaRule &rule, Machine &machine) {
   if (rule.model) {
     auto sum = rule.model->area(machine);
-    if (auto *issue = std::get_if<Issue>(&sum)) {
-      issue->message = fmt::format("'{}' {}", rule.name, issue->message);
-      return std::move(*issue);
+    if (!sum) {
+      sum.error().message = fmt::format("'{}' {}", rule.name, sum.error().message);
+      return sum.takeError();
     }
-    machine.area = std::get<SquareMetres>(sum);
+    machine.area = *sum;
     machine.origins["area"] = {fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
                                rule.origin.location};
   } else if (rule.rates) {
@@ -335,7 +335,7 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
   }
   if (!good || !checkMemories(accelerator, *order, machine))
     return failure();
-  if (std::optional<Issue> issue = applyArea(head.area, machine)) {
+  if (std::optional<Error> issue = applyArea(head.area, machine)) {
     auto area = *accelerator.getBody().getOps<accel::AreaOp>().begin();
     emitError(accel::locationOf(area, "model")) << issue->message;
     return failure();

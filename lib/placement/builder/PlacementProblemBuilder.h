@@ -7,7 +7,6 @@
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/Placement.h"
 #include <functional>
-#include <variant>
 
 namespace accord {
 
@@ -80,15 +79,13 @@ struct PlacementProblemRequest {
   SourceLocation location;
   /// The step of one device with as many micro-batches of this size as make the batch. Called once
   /// for each.
-  std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
-                                               const std::string &recompute)>
+  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute)>
       instantiate;
   /// The same on one of `data` replicas that divide experts or tables among them, with as many
   /// micro-batches as make its part of the batch. Called once for
   /// each number of replicas where a division is offered, else never.
-  std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
-                                               const std::string &recompute, int64_t data,
-                                               const PlacementSpace::ReplicaSharding &replicaSharding)>
+  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute,
+                                  int64_t data, const PlacementSpace::ReplicaSharding &replicaSharding)>
       instantiateDivided;
   /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate:
   /// input is always there.
@@ -117,12 +114,11 @@ struct BuiltPlacementProblem {
 /// (FittedPrices.h), and schedules are made for the memory alone.
 /// Issues: of `instantiate` where no degree is left, A0946 where nothing of the space fits the
 /// cluster and the batch, and those of `estimate` and `scheduleStep`.
-std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request);
+Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request);
 
 /// Times of a collective among given groups as the least of several lines over its payload: exact
 /// for all ways but trees, whose pieces are powers of 4.
-std::variant<std::vector<AlphaBetaModel>, Issue> linesOf(const Fabric &fabric, Collective collective,
-                                                         const Groups &groups);
+Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups);
 /// Those that are the least at some payload; latencies ascend.
 std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines);
 

@@ -26,15 +26,14 @@ public:
       options.ordered->regions.assign(graph.regions.size(), {});
   }
 
-  std::variant<Schedule, std::vector<Issue>> run() {
+  Result<Schedule, Errors> run() {
     double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value + machine_.host.step.value;
     if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
-      return std::vector<Issue>{
-          {"A0452",
-           fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other", graph_.model,
-                       machine_.name),
-           machine_.location,
-           {}}};
+      return Errors{{Code::TimeOutOfRange,
+                     fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
+                                 graph_.model, machine_.name),
+                     machine_.location,
+                     {}}};
     // Whatever forms are chosen, no chain is shorter than with the shortest.
     std::vector<Picoseconds> min = durations(false);
     CriticalPath path = CriticalPath::of(graph_, deps_, min);
@@ -325,36 +324,38 @@ private:
 
 } // namespace
 
-std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
-                                                        const ScheduleOptions &options) {
-  std::vector<Issue> issues;
+Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
+                                      const ScheduleOptions &options) {
+  Errors errors;
   if (costs.operations.size() != graph.operations.size())
-    issues.push_back(
-        {"A0917", fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()), {}, {}});
+    errors.push_back({Code::CostsMismatch,
+                      fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()),
+                      {},
+                      {}});
   auto examine = [&](const Operation &op, const OperationCost &cost) {
     if (!Picoseconds::fits(cost.time))
-      issues.push_back({"A0452",
+      errors.push_back({Code::TimeOutOfRange,
                         fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
                         op.location,
                         {}});
     else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
              cost.transfer.size() != machine.memories.size())
-      issues.push_back(
-          {"A0917",
+      errors.push_back(
+          {Code::CostsMismatch,
            fmt::format("the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories", op.name,
                        cost.core, cost.transfer.size(), machine.name, machine.cores.size(), machine.memories.size()),
            op.location,
            {}});
   };
-  for (OperationId id = 0; issues.empty() && id < costs.operations.size(); ++id)
+  for (OperationId id = 0; errors.empty() && id < costs.operations.size(); ++id)
     if (graph.operations[id].body == kNone)
       examine(graph.operations[id], costs.operations[id]);
   for (const auto &[id, others] : costs.alternatives)
     for (const OperationCost &other : others)
-      if (issues.empty() && id < graph.operations.size())
+      if (errors.empty() && id < graph.operations.size())
         examine(graph.operations[id], other);
-  if (!issues.empty())
-    return issues;
+  if (!errors.empty())
+    return errors;
   return StepScheduler(graph, machine, costs, options).run();
 }
 

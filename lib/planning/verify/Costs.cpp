@@ -46,13 +46,13 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
   const auto &[what, sort, kind, asked, flops, domain, instances] = part;
   const Core &core = p.plan.machine.cores[index];
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
-    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
+    p.find(Code::WrongCost, op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
            name(core.kind));
   bool floats = !integer(asked) && integer(type);
   if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
     floats = true;
   if (floats)
-    p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
+    p.find(Code::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
   double rate = static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
@@ -84,13 +84,14 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
                               core.perInstanceMapping ? 1 : core.count},
                              one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
-      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
-             one.compute.value, time);
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak",
+             part.name, one.compute.value, time);
     min[one.core] += time;
     said[one.core] += one.compute.value;
   }
   if (flops != op.flops)
-    p.find("A0910", op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops, static_cast<double>(flops));
+    p.find(Code::WrongCost, op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
+           static_cast<double>(flops));
   auto largest = [](const std::map<int, double> &of) {
     double max = 0;
     for (const auto &[core, time] : of)
@@ -98,7 +99,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
     return max;
   };
   if (!close(largest(said), cost.compute.value))
-    p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
+    p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
            cost.compute.value, largest(said));
   return largest(min);
 }
@@ -115,10 +116,10 @@ void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cos
                           ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
                           : 0;
     if (!close(cost.transfer[m].value, transfer))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
              cost.transfer[m].value, memory.name, transfer);
     if (cost.time.value < transfer * (1 - 1e-9))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
              cost.time.value, transfer, memory.name);
   }
   ++given[cost.model];
@@ -130,8 +131,8 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find("A0910", op.location, "'{}' is said to run on {} of the {} instances of core '{}'", op.name, cost.instances,
-           core.count, core.name);
+    p.find(Code::WrongCost, op.location, "'{}' is said to run on {} of the {} instances of core '{}'", op.name,
+           cost.instances, core.count, core.name);
 }
 
 void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
@@ -139,20 +140,20 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   const Machine &machine = p.plan.machine;
   auto differs = [&](const char *what, double reported, double derived) {
     if (!close(reported, derived))
-      p.find("A0910", op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name, reported,
-             machine.name, derived);
+      p.find(Code::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name,
+             reported, machine.name, derived);
   };
   if (op.core == CoreKind::None) {
     if (cost.time.value != 0 || cost.core != -1)
-      p.find("A0910", op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
+      p.find(Code::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
              cost.core);
     return;
   }
   if (op.communication && cost.core < 0)
     return verifyCommunication(p, op, cost, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
-    return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name, name(op.core),
-                  cost.core, machine.cores.size());
+    return p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
+                  name(op.core), cost.core, machine.cores.size());
   verifyInstances(p, op, cost);
   if (op.givenSeconds) { // on any core, and nothing else of it costs
     differs("given time", cost.time.value, *op.givenSeconds);
@@ -161,11 +162,11 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   }
   const Core &core = machine.cores[cost.core];
   if (op.parts.size() != cost.parts.size())
-    return p.find("A0910", op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
+    return p.find(Code::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
                   cost.parts.size());
   for (const PartCost &part : cost.parts)
     if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
-      return p.find("A0910", op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
+      return p.find(Code::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
                     machine.cores.size());
   double compute = verifyCompute(p, op, cost);
 
@@ -187,7 +188,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
       moved += sectorOverhead(*lookup, memory.sector.value);
     if (mapped && m < levels) {
       if (said < moved * (1 - 1e-9))
-        p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
+        p.find(Code::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
                memory.name, said, moved);
       moved = said;
     }
@@ -210,8 +211,8 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     differs("compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))
-      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak", op.name,
-             cost.compute.value, core.name, compute);
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
+             op.name, cost.compute.value, core.name, compute);
     if (!close(cost.compute.value, compute))
       ++given[cost.model];
   }
@@ -227,7 +228,7 @@ bool verifyCapacity(Proof &p, const Operation &op, const OperationCost &cost) {
   for (Seconds transfer : cost.transfer)
     fits &= transfer.value >= 0 && transfer.value < 9e6;
   if (!fits)
-    p.find("A0917", op.location,
+    p.find(Code::CostsMismatch, op.location,
            "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
            "{} memories",
            op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name, p.plan.machine.cores.size(),
@@ -241,7 +242,7 @@ bool verifyCosts(Proof &p) {
   const auto &operations = p.plan.graph.operations;
   const auto &costs = p.plan.costs.operations;
   if (costs.size() != operations.size()) {
-    p.find("A0917", {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
+    p.find(Code::CostsMismatch, {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
     return false;
   }
   p.durations.assign(operations.size(), 0);
@@ -259,12 +260,14 @@ bool verifyCosts(Proof &p) {
   }
   for (const auto &[id, others] : p.plan.costs.alternatives)
     if (id >= operations.size() || operations[id].body != kNone)
-      p.find("A0917", {}, "the plan has {} alternative costs for operation {}, which has none", others.size(), id);
+      p.find(Code::CostsMismatch, {}, "the plan has {} alternative costs for operation {}, which has none",
+             others.size(), id);
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
     sum += static_cast<long double>(p.plan.graph.executions(id)) * static_cast<long double>(p.durations[id]);
   if (sum > 0x1p61L) {
-    p.find("A0452", p.plan.machine.location, "the step takes longer than 26 days, one operation after the other");
+    p.find(Code::TimeOutOfRange, p.plan.machine.location,
+           "the step takes longer than 26 days, one operation after the other");
     return false;
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");

@@ -13,7 +13,7 @@ constexpr int64_t kLargestTile = 4096, kLargestExtent = int64_t{1} << 40;
 /// Rows times tiles of a banded operand, and elements of a mask, that are counted one by one.
 constexpr int64_t kCounted = int64_t{1} << 28;
 
-Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}}; }
+Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
 Occupancy certain(int64_t of, int64_t count) {
   Occupancy one;
@@ -24,7 +24,7 @@ Occupancy certain(int64_t of, int64_t count) {
 
 bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
-std::optional<Issue> checkHistogram(const SparsityPattern &p) {
+std::optional<Error> checkHistogram(const SparsityPattern &p) {
   if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
     return refused(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number of "
                                "zeros, and windows of 1 to {} elements",
@@ -40,7 +40,7 @@ std::optional<Issue> checkHistogram(const SparsityPattern &p) {
   return std::nullopt;
 }
 
-std::optional<Issue> check(const SparsityPattern &p, OperandShape shape) {
+std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   if (shape.outputs < 1 || shape.reduction < 1 || shape.outputs > kLargestExtent || shape.reduction > kLargestExtent)
     return refused(fmt::format("an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
                                shape.outputs, shape.reduction));
@@ -279,10 +279,10 @@ int64_t lineOf(OperandShape shape, TileDirection direction) {
 
 } // namespace
 
-std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape shape, int64_t tile,
-                                         TileDirection direction, bool last) {
-  if (auto issue = check(p, shape))
-    return *issue;
+Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_t tile, TileDirection direction,
+                            bool last) {
+  if (auto error = check(p, shape))
+    return *error;
   if (tile < 1 || tile > kLargestTile || tile > lineOf(shape, direction))
     return refused(
         fmt::format("a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line", tile,
@@ -327,17 +327,16 @@ std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape 
   return onePart(certain(tile, tile));
 }
 
-std::variant<Occupancy, Issue> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile,
-                                             TileDirection direction) {
+Result<Occupancy> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile, TileDirection direction) {
   auto parts = tileParts(p, shape, tile, direction);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return std::move(*issue);
-  return total(std::get<TileParts>(parts));
+  if (!parts)
+    return parts.takeError();
+  return total(*parts);
 }
 
-std::variant<double, Issue> density(const SparsityPattern &p, OperandShape shape) {
-  if (auto issue = check(p, shape))
-    return *issue;
+Result<double> density(const SparsityPattern &p, OperandShape shape) {
+  if (auto error = check(p, shape))
+    return *error;
   const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
   switch (p.kind) {
   case Kind::Dense:

@@ -212,7 +212,7 @@ json::Value toJson(const SparsityPlan &plan) {
       {"proven", plan.selection().proven()},
       {"assumptions", strings(plan.assumptions)},
       {"left_out",
-       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.issue.message); })},
+       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.error.message); })},
   };
   if (plan.step) {
     document["step"] = toJson(*plan.step);

@@ -165,7 +165,7 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     addAccuracy(lines, *plan.accuracy);
   const std::vector<Rejection> &leftOut = plan.excludedOptions();
   for (size_t i = 0; i < leftOut.size() && i < kMaxReportedRejections; ++i)
-    lines.add("left out", leftOut[i].issue.message);
+    lines.add("left out", leftOut[i].error.message);
   if (leftOut.size() > kMaxReportedRejections)
     lines.add("left out",
               fmt::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));

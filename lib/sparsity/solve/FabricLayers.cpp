@@ -34,7 +34,7 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
 
 } // namespace
 
-std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest &request, const WorkGraph &graph) {
+Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, const WorkGraph &graph) {
   std::vector<FabricLayer> layers;
   std::string error;
   for (DataflowLayer &layer : dataflowLayers(graph, error)) {
@@ -79,11 +79,11 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
           const OperandShape matrix =
               o == 0 ? OperandShape{product->columns, product->depth} : OperandShape{product->rows, product->depth};
           auto share = density(*one.pattern, matrix);
-          if (auto *issue = std::get_if<Issue>(&share)) {
-            issue->location = rule.location;
-            return *issue;
+          if (!share) {
+            share.error().location = rule.location;
+            return share.error();
           }
-          left[o] = std::get<double>(share);
+          left[o] = *share;
           sparsity.label += fmt::format("{}{} {}", sparsity.label.empty() ? "" : "; ",
                                         o == 0 ? "weights" : "activations", rule.texts[one.choice]);
           if (!rule.given) {
@@ -101,21 +101,23 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
     layers.push_back({std::move(layer), std::move(queries)});
   }
   if (!error.empty())
-    return Issue{"A1010", error, request.location, {}};
+    return Error{Code::NotSkipped, error, request.location, {}};
   return layers;
 }
 
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
                                                             const Machine &machine,
                                                             const std::vector<AccuracyFile> &files) {
-  auto rejected = [](Issue issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
+  auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
   if (request.sparseLayers)
-    return rejected(
-        {"A0705", "not supported yet: 'sparse_layers' on a dataflow device", request.sparseLayers->location, {}});
+    return rejected({Code::NotSupported,
+                     "not supported yet: 'sparse_layers' on a dataflow device",
+                     request.sparseLayers->location,
+                     {}});
   auto found = fabricLayers(request, graph);
-  if (auto *issue = std::get_if<Issue>(&found))
-    return rejected(*issue);
-  auto &layers = std::get<std::vector<FabricLayer>>(found);
+  if (!found)
+    return rejected(found.error());
+  auto &layers = *found;
   std::vector<AccuracyQuery> queries;
   std::vector<unsigned> layerOf;
   for (unsigned i = 0; i < layers.size(); ++i)
@@ -168,7 +170,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
           of.push_back(sparsity.label);
     problems *= of.size();
     if (problems > kMaxProblems)
-      return rejected({"A0705",
+      return rejected({Code::NotSupported,
                        fmt::format("not supported yet: more than {} combinations of options of layers "
                                    "that were measured together",
                                    kMaxProblems),
@@ -188,10 +190,10 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
     }
     if (auto unfit = planned(one))
       return rejected(
-          {"A1010", fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit), request.location, {}});
+          {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit), request.location, {}});
   }
   if (!plan.result.feasible)
-    return rejected({"A1005",
+    return rejected({Code::RequirementNotShown,
                      "no choice of zeros, not even none, keeps what is required of accuracy",
                      request.accuracy ? request.accuracy->location : request.location,
                      {}});

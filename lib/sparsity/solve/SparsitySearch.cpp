@@ -87,7 +87,7 @@ public:
 
   std::variant<PrunePlan, std::vector<Rejection>> run() {
     plan_.confidence = request_.confidence;
-    auto rejected = [](Issue issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
+    auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
     for (Layer &layer : layersOf(search_.graph))
       if (auto issue = add(std::move(layer)))
         return rejected(*issue);
@@ -96,10 +96,10 @@ public:
       return plan_.evaluation.rejections;
     objective();
     if (std::string error = check(plan_.problem); !error.empty())
-      return rejected({"A1010", "options of layers cannot be compared: " + error, request_.location, {}});
+      return rejected({Code::NotSkipped, "options of layers cannot be compared: " + error, request_.location, {}});
     plan_.result = select(plan_.problem);
     if (!plan_.result.feasible)
-      return rejected({"A1005",
+      return rejected({Code::RequirementNotShown,
                        "no choice of zeros, not even none, keeps what is required of accuracy",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
@@ -154,7 +154,7 @@ private:
     return all;
   }
 
-  std::optional<Issue> add(Layer of) {
+  std::optional<Error> add(Layer of) {
     Choices choices[kOperands];
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
@@ -179,9 +179,9 @@ private:
       touched_.insert(touched_.end(), operations->begin(), operations->end());
     layer.uses = usesOf(of);
     auto dense = optionOf(of, first, {}, {}, {});
-    if (auto *issue = std::get_if<Issue>(&dense))
-      return *issue;
-    layer.options.push_back(std::move(std::get<PruneOption>(dense)));
+    if (!dense)
+      return dense.error();
+    layer.options.push_back(std::move(*dense));
     std::vector<AccuracyQuery> queries;
     for (const Pattern &w : sparsityOf(GemmOperand::Weights, of, choices[0]))
       for (const Pattern &a : sparsityOf(GemmOperand::Activations, of, choices[1]))
@@ -189,12 +189,12 @@ private:
           if (w.dense && a.dense && g.dense)
             continue;
           auto option = optionOf(of, first, w, a, g);
-          if (auto *issue = std::get_if<Issue>(&option)) {
+          if (!option) {
             const Pattern &culprit = !w.dense ? w : !a.dense ? a : g;
-            issue->location = request_.rules[culprit.rule].location;
-            return *issue;
+            option.error().location = request_.rules[culprit.rule].location;
+            return option.error();
           }
-          layer.options.push_back(std::move(std::get<PruneOption>(option)));
+          layer.options.push_back(std::move(*option));
           queries.push_back(queryOf(layer, w, a, g));
         }
     queries_.push_back(std::move(queries));
@@ -239,7 +239,7 @@ private:
         if (request_.accuracy && answer.rejected) {
           bool isNew =
               std::none_of(plan_.excludedOptions.begin(), plan_.excludedOptions.end(), [&](const Rejection &other) {
-                return other.issue.message == answer.rejected->issue.message;
+                return other.error.message == answer.rejected->error.message;
               });
           if (isNew)
             plan_.excludedOptions.push_back(*answer.rejected);
@@ -272,8 +272,8 @@ private:
                        words("streaming", core.sparse->streaming));
   }
 
-  std::variant<PruneOption, Issue> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
-                                            const Pattern &g) const {
+  Result<PruneOption> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
+                               const Pattern &g) const {
     PruneOption option;
     option.label = labelOf(w, a, g, true), option.sparsity = labelOf(w, a, g, false);
     const LinearSparsity sparsity{w.of, a.of, g.of, false};
@@ -281,9 +281,9 @@ private:
     if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
       option.encoding = *text;
     auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, plan_.confidence);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return *issue;
-    const auto &cost = std::get<LayerCost>(priced);
+    if (!priced)
+      return priced.error();
+    const auto &cost = *priced;
     option.seconds = cost.time.value, option.quantile = cost.quantile.value;
     option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
     option.metadata = cost.metadata.value;
@@ -311,7 +311,7 @@ private:
     option.seconds += option.exchange, option.quantile += option.exchange;
     if (first) {
       auto dense = layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, plan_.confidence);
-      const auto *all = std::get_if<LayerCost>(&dense);
+      const auto *all = dense.get();
       keep(of, w, all && all->weights.value > 0 ? cost.weights / all->weights : 1, option);
     }
     return option;
@@ -323,7 +323,7 @@ private:
     if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
       return 1;
     auto share = updateShare(w.of.pattern, of.of.weights);
-    return std::holds_alternative<double>(share) ? std::get<double>(share) : 1;
+    return bool(share) ? *share : 1;
   }
 
   /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
