@@ -9,6 +9,7 @@
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -24,19 +25,6 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-
-/// What a pass complains about: its messages carry no code.
-Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
-  if (message.contains("does not reach the loss") || message.contains("is a step function"))
-    return Code::NoGradient;
-  if (message.contains("has no gradient"))
-    return Code::OperationNotSupported;
-  return withPassesOfTheUser ? Code::BadCommandLine : Code::InternalError;
-}
-
-} // namespace
-
 SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   if (auto file = diags.sources().find(location.file))
     return diags.sources().at(*file, {location.line, location.column});
@@ -171,7 +159,7 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
       return mlir::success();
     reported = true;
     auto error =
-        diags.error(option ? code : codeOfPass(d.str(), false), rangeOf(diags, sourceOf(d.getLocation())), d.str());
+        diags.error(option ? code : codeOf(d, Code::InternalError), rangeOf(diags, sourceOf(d.getLocation())), d.str());
     for (mlir::Diagnostic &note : d.getNotes())
       error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
     return mlir::success();

@@ -3,6 +3,7 @@
 #include "lib/exploration/space/DesignData.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ accel::AcceleratorOp onlyOne(ModuleOp module) { return *module.getOps<accel::Acc
 
 Error errorOf(mlir::Diagnostic &said) {
   std::string message = said.str();
-  Error error{codeOfMachineError(message), message, sourceOf(said.getLocation()), {}};
+  Error error{codeOf(said, Code::InternalError), message, sourceOf(said.getLocation()), {}};
   for (mlir::Diagnostic &note : said.getNotes())
     error.notes.push_back({sourceOf(note.getLocation()), note.str()});
   return error;

@@ -87,7 +87,7 @@ public:
         if (t * d <= fabric.devices()) {
           auto plan = planAt(t, d, microbatch, (job->batch + d - 1) / d);
           if (!plan)
-            return Error{"", fmt::format("no plan at {} x {}", t, d), {}, {}};
+            return Error{Code::InternalError, fmt::format("no plan at {} x {}", t, d), {}, {}};
           cluster.plans.push_back({t, d, std::move(*plan)});
         }
     cluster.tensor = cluster.plans.front().tensor, cluster.data = cluster.plans.front().data;
