@@ -85,7 +85,7 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
   bool all = true;
   for (auto parameter : graph.getParameters())
     if (!reached.contains(parameter.getSymNameAttr())) {
-      emitError(parameter, accord::Code::NoGradient) << "parameter '" << parameter.getSymName() << "' does not reach the loss";
+      accord::emitError(parameter, accord::Code::NoGradient) << "parameter '" << parameter.getSymName() << "' does not reach the loss";
       all = false;
     }
   return success(all);

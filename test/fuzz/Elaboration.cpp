@@ -103,7 +103,7 @@ public:
         fail("there is no plan and nothing says why");
       for (const Error &issue : result.error())
         if (issue.message.empty())
-          fail("an error has no message: '" + numberOf(issue.code) + "' " + issue.message);
+          fail("an error of code " + numberOf(issue.code) + " has no message");
       return false;
     }
     const Plan &plan = *result;
