@@ -85,7 +85,8 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
   bool all = true;
   for (auto parameter : graph.getParameters())
     if (!reached.contains(parameter.getSymNameAttr())) {
-      accord::emitError(parameter, accord::Code::NoGradient) << "parameter '" << parameter.getSymName() << "' does not reach the loss";
+      accord::emitError(parameter, accord::Code::NoGradient)
+          << "parameter '" << parameter.getSymName() << "' does not reach the loss";
       all = false;
     }
   return success(all);
