@@ -2,6 +2,7 @@
 #include "dialects/dnn/Gradients.h"
 #include "dialects/dnn/Infer.h"
 #include "dialects/dnn/Scalar.h"
+#include "lib/support/EmitError.h"
 
 using namespace mlir;
 using namespace accord;
@@ -230,7 +231,8 @@ ACCORD_GRADIENT(CustomOp) {
   }
   for (auto [operand, any] : reached)
     if (!any)
-      return emitError() << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
-                         << "everywhere, and nothing before it would be trained; state a 'surrogate' gradient";
+      return withCode(emitError(), Code::NoGradient)
+             << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
+             << "everywhere, and nothing before it would be trained; state a 'surrogate' gradient";
   return success();
 }

@@ -199,7 +199,7 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
       return std::nullopt;
     priced.axes = {{"tensor", tensor}, {"data", data}};
     auto costs = estimate(*work, session.machine(), priced);
-    if (auto *found = std::get_if<Costs>(&costs))
+    if (auto *found = costs.get())
       return SampledWork{std::move(*work), std::move(*found)};
     return std::nullopt;
   };

@@ -104,7 +104,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     MinedDesign &design = mined.designs.emplace_back();
     design.name = deviceTypes[deviceType].accelerator;
     auto machine = space.machine(found->designs[deviceType]);
-    if (auto *known = std::get_if<Machine>(&machine))
+    if (auto *known = machine.get())
       design.machine = std::move(*known);
     for (size_t i = 0; i < found->designs[deviceType].size(); ++i)
       design.chosen.push_back(space.parameters()[i].labels[found->designs[deviceType][i]]);

@@ -101,10 +101,10 @@ private:
 
   bool reportRejections(const std::vector<Rejection> &rejections) {
     for (const Rejection &rejection : rejections) {
-      show(rejection.issue.location);
-      for (const auto &[location, text] : rejection.issue.notes)
+      show(rejection.error.location);
+      for (const auto &[location, text] : rejection.error.notes)
         show(location);
-      session_.report(rejection.issue, rejection.help);
+      session_.report(rejection.error, rejection.help);
     }
     return false;
   }
@@ -124,7 +124,7 @@ private:
     options.costModel = options_.costModel;
     options.fabric = request.fabric, options.axes = request.axes;
     auto costs = estimate(graph, plan.machine, options);
-    auto *priced = std::get_if<Costs>(&costs);
+    auto *priced = costs.get();
     return priced ? std::move(*priced) : Costs{};
   }
 

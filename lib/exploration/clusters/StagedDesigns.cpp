@@ -41,15 +41,14 @@ public:
     DesignBox all = wholeOf(space_.parameters());
     auto max = space_.best(all);
     auto machine = space_.machine(common_);
-    if (!std::holds_alternative<Machine>(max) || !std::holds_alternative<Machine>(machine) || !placed_.plan)
+    if (!max || !machine || !placed_.plan)
       return std::nullopt;
     const PlacementSpace &placementSpace = work_.job().request.space;
     std::vector<Group> groups;
     for (const PlacementSpace::TensorSharding &sharding : placementSpace.tensorShardings)
       for (int64_t microbatch : placementSpace.microbatches) {
         Group group;
-        group.layers =
-            StageLayers::of(space_, reach_, work_, std::get<Machine>(max), metric_, common_, sharding, microbatch);
+        group.layers = StageLayers::of(space_, reach_, work_, *max, metric_, common_, sharding, microbatch);
         group.number = groups.size();
         if (group.layers)
           groups.push_back(std::move(group));
@@ -86,7 +85,7 @@ private:
   void begin(std::vector<Group> &groups) {
     const PlacementProblem::ParallelConfig &parallelConfig = placed_.parallelConfig;
     StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
-    auto machine = std::get<Machine>(space_.machine(common_));
+    auto machine = *space_.machine(common_);
     if (auto problem =
             work_.priced(machine, {parallelConfig.tensor, parallelConfig.sequence}, parallelConfig.microbatch))
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));

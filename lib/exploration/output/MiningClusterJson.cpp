@@ -1,7 +1,7 @@
 #include "lib/exploration/output/MiningClusterJson.h"
+#include "lib/machine/model/Check.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/support/Check.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/StrictFields.h"
 

@@ -10,7 +10,7 @@ std::vector<LimitShare> stepLimits(const StepWork &work, const Machine &machine)
   if (!plan)
     return {};
   auto made = StepTiming::of(*plan);
-  const StepTiming *timing = std::get_if<StepTiming>(&made);
+  const StepTiming *timing = made.get();
   if (!timing || timing->step() <= 0)
     return {};
   std::map<std::string, double> spent;

@@ -187,7 +187,7 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, c
     core.perInstanceMapping = one;
     CostQuery query{shape.operation, alone, 0, type};
     auto computed = model->compute(query, words);
-    auto *found = std::get_if<ComputeTime>(&computed);
+    auto *found = computed.get();
     (one ? time.single : time.spread) = found ? found->time.value : kNever;
     if (found && name == "array" && shape.gemm)
       time.feed = model->feed(query).value;

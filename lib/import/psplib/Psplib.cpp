@@ -363,7 +363,7 @@ private:
     }
     problem.name = llvm::sys::path::stem(path).str();
     auto range = [&](const SourceLocation &at) { return diags.sources().at(file, {at.line, at.column}); };
-    for (const Issue &issue : check(problem)) {
+    for (const Error &issue : check(problem)) {
       auto error = diags.error(Code::ImportSetting, range(issue.location), issue.message);
       for (const auto &[at, note] : issue.notes)
         error.note(range(at), note);

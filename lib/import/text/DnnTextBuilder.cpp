@@ -69,7 +69,8 @@ std::optional<std::string> formatted(Diagnostics &diags, FileId file, const std:
   auto tree = parse(own, sources.add("imported.dnn", text));
   if (tree && tree->complete && !own.hasErrors())
     return format(sources, *tree);
-  diags.error(own.text().find("A0007") != std::string::npos ? Code::FileTooLarge : Code::InternalError, {file, 0, 0},
+  bool tooLarge = llvm::any_of(own.sorted(), [](const Diagnostic &d) { return d.code == Code::FileTooLarge; });
+  diags.error(tooLarge ? Code::FileTooLarge : Code::InternalError, {file, 0, 0},
               "the imported text is no .dnn: " + shown(own.text()));
   return std::nullopt;
 }

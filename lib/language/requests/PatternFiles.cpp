@@ -32,12 +32,12 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
     diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
   };
   auto parsed = calibrate::readCsv(diags.sources().text(*read), path);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
-    for (const Issue &issue : *issues)
-      reject(diags.sources().at(*read, {issue.location.line, issue.location.column}), issue.message);
+  if (!parsed) {
+    for (const Error &error : parsed.error())
+      reject(diags.sources().at(*read, {error.location.line, error.location.column}), error.message);
     return std::nullopt;
   }
-  auto &records = std::get<std::vector<calibrate::Record>>(parsed);
+  auto &records = *parsed;
   if (records.empty()) {
     reject({*read, 0, 0}, fmt::format("'{}' is empty", path));
     return std::nullopt;

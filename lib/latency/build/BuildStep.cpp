@@ -39,8 +39,8 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std:
   return length;
 }
 
-std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine,
-                                                    const PricedSteps &priced, NodeId microbatches) const {
+Result<StepNodes> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
+                                       NodeId microbatches) const {
   Expressions &e = model.nodes;
   StepNodes nodes;
   auto length = [&](RegionId region) {
@@ -81,7 +81,7 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const M
     Polynomial &sum = inUpdate(id) ? update : one;
     auto more = add(sum, priced.single.flops[id], executions[id]);
     if (!more)
-      return Issue{"A0707", "the FLOPs of a micro-batch leave 64 bits", {}, {}};
+      return Error{Code::NoLatencyModel, "the FLOPs of a micro-batch leave 64 bits", {}, {}};
     sum = *more;
   }
   nodes.microFlops = e.polynomial(one, machine.microbatch, machine.sequence);

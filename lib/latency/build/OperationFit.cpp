@@ -35,9 +35,9 @@ OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &s
   }
 }
 
-Issue OperationFit::issue(OperationId id, const std::string &what) const {
+Error OperationFit::error(OperationId id, const std::string &what) const {
   const Operation &op = plan.graph.operations[id];
-  return {"A0707", fmt::format("operation '{}': {}", op.name, what), op.location, {}};
+  return {Code::NoLatencyModel, fmt::format("operation '{}': {}", op.name, what), op.location, {}};
 }
 
 std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &values) const {
@@ -159,7 +159,7 @@ NodeId OperationFit::communication(OperationId id) {
                                nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
 }
 
-std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
+Result<PricedOperation> OperationFit::price(OperationId id) {
   const Operation &op = plan.graph.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
   PricedOperation out;
@@ -171,7 +171,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
   };
   auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
   if (!flops)
-    return issue(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
+    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
                      "(degree 2)");
   out.flops = *flops;
   auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
@@ -208,7 +208,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
       }
   }
   if (!opaque)
-    return issue(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
+    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
                                  "size and the machine",
                                  cost.model));
   out.seconds = nodes.real(cost.time.value);

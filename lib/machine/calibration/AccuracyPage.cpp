@@ -57,7 +57,7 @@ static std::string rankingTable(const std::vector<Case> &cases) {
   return out + each;
 }
 
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly) {
+std::string accuracyPage(const std::vector<Case> &cases, const Errors &leftOut, bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
                     "Published steps of training runs against `lib/machine/calibration`, whose work, bytes "
                     "and collectives come from the training\n"
@@ -88,8 +88,8 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
     return out;
   out += leftOutTable(cases) + rankingTable(cases);
   std::map<std::string, size_t> codes;
-  for (const Issue &issue : leftOut)
-    ++codes[issue.code];
+  for (const Error &error : leftOut)
+    ++codes[numberOf(error.code)];
   out += "\n## Rows that are not fitted\n\n| code | rows |\n|---|--:|\n";
   for (auto &[code, count] : codes)
     out += fmt::format("| {} | {} |\n", code, count);

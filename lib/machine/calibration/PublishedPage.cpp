@@ -99,14 +99,14 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
     const calibrate::CaseParameters &own = *parameters[i];
     const Machine &machine = prepared.machines.at(one.machine);
     auto made = publishedRun(profiler, *byId[one.id], one, machine, own.seen, options);
-    if (auto *issue = std::get_if<Issue>(&made)) {
-      left.push_back(issue->message);
+    if (!made) {
+      left.push_back(made.error().message);
       continue;
     }
-    Line line{std::get<PublishedRun>(std::move(made)), own.study, {}, own.closedFormSeen, own.closedFormUnseen};
+    Line line{*std::move(made), own.study, {}, own.closedFormSeen, own.closedFormUnseen};
     if (own.unseen) {
       auto other = publishedRun(profiler, *byId[one.id], one, machine, *own.unseen, forced);
-      if (auto *run = std::get_if<PublishedRun>(&other))
+      if (auto *run = other.get())
         line.unseen = run->error();
     }
     lines.push_back(std::move(line));

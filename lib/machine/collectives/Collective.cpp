@@ -68,9 +68,9 @@ struct CollectiveModel::Alternative {
   std::vector<Part> parts; ///< of a hierarchical one
 };
 
-static Issue badGroup(const std::string &error) { return {"A0455", error, {}, {}}; }
+static Error badGroup(const std::string &error) { return {Code::TooFewDevices, error, {}, {}}; }
 
-static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &groups) {
+static std::optional<Error> checkGroups(const Fabric &fabric, const Groups &groups) {
   for (const auto &group : groups) {
     if (group.empty() || group.size() != groups[0].size())
       return badGroup("groups of devices that exchange data are equally large");
@@ -84,8 +84,8 @@ static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &grou
   return std::nullopt;
 }
 
-std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric, Collective collective,
-                                                           const Groups &groups, std::optional<Algorithm> only) {
+Result<CollectiveModel> CollectiveModel::make(const Fabric &fabric, Collective collective, const Groups &groups,
+                                              std::optional<Algorithm> only) {
   if (auto issues = check(fabric); !issues.empty())
     return issues.front();
   if (auto issue = checkGroups(fabric, groups))
@@ -130,9 +130,9 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
         parts = {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
       for (auto &[kind, subgroups, scale] : parts) {
         auto part = make(fabric, kind, *subgroups);
-        if (auto *issue = std::get_if<Issue>(&part))
-          return *issue;
-        alternative->parts.push_back({std::move(std::get<CollectiveModel>(part)), scale});
+        if (!part)
+          return part.error();
+        alternative->parts.push_back({std::move(*part), scale});
       }
       if (!alternative->parts.empty())
         model.alternatives.push_back(std::move(alternative));

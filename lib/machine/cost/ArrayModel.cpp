@@ -170,11 +170,11 @@ public:
     return std::max(Bytes(bytes), CostModel::feed(q));
   }
 
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
-                                             Assumptions &assumptions) const override {
+  Result<ComputeTime> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.rows <= 0 || core.cols <= 0)
-      return missingGeometryIssue(q, "array", "rows and columns");
+      return missingGeometryError(q, "array", "rows and columns");
     if (!op.contraction || op.domain.empty() || op.flops == 0)
       return timeAtPeak(q, peak);
 

@@ -1,5 +1,6 @@
 #include "lib/machine/cost/CheckMemories.h"
 #include "dialects/accel/KeyLocations.h"
+#include "lib/support/EmitError.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -29,7 +30,7 @@ bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
   if (memory.bandwidth.value <= max * (1 + 1e-9))
     return true;
   auto stated = memory.origins.find("bandwidth");
-  auto error = emitError(accel::locationOf(op, "bandwidth"))
+  auto error = emitError(accel::locationOf(op, "bandwidth"), Code::PortsTooSlow)
                << "'bandwidth' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
                << fmt::format(", but its ports move {:.6g} B/cycle at most", max / clock.value);
@@ -60,7 +61,7 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
   if (memory.capacity.value >= need)
     return true;
   auto stated = memory.origins.find("capacity");
-  auto error = emitError(accel::locationOf(holder, "capacity"))
+  auto error = emitError(accel::locationOf(holder, "capacity"), Code::MemoryBelowTile)
                << "'capacity' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
                << fmt::format(", but core '{}' needs {:.0f} B for {}", core.name, need,

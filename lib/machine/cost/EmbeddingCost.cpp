@@ -6,7 +6,7 @@
 namespace accord {
 namespace {
 
-std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
+std::optional<Error> wrong(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
   auto good = [](double number) { return std::isfinite(number) && number >= 0; };
   double lookups = static_cast<double>(shape.samples) * shape.pooling * 2;
   std::string what;
@@ -26,7 +26,7 @@ std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory,
     what = "there are no fewer than 0 optimizer states";
   if (what.empty())
     return std::nullopt;
-  return Issue{"A0302", what, {}, {}};
+  return Error{Code::OutOfRange, what, {}, {}};
 }
 
 double lookupsOfOne(const EmbeddingShape &shape) { return static_cast<double>(shape.samples) * shape.pooling; }
@@ -56,9 +56,9 @@ void finish(EmbeddingCost &cost, const RowMemory &memory, double rows) {
 
 Bytes bytesMovedPerRow(Bytes row, Bytes sector) { return sector.value > 0 ? sector * std::ceil(row / sector) : row; }
 
-std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &shape, const RowMemory &memory) {
-  if (auto issue = wrong(shape, memory, 0))
-    return *issue;
+Result<EmbeddingCost> embeddingForward(const EmbeddingShape &shape, const RowMemory &memory) {
+  if (auto error = wrong(shape, memory, 0))
+    return *error;
   EmbeddingCost cost = started(shape, memory);
   double rows = shape.skew ? cost.distinct : cost.lookups, results = static_cast<double>(shape.samples) * shape.tables;
   cost.read = shape.index * cost.lookups + bytesMovedPerRow(shape.row, memory.sector) * rows;
@@ -67,10 +67,9 @@ std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &shape,
   return cost;
 }
 
-std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &shape, const RowMemory &memory,
-                                                     double stateRows) {
-  if (auto issue = wrong(shape, memory, stateRows))
-    return *issue;
+Result<EmbeddingCost> embeddingBackward(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
+  if (auto error = wrong(shape, memory, stateRows))
+    return *error;
   EmbeddingCost cost = started(shape, memory);
   double results = static_cast<double>(shape.samples) * shape.tables, rows = cost.distinct * (1 + stateRows);
   Bytes touched = bytesMovedPerRow(shape.row, memory.sector) * rows;

@@ -10,11 +10,11 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 }
 
 /// Peak of one instance: stated, or of its array or lanes.
-std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &assumptions) {
+Result<FlopsPerSecond> peakFor(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
   FlopsPerSecond peak = peakOfOne(q.machine, core, q.type);
   if (peak.value <= 0)
-    return Issue{"A0451",
+    return Error{Code::MissingRate,
                  fmt::format("'{}' needs the {} peak of core '{}' of '{}', which states neither it "
                              "nor an array or lanes with a clock",
                              q.operation.name, q.type, core.name, q.machine.name),
@@ -42,12 +42,12 @@ void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
 
 } // namespace
 
-std::variant<ComputeTime, Issue> PeakRateModel::compute(const CostQuery &q, Assumptions &assumptions) const {
+Result<ComputeTime> PeakRateModel::compute(const CostQuery &q, Assumptions &assumptions) const {
   auto peak = peakFor(q, assumptions);
-  if (auto *issue = std::get_if<Issue>(&peak))
-    return std::move(*issue);
+  if (!peak)
+    return peak.takeError();
   assumeSpread(q, assumptions);
-  return computeAt(q, q.machine.cores[q.core], std::get<FlopsPerSecond>(peak), assumptions);
+  return computeAt(q, q.machine.cores[q.core], *peak, assumptions);
 }
 
 ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
@@ -80,8 +80,8 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
   return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};
 }
 
-Issue missingGeometryIssue(const CostQuery &q, const char *model, const char *what) {
-  return {"A0451",
+Error missingGeometryError(const CostQuery &q, const char *model, const char *what) {
+  return {Code::MissingRate,
           fmt::format("cost model '{}' needs {} of core '{}' of '{}'", model, what, q.machine.cores[q.core].name,
                       q.machine.name),
           q.operation.location,

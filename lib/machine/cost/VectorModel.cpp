@@ -18,11 +18,11 @@ int64_t reductionsOf(const std::string &kind) {
 
 class VectorModel : public PeakRateModel {
 public:
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
-                                             Assumptions &assumptions) const override {
+  Result<ComputeTime> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.lanes <= 0)
-      return missingGeometryIssue(q, "vector", "the lanes");
+      return missingGeometryError(q, "vector", "the lanes");
     auto table = core.cyclesOf.find(op.kind);
     bool given = table != core.cyclesOf.end();
     if (op.domain.empty() || (op.flops == 0 && !given))
@@ -60,10 +60,10 @@ public:
   }
 
 private:
-  static std::variant<ComputeTime, Issue> finish(const CostQuery &q, FlopsPerSecond peak, std::optional<double> cycles,
-                                                 const std::string &how, Assumptions &assumptions) {
+  static Result<ComputeTime> finish(const CostQuery &q, FlopsPerSecond peak, std::optional<double> cycles,
+                                    const std::string &how, Assumptions &assumptions) {
     if (!cycles)
-      return missingGeometryIssue(q, "vector", "the lanes and the cycles of an element");
+      return missingGeometryError(q, "vector", "the lanes and the cycles of an element");
     return timeOfCycles(q, peak, *cycles, how, assumptions);
   }
 };

@@ -10,14 +10,14 @@ namespace {
 constexpr double kRounding = 1e-12;
 }
 
-std::optional<Issue> Search::fits() const {
+std::optional<Error> Search::fits() const {
   int64_t min[kMaxLoops];
   for (unsigned i = 0; i < loops; ++i)
     min[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
   double bits = shape.footprintBits(min);
   for (unsigned l = 1; l <= nearest; ++l)
     if (bits > clock.capacityBits(l))
-      return doesNotFitIssue(levels, l, bits);
+      return doesNotFitError(levels, l, bits);
   return std::nullopt;
 }
 

@@ -8,7 +8,9 @@ namespace {
 
 constexpr double kMax = 4.611686018427387904e18; // 2^62
 
-std::optional<Issue> refuse(std::string why) { return Issue{"A0920", "loop nest " + std::move(why), {}, {}}; }
+std::optional<Error> refuse(std::string why) {
+  return Error{Code::MalformedGraph, "loop nest " + std::move(why), {}, {}};
+}
 
 /// Whether a loop of the nest is alone in every position it has, and each tensor has one at most.
 bool standsAlone(const Nest &nest, unsigned loop) {
@@ -43,7 +45,7 @@ uint64_t tensorsOf(const Nest &nest, unsigned loop) {
 
 } // namespace
 
-std::optional<Issue> check(const Nest &nest) {
+std::optional<Error> check(const Nest &nest) {
   if (nest.loops.size() > kMaxLoops || nest.tensors.size() > kMaxTensors)
     return refuse(fmt::format("has {} loops and {} tensors, more than {} and {}", nest.loops.size(),
                               nest.tensors.size(), kMaxLoops, kMaxTensors));

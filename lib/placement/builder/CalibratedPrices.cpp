@@ -48,7 +48,7 @@ calibrate::Layout CalibratedPrices::layout(double tensor, double data) const {
   return layout;
 }
 
-std::variant<std::vector<OperationTime>, Issue> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
+Result<std::vector<OperationTime>> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
   std::vector<OperationTime> times(graph.operations.size());
   calibrate::Layout layout = this->layout(tensor, 1);
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
@@ -83,7 +83,7 @@ std::variant<std::vector<OperationTime>, Issue> CalibratedPrices::times(const Wo
       item->recurrent = recurrent;
       auto work = calibrate::workOf(*item, machine_, 1, fp8_);
       if (!work)
-        return Issue{"A0451",
+        return Error{Code::MissingRate,
                      fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name,
                                  calibrate::typeOf(*item, fp8_), op.name),
                      machine_.location,

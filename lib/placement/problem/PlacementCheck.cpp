@@ -18,7 +18,7 @@ class PlacementChecker {
 public:
   explicit PlacementChecker(const PlacementProblem &problem) : p(problem) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     head();
     for (const auto &deviceType : p.deviceTypes)
       kindOf(deviceType);
@@ -50,15 +50,15 @@ public:
         report(p.location, fmt::format("an edge from layer {} to {} of {}", edge.from, edge.to, p.layers.size()));
       natural(p.location, "an edge's bytes", edge.bytes);
     }
-    if (issues.empty())
+    if (errors.empty())
       totals();
-    return std::move(issues);
+    return std::move(errors);
   }
 
 private:
   void report(const SourceLocation &at, std::string text) {
-    if (issues.size() < 20)
-      issues.push_back({"A0940", std::move(text), at, {}});
+    if (errors.size() < 20)
+      errors.push_back({Code::MalformedPlacementProblem, std::move(text), at, {}});
   }
   void natural(const SourceLocation &at, const char *what, int64_t value, int64_t min = 0) {
     if (value < min || value > kMax)
@@ -308,11 +308,11 @@ private:
   }
 
   const PlacementProblem &p;
-  std::vector<Issue> issues;
+  Errors errors;
 };
 
 } // namespace
 
-std::vector<Issue> check(const PlacementProblem &problem) { return PlacementChecker(problem).run(); }
+Errors check(const PlacementProblem &problem) { return PlacementChecker(problem).run(); }
 
 } // namespace accord

@@ -16,8 +16,7 @@ struct Proof {
   static constexpr int64_t kBudget = 1000000;
   static constexpr size_t kMaxFindings = 50;
 
-  template <typename... T>
-  void find(const char *code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
+  template <typename... T> void find(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
     if (out.findings.size() < kMaxFindings)
       out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }

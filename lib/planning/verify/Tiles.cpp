@@ -111,7 +111,7 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
 bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
   const Machine &machine = p.plan.machine;
   if (cost.bytes.size() != machine.memories.size() || !wellFormed(op, cost.tiles, machine.memories.size())) {
-    p.find("A0910", op.location, "the tiles of '{}' are not pieces of its loops", op.name);
+    p.find(Code::WrongCost, op.location, "the tiles of '{}' are not pieces of its loops", op.name);
     return false;
   }
   std::vector<std::set<unsigned>> groups;
@@ -119,7 +119,7 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     for (const auto &terms : tensor.dimensions)
       for (const LoopTensor::Term &term : terms)
         if (term.loop >= op.domain.size()) {
-          p.find("A0910", op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name, term.loop,
+          p.find(Code::WrongCost, op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name, term.loop,
                  op.domain.size());
           return false;
         }
@@ -140,11 +140,11 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     const Memory &memory = machine.memories[tile.memory];
     double room = memory.capacity.value / (memory.doubleBuffered ? 2 : 1);
     if (held > room * (1 + 1e-9))
-      p.find("A0910", op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B", op.name, held,
+      p.find(Code::WrongCost, op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B", op.name, held,
              memory.name, room);
     double said = cost.bytes[tile.memory - 1].value;
     if (said < crossed * (1 - 1e-9))
-      p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B",
+      p.find(Code::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B",
              op.name, machine.memories[tile.memory - 1].name, said, crossed);
   }
   return true;

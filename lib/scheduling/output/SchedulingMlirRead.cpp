@@ -170,17 +170,19 @@ private:
 
 } // namespace
 
-std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text, const std::string &file) {
+Result<ScheduledProblem> readSchedulingMlir(const std::string &text, const std::string &file) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<plan::PlanDialect>();
-  std::optional<Issue> first;
+  std::optional<Error> first;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (!first && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      first = Issue{"A0901", diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
+      first = Error{Code::BadPlan, diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
     return success();
   });
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), file);
-  auto failed = [&](const std::string &message) { return first ? *first : Issue{"A0901", message, {file, 1, 1}, {}}; };
+  auto failed = [&](const std::string &message) {
+    return first ? *first : Error{Code::BadPlan, message, {file, 1, 1}, {}};
+  };
   if (!module)
     return failed("this is no text of the plan dialect");
   auto problems = module->getOps<plan::ProblemOp>();
@@ -192,8 +194,8 @@ std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text
     if (!solution && candidate.getProblem() == problem.getSymName())
       solution = candidate;
   ScheduledProblem all = Reader().read(problem, solution);
-  if (auto issues = check(all.problem); !issues.empty())
-    return issues[0];
+  if (auto errors = check(all.problem); !errors.empty())
+    return errors[0];
   return all;
 }
 

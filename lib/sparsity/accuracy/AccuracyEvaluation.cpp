@@ -322,7 +322,7 @@ private:
 
   void addRejection(const Rejection &rejection) {
     for (const Rejection &other : out.rejections)
-      if (other.issue.code == rejection.issue.code && other.issue.message == rejection.issue.message)
+      if (other.error.code == rejection.error.code && other.error.message == rejection.error.message)
         return;
     if (out.rejections.size() < kMaxRejections)
       out.rejections.push_back(rejection);

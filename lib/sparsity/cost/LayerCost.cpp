@@ -37,8 +37,8 @@ std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
   return layers;
 }
 
-std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
-                                         const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
+Result<LayerCost> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                            const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
   LayerCost result;
   for (OperationId id : layer.operations) {
     if (id >= costs.operations.size() || costs.operations[id].core < 0)
@@ -47,9 +47,9 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     const Operation &op = graph.operations[id];
     const bool other = op.phase == Phase::Update && !updatesWeights(op, layer);
     auto cost = sparseCost(graph, op, machine, costs.operations[id], other ? LinearSparsity{} : sparsity, confidence);
-    if (auto *issue = std::get_if<Issue>(&cost))
-      return std::move(*issue);
-    SparseCost &one = std::get<SparseCost>(cost);
+    if (!cost)
+      return cost.takeError();
+    SparseCost &one = *cost;
     const auto times = static_cast<double>(graph.executions(id));
     result.time += one.mean.time * times;
     result.quantile += one.quantile * times;

@@ -40,7 +40,7 @@ OperandSampler::OperandSampler(const SparsityPattern &pattern, OperandShape shap
     : pattern_(pattern), staticMask_(staticMask), tile_(tile), granule_(granule),
       patternBlock_(patternBlockOf(pattern)) {
   const auto share = density(pattern, shape);
-  share_ = std::get_if<double>(&share) ? std::get<double>(share) : 1;
+  share_ = share.get() ? *share : 1;
   if ((pattern.kind != Kind::Unstructured && pattern.kind != Kind::Block) || pattern.independent)
     return;
   auto patternBlocks = [](int64_t line, int64_t piece) { return number(line / piece + (line % piece > 0)); };

@@ -1,49 +1,56 @@
+
 #include "lib/sparsity/cost/SparseCost.h"
+
 #include "lib/machine/model/Lookups.h"
+
 #include "lib/machine/tiling/Mapping.h"
+
 #include "lib/sparsity/cost/Format.h"
+
 #include <algorithm>
+
 #include <cmath>
+
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-using Mode = SparseAcceleration::Mode;
+using Mode = SparseAcceleration ::Mode;
 
 /// One operand of an operation: its bytes at each memory, and which share of them zeros leave.
 struct Operand {
-  GemmOperand of = GemmOperand::Weights;
+  GemmOperand of = GemmOperand ::Weights;
   SparsityPattern pattern; ///< as this product sees it
   SparsityPattern stored;  ///< as it lies in memory
   SparseFormat format;
   OperandShape shape; ///< as stored
   int64_t bits = 16;
-  std::vector<double> bytes;                   ///< dense, by memory
+  std ::vector<double> bytes;                  ///< dense, by memory
   double whole = 0;                            ///< each element once
   double mean = 1, quantile = 1, metadata = 0; ///< shares of dense bytes
 };
 
-double elementsOf(const tile::NestTensor &tensor, const tile::Nest &nest) {
-  std::vector<int64_t> extents;
-  for (const tile::NestLoop &loop : nest.loops)
+double elementsOf(const tile ::NestTensor &tensor, const tile ::Nest &nest) {
+  std ::vector<int64_t> extents;
+  for (const tile ::NestLoop &loop : nest.loops)
     extents.push_back(loop.extent);
-  return tile::elements(tensor, extents);
+  return tile ::elements(tensor, extents);
 }
 
 /// Bytes of each tensor at each memory: by the tiles of the dense cost, else each element once.
-std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
-  const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
+std ::vector<std ::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
+  const tile ::Nest nest = tile ::nestOf(op.domain, op.tensors);
   const size_t levels = levelsOf(machine, machine.cores[dense.core]);
-  std::vector<std::vector<double>> bytes(op.tensors.size(), std::vector<double>(machine.memories.size(), 0.0));
+  std ::vector<std ::vector<double>> bytes(op.tensors.size(), std ::vector<double>(machine.memories.size(), 0.0));
   for (size_t t = 0; t < op.tensors.size(); ++t)
     for (size_t i = 0; i < levels; ++i)
       bytes[t][i] = elementsOf(nest.tensors[t], nest) * op.tensors[t].elementBits / 8;
   if (dense.tiles.size() + 1 != levels || dense.tiles.empty())
     return bytes;
-  tile::GroupedNest grouped = tile::grouped(nest);
-  std::vector<tile::Level> links(levels);
-  std::vector<tile::Tiling> tilings;
+  tile ::GroupedNest grouped = tile ::grouped(nest);
+  std ::vector<tile ::Level> links(levels);
+  std ::vector<tile ::Tiling> tilings;
   for (size_t i = 0; i < levels; ++i)
     links[i].capacity = Bytes(1e30); // that they fit is known
   for (const Tile &tile : dense.tiles)
@@ -51,8 +58,8 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
   for (const Tile &tile : dense.tiles)
     if (tile.groups != grouped.members)
       return bytes;
-  auto priced = tile::price(grouped.nest, links, tilings, [](std::span<const int64_t>) { return Seconds(0); });
-  if (auto *mapping = std::get_if<tile::Mapping>(&priced))
+  auto priced = tile ::price(grouped.nest, links, tilings, [](std ::span<const int64_t>) { return Seconds(0); });
+  if (auto *mapping = priced.get())
     for (size_t l = 0; l < mapping->levels.size(); ++l)
       for (size_t t = 0; t < op.tensors.size() && t < mapping->levels[l].tensors.size(); ++t)
         bytes[t][l] = mapping->levels[l].tensors[t].read.value;
@@ -60,46 +67,47 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
 }
 
 /// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
+
 /// as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
-  if (p.kind != SparsityPattern::Kind::Mask)
+  if (p.kind != SparsityPattern ::Kind ::Mask)
     return p;
   bool fits = static_cast<int64_t>(p.mask.size()) == shape.outputs && !p.mask.empty() &&
               static_cast<int64_t>(p.mask.front().size()) == shape.reduction;
   if (fits)
     return p;
   double kept = 0, all = 0;
-  for (const std::vector<bool> &row : p.mask) {
-    kept += std::count(row.begin(), row.end(), true);
+  for (const std ::vector<bool> &row : p.mask) {
+    kept += std ::count(row.begin(), row.end(), true);
     all += row.size();
   }
   SparsityPattern anywhere;
-  anywhere.kind = SparsityPattern::Kind::Unstructured;
+  anywhere.kind = SparsityPattern ::Kind ::Unstructured;
   anywhere.density = all > 0 ? kept / all : 1;
   anywhere.dynamic = p.dynamic;
   return anywhere;
 }
 
 const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
-  return operand == GemmOperand::Weights       ? sparsity.weights
-         : operand == GemmOperand::Activations ? sparsity.activations
-                                               : sparsity.gradients;
+  return operand == GemmOperand ::Weights       ? sparsity.weights
+         : operand == GemmOperand ::Activations ? sparsity.activations
+                                                : sparsity.gradients;
 }
 
-std::optional<Issue> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
+std ::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
   auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
-  if (auto *issue = std::get_if<Issue>(&stored))
-    return std::move(*issue);
-  const auto &bits = std::get<StoredBits>(stored);
+  if (!stored)
+    return stored.takeError();
+  const auto &bits = *stored;
   if (use.compress) {
     operand.mean = bits.mean / bits.dense;
     operand.quantile = bits.quantile / bits.dense;
     operand.metadata = bits.metadata / bits.dense;
-  } else if (use.mode == Mode::Skip && operand.format.kind != SparseFormat::Kind::Dense) {
+  } else if (use.mode == Mode ::Skip && operand.format.kind != SparseFormat ::Kind ::Dense) {
     operand.metadata = 1 / static_cast<double>(operand.bits); // whole values, and a mask
     operand.mean = operand.quantile = 1 + operand.metadata;
   }
-  return std::nullopt;
+  return std ::nullopt;
 }
 
 struct Both {
@@ -107,8 +115,8 @@ struct Both {
 };
 
 /// Bytes at each memory; without zeros those of the dense cost to the bit.
-std::vector<Bytes> bytesWith(const OperationCost &dense, const Both &both, bool quantile) {
-  std::vector<Bytes> bytes = dense.bytes;
+std ::vector<Bytes> bytesWith(const OperationCost &dense, const Both &both, bool quantile) {
+  std ::vector<Bytes> bytes = dense.bytes;
   for (size_t i = 0; i < bytes.size(); ++i)
     for (const Operand *operand : {&both.stationary, &both.streaming})
       bytes[i] += Bytes(operand->bytes[i] * ((quantile ? operand->quantile : operand->mean) - 1));
@@ -123,12 +131,12 @@ SparseCost asDense(const OperationCost &dense) {
   return cost;
 }
 
-std::variant<OperationCost, Issue> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
-                                                Seconds compute, const std::string &how, std::vector<Bytes> bytes) {
+Result<OperationCost> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
+                                   Seconds compute, const std ::string &how, std ::vector<Bytes> bytes) {
   Assumptions words;
-  Traffic traffic{std::move(bytes), dense.tiles, dense.gap, ""};
+  Traffic traffic{std ::move(bytes), dense.tiles, dense.gap, ""};
   auto cost = roofline({op, machine, dense.core, dense.type}, {compute, how}, words, &traffic);
-  if (auto *priced = std::get_if<OperationCost>(&cost)) {
+  if (auto *priced = cost.get()) {
     priced->instances = dense.instances;
     priced->model = dense.model;
   }
@@ -136,28 +144,28 @@ std::variant<OperationCost, Issue> combineCosts(const Operation &op, const Machi
 }
 
 /// Arithmetic and traffic by one share: updates of parameters that the mask keeps.
-std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
-                                           const LinearSparsity &sparsity) {
+Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
+                              const LinearSparsity &sparsity) {
   // A density alone is asked for, and a mask brings its own shape.
   const SparsityPattern &p = sparsity.weights.pattern;
   OperandShape shape{1 << 20, 1 << 20};
-  if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty())
+  if (p.kind == SparsityPattern ::Kind ::Mask && !p.mask.empty())
     shape = {static_cast<int64_t>(p.mask.size()), static_cast<int64_t>(p.mask.front().size())};
   // Zeros that are stored are updated as all others.
-  if (p.kind == SparsityPattern::Kind::Banded || sparsity.weights.format.kind == SparseFormat::Kind::Dense)
+  if (p.kind == SparsityPattern ::Kind ::Banded || sparsity.weights.format.kind == SparseFormat ::Kind ::Dense)
     return asDense(dense);
   auto share = updateShare(p, shape);
-  if (auto *issue = std::get_if<Issue>(&share))
-    return std::move(*issue);
-  const double left = std::get<double>(share);
-  std::vector<Bytes> bytes = dense.bytes;
+  if (!share)
+    return share.takeError();
+  const double left = *share;
+  std ::vector<Bytes> bytes = dense.bytes;
   for (Bytes &each : bytes)
     each = each * left;
   auto cost = combineCosts(op, machine, dense, dense.compute * left,
-                           fmt::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
-  if (auto *issue = std::get_if<Issue>(&cost))
-    return std::move(*issue);
-  SparseCost result = asDense(std::get<OperationCost>(cost));
+                           fmt ::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
+  if (!cost)
+    return cost.takeError();
+  SparseCost result = asDense(*cost);
   const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   if (left < 1)
     result.mean.energy = result.mean.energy - arithmetic * (1 - left);
@@ -184,7 +192,7 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
     array.stationaryWords = core.rows;
-  if (isArray && !structured && sparse.stationary.mode == Mode::Skip && sparse.streaming.mode == Mode::Skip &&
+  if (isArray && !structured && sparse.stationary.mode == Mode ::Skip && sparse.streaming.mode == Mode ::Skip &&
       sparse.tile > 1 && sparse.lanes == 1) {
     array.outerStationary = core.rows;
     array.outerStreaming = core.cols;
@@ -192,16 +200,15 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   return array;
 }
 
-std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
-                                           const OperationCost &dense, const LinearSparsity &sparsity,
-                                           double confidence) {
+Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
+                              const OperationCost &dense, const LinearSparsity &sparsity, double confidence) {
   if (dense.core < 0 || static_cast<size_t>(dense.core) >= machine.cores.size() || op.givenSeconds || lookupRows(op))
     return asDense(dense);
   // What `roofline` does not give back is of a cost model of its own.
   auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
-  if (!std::holds_alternative<OperationCost>(again) || std::get<OperationCost>(again).time != dense.time)
+  if (!again || again->time != dense.time)
     return asDense(dense);
-  if (op.phase == Phase::Update)
+  if (op.phase == Phase ::Update)
     return updateCost(op, machine, dense, sparsity);
   const Core &core = machine.cores[dense.core];
   auto product = productOf(graph, op);
@@ -221,7 +228,7 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
     operand.format = sparsityOf(of, sparsity).format;
     operand.bits = bits;
     operand.bytes = traffic[tensor];
-    const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
+    const tile ::Nest nest = tile ::nestOf(op.domain, op.tensors);
     operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
   };
   fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
@@ -229,16 +236,16 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   SparseCore sparse = *core.sparse;
   // What is made for N:M reads nothing else: other patterns and formats are dense to it.
   for (auto [operand, use] :
-       {std::pair(&both.stationary, &sparse.stationary), std::pair(&both.streaming, &sparse.streaming)}) {
+       {std ::pair(&both.stationary, &sparse.stationary), std ::pair(&both.streaming, &sparse.streaming)}) {
     const SparsityPattern &stored = sparsityOf(operand->of, sparsity).pattern;
-    if (use->of > 0 && (operand->format.kind != SparseFormat::Kind::Structured ||
+    if (use->of > 0 && (operand->format.kind != SparseFormat ::Kind ::Structured ||
                         (!supportsPattern(*use, stored) && !supportsPattern(*use, transposed(stored)))))
       operand->format = SparseFormat{};
   }
-  if (auto issue = addStored(both.stationary, sparse.stationary, confidence))
-    return *issue;
-  if (auto issue = addStored(both.streaming, sparse.streaming, confidence))
-    return *issue;
+  if (auto error = addStored(both.stationary, sparse.stationary, confidence))
+    return *error;
+  if (auto error = addStored(both.streaming, sparse.streaming, confidence))
+    return *error;
 
   SparseProduct p;
   p.rows = product->rows, p.columns = product->columns, p.depth = product->depth;
@@ -251,17 +258,17 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   if (sparse.stationary.of > 0 || sparse.streaming.of > 0)
     array.perCycle = 1; // nothing is random: the share of the time, not rounded to whole cycles
   auto counted = productCycles(p, sparse, array, confidence);
-  if (auto *issue = std::get_if<Issue>(&counted)) {
-    issue->location = op.location;
-    return std::move(*issue);
+  if (!counted) {
+    counted.error().location = op.location;
+    return counted.takeError();
   }
-  const auto &cycles = std::get<ProductCycles>(counted);
+  const auto &cycles = *counted;
   double masked = 1;
-  if (op.phase == Phase::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
-      sparse.stationary.mode == Mode::Skip && sparse.stationary.of == 0) {
+  if (op.phase == Phase ::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
+      sparse.stationary.mode == Mode ::Skip && sparse.stationary.of == 0) {
     const OperandShape shape{product->rows, product->columns};
     auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
-    if (auto *share = std::get_if<double>(&kept))
+    if (auto *share = kept.get())
       masked = *share;
   }
 
@@ -275,9 +282,9 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   Seconds before;
   if (setup > 0 && saves) {
     if (machine.clock.value <= 0)
-      return Issue{"A1010",
-                   fmt::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
-                               core.name, machine.name, setup),
+      return Error{Code ::NotSkipped,
+                   fmt ::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
+                                core.name, machine.name, setup),
                    op.location,
                    {}};
     before = Seconds(setup / machine.clock.value);
@@ -285,40 +292,40 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   // Masks that change in this step, where an operand is seen first.
   double found = 0;
   for (Operand *operand : {&both.stationary, &both.streaming}) {
-    const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
-                       (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
+    const bool first = (op.phase == Phase ::Forward && operand->of != GemmOperand ::Gradients) ||
+                       (op.phase == Phase ::DataGradient && operand->of == GemmOperand ::Gradients);
     auto change =
         maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
-    if (auto *bits = std::get_if<MaskChange>(&change); bits && first) {
+    if (auto *bits = change.get(); bits && first) {
       double elements = static_cast<double>(operand->shape.outputs) * operand->shape.reduction * operand->bits;
       found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
     }
   }
   auto at = [&](double share, bool quantile) {
-    std::vector<Bytes> bytes = bytesWith(dense, both, quantile);
+    std ::vector<Bytes> bytes = bytesWith(dense, both, quantile);
     if (found > 0 && !bytes.empty())
       bytes[0] += Bytes(found);
     return combineCosts(op, machine, dense, dense.compute * share + before,
-                        fmt::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
-                                    cycles.formula,
-                                    before.value > 0 ? fmt::format(" + {:.6g} cycles to set up", setup) : ""),
+                        fmt ::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
+                                     cycles.formula,
+                                     before.value > 0 ? fmt ::format(" + {:.6g} cycles to set up", setup) : ""),
                         bytes);
   };
   auto mean = at(result.cycles, false), quantile = at(result.quantileCycles, true);
   for (auto *cost : {&mean, &quantile})
-    if (auto *issue = std::get_if<Issue>(cost))
-      return std::move(*issue);
-  result.mean = std::move(std::get<OperationCost>(mean));
-  const auto &max = std::get<OperationCost>(quantile);
-  result.quantile = std::max(max.time, result.mean.time);
+    if (!(*cost))
+      return (*cost).takeError();
+  result.mean = std ::move(*mean);
+  const auto &max = *quantile;
+  result.quantile = std ::max(max.time, result.mean.time);
   const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
   result.quantileEnergy = max.energy;
   if (moved != 1) {
     result.mean.energy = result.mean.energy - arithmetic * (1 - moved);
     result.quantileEnergy = result.quantileEnergy - arithmetic * (1 - moved);
-    result.mean.formula += fmt::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
-                                       result.active, result.gated, sparse.gatedEnergy);
+    result.mean.formula += fmt ::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
+                                        result.active, result.gated, sparse.gatedEnergy);
   }
   if (!both.stationary.bytes.empty())
     result.metadata =
@@ -331,11 +338,11 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
 
 bool pays(const SparseCost &cost, const OperationCost &dense, Bytes denseOperands, SparseObjective objective) {
   switch (objective) {
-  case SparseObjective::Time:
+  case SparseObjective ::Time:
     return cost.quantile < dense.time;
-  case SparseObjective::Energy:
+  case SparseObjective ::Energy:
     return cost.quantileEnergy < dense.energy;
-  case SparseObjective::Memory:
+  case SparseObjective ::Memory:
     return cost.stationary + cost.streaming < denseOperands;
   }
   return false;

@@ -1,7 +1,12 @@
+
 #include "lib/sparsity/cost/TrainingSparsity.h"
+
 #include "lib/machine/array/LoopRoles.h"
+
 #include "lib/sparsity/cost/Format.h"
+
 #include <algorithm>
+
 #include <limits>
 
 namespace accord {
@@ -9,33 +14,33 @@ namespace {
 
 const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
   switch (operand) {
-  case GemmOperand::Weights:
+  case GemmOperand ::Weights:
     return sparsity.weights;
-  case GemmOperand::Activations:
+  case GemmOperand ::Activations:
     return sparsity.activations;
-  case GemmOperand::Gradients:
+  case GemmOperand ::Gradients:
     return sparsity.gradients;
   }
   return sparsity.weights;
 }
 
 bool isSkipped(const SparseAcceleration &use, const OperandSparsity &sparsity, const SparsityPattern &seen) {
-  return use.mode == SparseAcceleration::Mode::Skip && sparsity.format.kind != SparseFormat::Kind::Dense &&
-         supportsPattern(use, seen) && seen.kind != SparsityPattern::Kind::Dense;
+  return use.mode == SparseAcceleration ::Mode ::Skip && sparsity.format.kind != SparseFormat ::Kind ::Dense &&
+         supportsPattern(use, seen) && seen.kind != SparsityPattern ::Kind ::Dense;
 }
 
 /// What a tensor of the graph is, as seen by a product of this phase.
-std::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op, size_t tensor) {
+std ::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op, size_t tensor) {
   if (tensor >= op.operands.size() || op.operands[tensor] >= graph.values.size())
-    return std::nullopt;
+    return std ::nullopt;
   switch (graph.values[op.operands[tensor]].category) {
-  case Category::Weights:
-    return GemmOperand::Weights;
-  case Category::Activations:
-  case Category::Inputs:
-    return GemmOperand::Activations;
+  case Category ::Weights:
+    return GemmOperand ::Weights;
+  case Category ::Activations:
+  case Category ::Inputs:
+    return GemmOperand ::Activations;
   default: // what was computed again is an activation, too: the other operand tells
-    return op.phase == Phase::Recompute ? GemmOperand::Activations : GemmOperand::Gradients;
+    return op.phase == Phase ::Recompute ? GemmOperand ::Activations : GemmOperand ::Gradients;
   }
 }
 
@@ -43,39 +48,39 @@ std::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op
 
 PhaseOperands operandsIn(Phase phase) {
   switch (phase) {
-  case Phase::DataGradient:
-    return {GemmOperand::Weights, GemmOperand::Gradients};
-  case Phase::WeightGradient:
-    return {GemmOperand::Activations, GemmOperand::Gradients};
+  case Phase ::DataGradient:
+    return {GemmOperand ::Weights, GemmOperand ::Gradients};
+  case Phase ::WeightGradient:
+    return {GemmOperand ::Activations, GemmOperand ::Gradients};
   default:
-    return {GemmOperand::Weights, GemmOperand::Activations};
+    return {GemmOperand ::Weights, GemmOperand ::Activations};
   }
 }
 
 SparsityPattern transposed(const SparsityPattern &p) {
   SparsityPattern turned = p;
-  using Along = SparsityPattern::Along;
-  turned.along = p.along == Along::Reduction ? Along::Output : Along::Reduction;
-  std::swap(turned.blockRows, turned.blockColumns);
-  if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty()) {
-    turned.mask.assign(p.mask.front().size(), std::vector<bool>(p.mask.size()));
+  using Along = SparsityPattern ::Along;
+  turned.along = p.along == Along ::Reduction ? Along ::Output : Along ::Reduction;
+  std ::swap(turned.blockRows, turned.blockColumns);
+  if (p.kind == SparsityPattern ::Kind ::Mask && !p.mask.empty()) {
+    turned.mask.assign(p.mask.front().size(), std ::vector<bool>(p.mask.size()));
     for (size_t i = 0; i < p.mask.size(); ++i)
       for (size_t j = 0; j < p.mask[i].size() && j < turned.mask.size(); ++j)
         turned.mask[j][i] = p.mask[i][j];
   }
-  if (p.kind == SparsityPattern::Kind::Histogram) {
+  if (p.kind == SparsityPattern ::Kind ::Histogram) {
     double sparsity = 0;
     for (size_t i = 0; i < p.histogram.size(); ++i)
       sparsity += i * p.histogram[i];
-    turned.kind = SparsityPattern::Kind::Unstructured;
-    turned.density = p.window > 0 ? std::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
+    turned.kind = SparsityPattern ::Kind ::Unstructured;
+    turned.density = p.window > 0 ? std ::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
     turned.independent = true;
   }
   return turned;
 }
 
 bool isTransposedIn(Phase phase, GemmOperand operand) {
-  return (phase == Phase::DataGradient && operand == GemmOperand::Weights) || phase == Phase::WeightGradient;
+  return (phase == Phase ::DataGradient && operand == GemmOperand ::Weights) || phase == Phase ::WeightGradient;
 }
 
 SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity &sparsity) {
@@ -83,36 +88,36 @@ SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity
   return isTransposedIn(phase, operand) ? transposed(pattern) : pattern;
 }
 
-std::variant<PhaseShares, Issue> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows,
-                                            int64_t columns, int64_t depth) {
+Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows, int64_t columns,
+                               int64_t depth) {
   auto shapeOf = [&](GemmOperand operand) {
-    return operand == GemmOperand::Weights       ? OperandShape{columns, depth}
-           : operand == GemmOperand::Activations ? OperandShape{rows, depth}
-                                                 : OperandShape{rows, columns};
+    return operand == GemmOperand ::Weights       ? OperandShape{columns, depth}
+           : operand == GemmOperand ::Activations ? OperandShape{rows, depth}
+                                                  : OperandShape{rows, columns};
   };
-  auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> std::variant<double, Issue> {
+  auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> Result<double> {
     const OperandSparsity &of = sparsityOf(operand, sparsity);
     auto left = density(of.pattern, shapeOf(operand));
-    if (std::holds_alternative<Issue>(left) || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
-      return std::holds_alternative<Issue>(left) ? left : std::variant<double, Issue>(1.0);
-    return use.of > 0 ? std::variant<double, Issue>(static_cast<double>(use.kept) / use.of) : left;
+    if (!left || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
+      return !left ? left : Result<double>(1.0);
+    return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / use.of) : left;
   };
   PhaseShares shares;
-  const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},
-                                               {Phase::DataGradient, &shares.dataGradient},
-                                               {Phase::WeightGradient, &shares.weightGradient}};
+  const std ::pair<Phase, double *> phases[] = {{Phase ::Forward, &shares.forward},
+                                                {Phase ::DataGradient, &shares.dataGradient},
+                                                {Phase ::WeightGradient, &shares.weightGradient}};
   for (auto [phase, share] : phases) {
     auto [stationary, streaming] = operandsIn(phase);
-    for (auto [operand, use] : {std::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
+    for (auto [operand, use] : {std ::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
       auto left = shareOf(phase, operand, *use);
-      if (auto *issue = std::get_if<Issue>(&left))
-        return std::move(*issue);
-      *share *= std::get<double>(left);
+      if (!left)
+        return left.takeError();
+      *share *= *left;
     }
   }
   if (sparsity.maskedGradients && !sparsity.weights.pattern.dynamic) {
-    auto left = shareOf(Phase::Forward, GemmOperand::Weights, core.stationary);
-    shares.weightGradient *= std::get<double>(left);
+    auto left = shareOf(Phase ::Forward, GemmOperand ::Weights, core.stationary);
+    shares.weightGradient *= *left;
   }
   return shares;
 }
@@ -121,39 +126,39 @@ double shareWithDenseGradients(double share, double interval) {
   return (3 * share * interval + 2 * share + 1) / (3 * (interval + 1));
 }
 
-std::variant<double, Issue> updateShare(const SparsityPattern &weights, OperandShape shape) {
+Result<double> updateShare(const SparsityPattern &weights, OperandShape shape) {
   auto left = density(weights, shape);
-  if (weights.dynamic && std::holds_alternative<double>(left))
+  if (weights.dynamic && left)
     return 1.0;
   return left;
 }
 
-std::variant<MaskChange, Issue> maskChange(GemmOperand operand, const OperandSparsity &sparsity, OperandShape shape,
-                                           int64_t elementBits, double confidence) {
+Result<MaskChange> maskChange(GemmOperand operand, const OperandSparsity &sparsity, OperandShape shape,
+                              int64_t elementBits, double confidence) {
   auto stored = storedBits(sparsity.pattern, sparsity.format, shape, elementBits, confidence);
-  if (auto *issue = std::get_if<Issue>(&stored))
-    return std::move(*issue);
-  if (!sparsity.pattern.dynamic || sparsity.format.kind == SparseFormat::Kind::Dense)
+  if (!stored)
+    return stored.takeError();
+  if (!sparsity.pattern.dynamic || sparsity.format.kind == SparseFormat ::Kind ::Dense)
     return MaskChange{};
-  const auto &bits = std::get<StoredBits>(stored);
-  return operand == GemmOperand::Weights ? MaskChange{bits.dense, bits.mean} : MaskChange{0, bits.metadata};
+  const auto &bits = *stored;
+  return operand == GemmOperand ::Weights ? MaskChange{bits.dense, bits.mean} : MaskChange{0, bits.metadata};
 }
 
-std::optional<OperationProduct> productOf(const WorkGraph &graph, const Operation &op) {
-  const bool gradient = op.phase == Phase::WeightGradient;
-  if (!op.contraction || !op.parts.empty() || op.phase == Phase::Update || op.phase == Phase::Communication)
-    return std::nullopt;
+std ::optional<OperationProduct> productOf(const WorkGraph &graph, const Operation &op) {
+  const bool gradient = op.phase == Phase ::WeightGradient;
+  if (!op.contraction || !op.parts.empty() || op.phase == Phase ::Update || op.phase == Phase ::Communication)
+    return std ::nullopt;
   auto roles = loopRoles(op.domain, op.tensors);
   if (!roles)
-    return std::nullopt;
+    return std ::nullopt;
   auto left = operandOf(graph, op, roles->lhs), right = operandOf(graph, op, roles->rhs);
   if (!left || !right)
-    return std::nullopt;
+    return std ::nullopt;
   OperationProduct p;
-  bool stays = *left == (gradient ? GemmOperand::Activations : GemmOperand::Weights); // the left operand
-  bool other = *right == (gradient ? GemmOperand::Activations : GemmOperand::Weights);
-  if (gradient ? (*left == GemmOperand::Weights || *right == GemmOperand::Weights) : stays == other)
-    return std::nullopt;
+  bool stays = *left == (gradient ? GemmOperand ::Activations : GemmOperand ::Weights); // the left operand
+  bool other = *right == (gradient ? GemmOperand ::Activations : GemmOperand ::Weights);
+  if (gradient ? (*left == GemmOperand ::Weights || *right == GemmOperand ::Weights) : stays == other)
+    return std ::nullopt;
   if (gradient && stays == other)
     stays = true; // an activation that was computed again stands where it stood in the forward product
   p.stationary = stays ? roles->lhs : roles->rhs;
@@ -162,19 +167,19 @@ std::optional<OperationProduct> productOf(const WorkGraph &graph, const Operatio
   p.streamingBits = op.tensors[p.streaming].elementBits;
   for (size_t i = 0; i < op.domain.size(); ++i) {
     LoopRole role = roles->roles[i];
-    int64_t &extent = role == LoopRole::Batch             ? p.batch
-                      : role == LoopRole::Depth           ? p.depth
-                      : (role == LoopRole::Rows) == stays ? p.columns
-                                                          : p.rows;
-    if (__builtin_mul_overflow(extent, std::max<int64_t>(1, op.domain[i].extent), &extent))
-      return std::nullopt;
+    int64_t &extent = role == LoopRole ::Batch             ? p.batch
+                      : role == LoopRole ::Depth           ? p.depth
+                      : (role == LoopRole ::Rows) == stays ? p.columns
+                                                           : p.rows;
+    if (__builtin_mul_overflow(extent, std ::max<int64_t>(1, op.domain[i].extent), &extent))
+      return std ::nullopt;
   }
   return p;
 }
 
-std::vector<std::string> namedAfter(const std::string &name) {
-  std::vector<std::string> names;
-  for (size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('.', end - 1))
+std ::vector<std ::string> namedAfter(const std ::string &name) {
+  std ::vector<std ::string> names;
+  for (size_t end = name.size(); end != std ::string ::npos && end > 0; end = name.rfind('.', end - 1))
     names.push_back(name.substr(0, end));
   return names;
 }

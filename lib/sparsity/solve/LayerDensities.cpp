@@ -9,15 +9,15 @@
 namespace accord {
 namespace {
 
-std::optional<Issue> check(const std::vector<MaskedLayer> &layers, double density) {
+std::optional<Error> check(const std::vector<MaskedLayer> &layers, double density) {
   if (layers.empty())
-    return Issue{"A1010", "no layer has weights that a mask could have zeros in", {}, {}};
+    return Error{Code::NotSkipped, "no layer has weights that a mask could have zeros in", {}, {}};
   if (!(density >= 0 && density <= 1))
-    return Issue{"A1010", fmt::format("a density is {}; it is a share from 0 to 1", density), {}, {}};
+    return Error{Code::NotSkipped, fmt::format("a density is {}; it is a share from 0 to 1", density), {}, {}};
   for (const MaskedLayer &layer : layers)
     if (layer.dims.empty() || !(layer.count >= 1) ||
         std::any_of(layer.dims.begin(), layer.dims.end(), [](int64_t dim) { return dim < 1; }))
-      return Issue{"A1010", fmt::format("layer '{}' has no elements", layer.name), {}, {}};
+      return Error{Code::NotSkipped, fmt::format("layer '{}' has no elements", layer.name), {}, {}};
   return std::nullopt;
 }
 
@@ -83,9 +83,9 @@ std::vector<MaskedLayer> maskedLayers(const WorkGraph &graph) {
   return layers;
 }
 
-std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLayer> &layers, double density) {
-  if (auto issue = check(layers, density))
-    return *issue;
+Result<std::vector<double>> erkDensities(const std::vector<MaskedLayer> &layers, double density) {
+  if (auto error = check(layers, density))
+    return *error;
   std::vector<double> result(layers.size(), 0.0);
   std::vector<bool> whole(layers.size(), false);
   double elements = 0;
@@ -116,9 +116,9 @@ std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLa
   return result;
 }
 
-std::variant<std::vector<double>, Issue> uniformDensities(const std::vector<MaskedLayer> &layers, double density) {
-  if (auto issue = check(layers, density))
-    return *issue;
+Result<std::vector<double>> uniformDensities(const std::vector<MaskedLayer> &layers, double density) {
+  if (auto error = check(layers, density))
+    return *error;
   std::vector<double> result(layers.size(), density);
   result.front() = 1;
   return result;
