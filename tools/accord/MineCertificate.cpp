@@ -1,48 +1,25 @@
-
 #include "tools/accord/MineCertificate.h"
-
 #include "lib/exploration/output/MiningCertificateJson.h"
-
 #include "lib/exploration/output/MiningClusterJson.h"
-
 #include "lib/exploration/output/MiningSpace.h"
-
 #include "lib/exploration/steps/StepWork.h"
-
 #include "lib/exploration/verify/CertificatePoints.h"
-
 #include "lib/machine/cost/Estimate.h"
-
 #include "lib/placement/output/PlacementJson.h"
-
 #include "lib/planning/output/Certificate.h"
-
 #include "lib/planning/output/PlanJson.h"
-
 #include "lib/planning/solve/ScheduleStep.h"
-
 #include "lib/planning/solve/SingleDevice.h"
-
 #include "lib/support/Version.h"
-
 #include "lib/support/documents/JsonText.h"
-
 #include "tools/accord/Session.h"
-
 #include "tools/accord/VerifyMining.h"
-
 #include "llvm/Support/FileSystem.h"
-
 #include "llvm/Support/Path.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <fmt/format.h>
-
 #include <numeric>
-
 #include <set>
 
 namespace accord {
@@ -50,9 +27,9 @@ namespace {
 
 bool proves(const MiningResult &result) { return result.strategy == "exact" || result.strategy == "exhaustive"; }
 
-CertificateAnswer claimed(const std ::string &name, std ::vector<size_t> jobs, const MiningResult &result) {
+CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, const MiningResult &result) {
   CertificateAnswer answer;
-  answer.name = name, answer.jobs = std ::move(jobs);
+  answer.name = name, answer.jobs = std::move(jobs);
   answer.winner = result.best;
   answer.value = result.best ? result.value : INFINITY;
   answer.bound = result.bound;
@@ -60,17 +37,17 @@ CertificateAnswer claimed(const std ::string &name, std ::vector<size_t> jobs, c
 }
 
 /// What a verifier is told of a job on one of its clusters.
-std ::string textOf(const CertificateCluster &cluster) {
+std::string textOf(const CertificateCluster &cluster) {
   CertificateJob job;
   job.clusters.push_back(cluster);
-  llvm ::json ::Object text;
+  llvm::json::Object text;
   writeClusters(job, text);
-  return jsonLine(llvm ::json ::Value(std ::move(text)));
+  return jsonLine(llvm::json::Value(std::move(text)));
 }
 
 class Certifier {
 public:
-  Certifier(const std ::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags)
+  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags)
       : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()), metric_(jobs.metric()),
         effort_(effort), plan_(plan), diags_(diags) {}
 
@@ -94,13 +71,13 @@ public:
 private:
   void removeOld() {
     for (const char *old : {kMiningCertificate, kMiningSpace})
-      llvm ::sys ::fs ::remove(folder_ + "/" + old);
-    std ::error_code error;
-    for (llvm ::sys ::fs ::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
+      llvm::sys::fs::remove(folder_ + "/" + old);
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
          file.increment(error))
-      if (llvm ::StringRef name = llvm ::sys ::path ::filename(file->path());
+      if (llvm::StringRef name = llvm::sys::path::filename(file->path());
           name.starts_with("design-") && name.ends_with(".json"))
-        llvm ::sys ::fs ::remove(file->path());
+        llvm::sys::fs::remove(file->path());
   }
 
   void gather() {
@@ -117,28 +94,28 @@ private:
     }
     for (size_t j = 0; j < plan_.own.size(); ++j)
       certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
-    std ::vector<size_t> all(jobs_.size());
-    std ::iota(all.begin(), all.end(), size_t{0});
+    std::vector<size_t> all(jobs_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
     certificate_.answers.push_back(
-        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, std ::move(all), plan_.best.result));
+        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, std::move(all), plan_.best.result));
   }
 
   /// What the search finds for the designs that a verifier does not rule out by itself.
   bool addSurvivors() {
-    auto read = MiningSpace ::read(certificate_.space);
-    auto *machines = std ::get_if<std ::unique_ptr<MiningSpace>>(&read);
-    std ::vector<std ::string> paths;
+    auto read = MiningSpace::read(certificate_.space);
+    auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
+    std::vector<std::string> paths;
     for (size_t i = 0; i + certificate_.clusterParameters < certificate_.parameters.size(); ++i)
       paths.push_back(certificate_.parameters[i].name);
     if (!machines || !(*machines)->arrange(paths)) {
-      diags_.error(Code ::InternalError, {},
-                   fmt ::format("the certificate's space cannot be read back: {}",
-                                machines ? "other choices" : std ::get<std ::string>(read)));
+      diags_.error(Code::InternalError, {},
+                   fmt::format("the certificate's space cannot be read back: {}",
+                               machines ? "other choices" : std::get<std::string>(read)));
       return false;
     }
     auto designs = designsOf(certificate_);
-    bool all = designs && *designs <= MiningVerifier ::kMaxDesigns;
-    std ::vector<double> capacities = capacitiesOf(**machines, all);
+    bool all = designs && *designs <= MiningVerifier::kMaxDesigns;
+    std::vector<double> capacities = capacitiesOf(**machines, all);
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (mined_.placed(j))
         addClusters(j, capacities);
@@ -146,7 +123,7 @@ private:
       return true;
     // Nothing is proved here: prices may be those that the search has found.
     auto found = [this, anew = pricesOf(certificate_)](size_t job, size_t alternative, const Machine &machine) {
-      const std ::vector<MiningAlternative> &alternatives = jobs_[job].alternatives;
+      const std::vector<MiningAlternative> &alternatives = jobs_[job].alternatives;
       return alternative < alternatives.size() ? alternatives[alternative].work->costs(machine)
                                                : anew(job, alternative, machine);
     };
@@ -154,7 +131,7 @@ private:
     for (CertificateAnswer &answer : certificate_.answers) {
       bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
       auto problem = mined_.problemOf(
-          answer.jobs, ratio ? ObjectiveAggregation ::MinimaxRegret : ObjectiveAggregation ::Sum, false, effort_);
+          answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
         // Of placements the search has found none below its bound, and of searched schedules no
@@ -180,9 +157,9 @@ private:
   }
 
   /// Of choices that change nothing for the job one counts for all.
-  void addClusters(size_t job, const std ::vector<double> &capacities) {
+  void addClusters(size_t job, const std::vector<double> &capacities) {
     CertificateJob &to = certificate_.jobs[job];
-    std ::map<std ::string, size_t> known;
+    std::map<std::string, size_t> known;
     for (const auto &work : mined_.placements(job)) {
       if (!work) {
         to.points.emplace_back();
@@ -191,7 +168,7 @@ private:
       CertificateCluster one = work->claimed(capacities);
       auto [at, isNew] = known.try_emplace(textOf(one), to.clusters.size());
       if (isNew)
-        to.clusters.push_back(std ::move(one));
+        to.clusters.push_back(std::move(one));
       to.points.push_back(at->second);
     }
     if (certificate_.clusterParameters == 0)
@@ -200,8 +177,8 @@ private:
   }
 
   /// What of device memory there is in all designs of the space, or in those that were found.
-  std ::vector<double> capacitiesOf(MiningSpace &machines, bool all) const {
-    std ::set<double> found;
+  std::vector<double> capacitiesOf(MiningSpace &machines, bool all) const {
+    std::set<double> found;
     auto add = [&](const Design &design) {
       const Machine *machine = machines.nearly(design);
       if (machine && !machine->memories.empty())
@@ -230,8 +207,8 @@ private:
       if (!at || !work)
         continue;
       const CertificateCluster *cluster = &certificate_.jobs[job].clusters[*at];
-      std ::vector<PlacementProblem ::ParallelConfig> parallelConfigs;
-      for (PlacementProblem ::Id id : ids)
+      std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
+      for (PlacementProblem::Id id : ids)
         parallelConfigs.push_back(cluster->problem.parallelConfigs[id]);
       if (!machine || number_ >= kMaxProblems)
         continue;
@@ -244,17 +221,17 @@ private:
     return true;
   }
 
-  bool make(const std ::string &folder) {
-    std ::error_code problem = llvm ::sys ::fs ::create_directories(folder);
+  bool make(const std::string &folder) {
+    std::error_code problem = llvm::sys::fs::create_directories(folder);
     if (problem)
-      diags_.error(Code ::CannotWrite, {}, fmt ::format("folder '{}' cannot be made: {}", folder, problem.message()));
+      diags_.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
     return !problem;
   }
 
   bool writeWinner(const CertificateAnswer &answer, size_t job) {
-    StepProblem problem(space_, {jobs_[job]}, metric_, ObjectiveAggregation ::Sum, effort_);
+    StepProblem problem(space_, {jobs_[job]}, metric_, ObjectiveAggregation::Sum, effort_);
     auto step = problem.step(0, *answer.winner);
-    std ::string folder = planFolder(certificate_, answer, job);
+    std::string folder = planFolder(certificate_, answer, job);
     return !step || (make(folder_ + "/" + folder) &&
                      writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", false, step->effort));
   }
@@ -262,7 +239,7 @@ private:
   /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
 
   /// with what is proved of each region where repeats are units.
-  bool writePlan(const Design &design, size_t job, size_t alternative, const std ::string &file, bool brief,
+  bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
                  unsigned effort) {
     auto machine = space_.machine(design);
     if (!machine)
@@ -274,17 +251,17 @@ private:
     auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
     auto *plan = planned.get();
     if (!plan) {
-      diags_.error(Code ::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
+      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
       return false;
     }
     if (brief && effort_ > 0)
       addOrdered(*plan);
-    std ::string path = folder_ + "/" + file;
+    std::string path = folder_ + "/" + file;
     if (!writeFile(diags_, path, (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
       return false;
-    auto issue = brief ? std ::nullopt : writeCertificate(llvm ::sys ::path ::parent_path(path).str(), *plan);
+    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan);
     if (issue)
-      diags_.error(Code ::CannotWrite, {}, issue->message);
+      diags_.error(Code::CannotWrite, {}, issue->message);
     return !issue;
   }
 
@@ -300,7 +277,7 @@ private:
     if (!costs || !scheduleStep(plan.graph, plan.machine, *costs, options))
       return;
     for (RegionId r = 0; r < ordered.regions.size(); ++r)
-      plan.schedule.regions[r].proven = std ::move(ordered.regions[r]);
+      plan.schedule.regions[r].proven = std::move(ordered.regions[r]);
   }
 
   /// Plans that prove what single designs take at least.
@@ -308,10 +285,10 @@ private:
   /// Placement problems, which are smaller.
   static constexpr unsigned kMaxProblems = 4000;
   unsigned number_ = 0;
-  const std ::string &folder_;
+  const std::string &folder_;
   MineJobs &mined_;
   const DesignSpace &space_;
-  const std ::vector<MiningJob> &jobs_;
+  const std::vector<MiningJob> &jobs_;
   MiningMetric metric_;
   unsigned effort_;
   const MiningPlan &plan_;
@@ -321,7 +298,7 @@ private:
 
 } // namespace
 
-bool writeMiningCertificate(const std ::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
                             Diagnostics &diags) {
   return Certifier(folder, jobs, effort, plan, diags).write();
 }

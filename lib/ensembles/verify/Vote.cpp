@@ -1,29 +1,23 @@
-
 #include "lib/ensembles/verify/Vote.h"
-
 #include "lib/ensembles/verify/BinomialTail.h"
-
 #include <algorithm>
-
 #include <bit>
-
 #include <fmt/format.h>
-
 #include <set>
 
 namespace accord {
 namespace {
 
-using Set = std ::vector<unsigned>;
-using Proof = VoteCertificate ::Proof;
+using Set = std::vector<unsigned>;
+using Proof = VoteCertificate::Proof;
 
 /// Patterns that are told apart, and sets of a multiplier, at most.
 constexpr uint64_t kMax = 1 << 20;
 
-std ::string name(const Set &set) {
-  std ::string text;
+std::string name(const Set &set) {
+  std::string text;
   for (unsigned member : set)
-    text += fmt ::format("{}{}", text.empty() ? "" : ", ", member);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", member);
   return "{" + text + "}";
 }
 
@@ -45,58 +39,58 @@ public:
 
   VoteProof run() {
     if (!wellFormed() || !limits())
-      return std ::move(out);
+      return std::move(out);
     switch (certificate.proof) {
-    case Proof ::Independence:
+    case Proof::Independence:
       independence();
       break;
-    case Proof ::Table:
+    case Proof::Table:
       table();
       break;
-    case Proof ::Multipliers:
-    case Proof ::Contradiction:
+    case Proof::Multipliers:
+    case Proof::Contradiction:
       if (grouped() && multipliers() && !certificate.attained.empty())
         attained();
     }
-    return std ::move(out);
+    return std::move(out);
   }
 
 private:
-  template <typename... T> bool find(Code code, fmt ::format_string<T...> text, T &&...args) {
-    out.findings.push_back({code, fmt ::format(text, std ::forward<T>(args)...), {}, {}});
+  template <typename... T> bool find(Code code, fmt::format_string<T...> text, T &&...args) {
+    out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), {}, {}});
     return false;
   }
-  template <typename... T> void checked(fmt ::format_string<T...> text, T &&...args) {
-    out.checked.push_back(fmt ::format(text, std ::forward<T>(args)...));
+  template <typename... T> void checked(fmt::format_string<T...> text, T &&...args) {
+    out.checked.push_back(fmt::format(text, std::forward<T>(args)...));
   }
 
   bool wellFormed() {
     const ErrorStatistics &statistics = certificate.statistics;
     if (members == 0 || members > kMaxEnsembleMembers)
-      return find(Code ::BadPlan, "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+      return find(Code::BadPlan, "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
     if (!certificate.kinds.empty() && certificate.kinds.size() != members)
-      return find(Code ::BadPlan, "kinds of {} members, but {} vote", certificate.kinds.size(), members);
+      return find(Code::BadPlan, "kinds of {} members, but {} vote", certificate.kinds.size(), members);
     if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
-      return find(Code ::BadPlan, "confidence {} of {} tests", certificate.confidence.print(), certificate.tests);
+      return find(Code::BadPlan, "confidence {} of {} tests", certificate.confidence.print(), certificate.tests);
     for (const auto &[set, rate] : statistics.jointErrors)
       if (set.size() < 2 || set.back() >= members ||
-          std ::adjacent_find(set.begin(), set.end(), std ::greater_equal<>()) != set.end())
-        return find(Code ::BadPlan, "a joint error of {}: not two or more members in ascending order", name(set));
+          std::adjacent_find(set.begin(), set.end(), std::greater_equal<>()) != set.end())
+        return find(Code::BadPlan, "a joint error of {}: not two or more members in ascending order", name(set));
     Rational votes = 0;
     for (auto [pattern, count] : statistics.votes) {
       if (pattern >> members || count < 0)
-        return find(Code ::BadPlan, "{} votes with pattern {} of {} members", count, pattern, members);
+        return find(Code::BadPlan, "{} votes with pattern {} of {} members", count, pattern, members);
       votes = votes + Rational(count);
     }
     if (!votes.toInt64())
-      return find(Code ::BadPlan, "more votes than can be counted");
+      return find(Code::BadPlan, "more votes than can be counted");
     collect();
     return true;
   }
 
   /// Rates that count, and how many measurements they are.
   void collect() {
-    std ::set<std ::pair<Set, std ::pair<Rational, int64_t>>> measurements;
+    std::set<std::pair<Set, std::pair<Rational, int64_t>>> measurements;
     auto take = [&](const Set &set, const ErrorRate &rate) {
       if (rate.samples == 0)
         known[set] = {rate.rate, true};
@@ -105,7 +99,7 @@ private:
       Set kinds;
       for (unsigned member : set)
         kinds.push_back(certificate.kinds.empty() ? member : certificate.kinds[member]);
-      std ::sort(kinds.begin(), kinds.end());
+      std::sort(kinds.begin(), kinds.end());
       measurements.insert({kinds, {rate.rate, rate.samples}});
       Rational wrong = (rate.rate * Rational(rate.samples)).ceil();
       for (const VoteLimit &limit : certificate.limits)
@@ -121,18 +115,18 @@ private:
 
   bool limits() {
     Rational delta = (Rational(1) - certificate.confidence) / Rational(certificate.tests);
-    if (certificate.proof != Proof ::Table && !certificate.limits.empty() && measured > certificate.tests)
-      return find(Code ::BoundNotProved, "{} rates were measured, but the confidence is shared by {} tests", measured,
+    if (certificate.proof != Proof::Table && !certificate.limits.empty() && measured > certificate.tests)
+      return find(Code::BoundNotProved, "{} rates were measured, but the confidence is shared by {} tests", measured,
                   certificate.tests);
     for (const VoteLimit &limit : certificate.limits) {
       if (limit.limit >= Rational(1))
         continue;
       auto holds = tailAtMost(limit.wrong, limit.samples, limit.limit, delta);
       if (!holds)
-        out.trusted.push_back(fmt ::format("the limit {} of {} wrong of {} samples: too many terms",
-                                           limit.limit.print(), limit.wrong, limit.samples));
+        out.trusted.push_back(fmt::format("the limit {} of {} wrong of {} samples: too many terms", limit.limit.print(),
+                                          limit.wrong, limit.samples));
       else if (!*holds)
-        return find(Code ::BoundNotProved,
+        return find(Code::BoundNotProved,
                     "{} of {} wrong: that the share is at most {} is not shown with an error of {}", limit.wrong,
                     limit.samples, limit.limit.print(), delta.print());
     }
@@ -151,13 +145,13 @@ private:
       return found->second;
     Rate min{1, false};
     for (const auto &[other, rate] : known)
-      if (rate.rate < min.rate && std ::includes(set.begin(), set.end(), other.begin(), other.end()))
+      if (rate.rate < min.rate && std::includes(set.begin(), set.end(), other.begin(), other.end()))
         min.rate = rate.rate;
     return min;
   }
 
   bool grouped() {
-    std ::vector<unsigned> times(members);
+    std::vector<unsigned> times(members);
     patterns = 1;
     for (const Set &group : certificate.groups) {
       for (unsigned member : group)
@@ -166,17 +160,17 @@ private:
       if (patterns <= kMax)
         patterns *= group.size() + 1;
     }
-    if (std ::any_of(times.begin(), times.end(), [](unsigned n) { return n != 1; }))
-      return find(Code ::BadPlan, "not every member is in one group");
+    if (std::any_of(times.begin(), times.end(), [](unsigned n) { return n != 1; }))
+      return find(Code::BadPlan, "not every member is in one group");
     if (patterns > kMax)
-      return find(Code ::BadPlan, "{} patterns or more are told apart: too many to look at", patterns);
+      return find(Code::BadPlan, "{} patterns or more are told apart: too many to look at", patterns);
     for (const auto *terms : {&certificate.multipliers, &certificate.attained})
       for (const VoteTerm &term : *terms) {
         bool fits = term.counts.size() == certificate.groups.size();
         for (size_t g = 0; fits && g < term.counts.size(); ++g)
           fits = term.counts[g] <= certificate.groups[g].size();
         if (!fits)
-          return find(Code ::BadPlan, "more members of a group than there are");
+          return find(Code::BadPlan, "more members of a group than there are");
       }
     return true;
   }
@@ -209,7 +203,7 @@ private:
         if (++g < certificate.groups.size())
           return self(self, g, 0, counts[g]);
         Set sorted = set;
-        std ::sort(sorted.begin(), sorted.end());
+        std::sort(sorted.begin(), sorted.end());
         Rate rate = rateOf(sorted);
         exact &= rate.exact;
         sum = sum + rate.rate;
@@ -226,7 +220,7 @@ private:
   }
 
   bool multipliers() {
-    bool contradiction = certificate.proof == Proof ::Contradiction;
+    bool contradiction = certificate.proof == Proof::Contradiction;
     Rational total = certificate.constant;
     uint64_t sets = 0;
     for (const VoteTerm &term : certificate.multipliers) {
@@ -234,13 +228,13 @@ private:
       for (size_t g = 0; g < term.counts.size(); ++g)
         all = all * rational(choose(certificate.groups[g].size(), term.counts[g]));
       if (all > rational(kMax))
-        return find(Code ::BadPlan, "a multiplier of {} sets: too many to look at", all.print());
-      if (std ::all_of(term.counts.begin(), term.counts.end(), [](unsigned k) { return k == 0; }))
-        return find(Code ::BadPlan, "a multiplier of no members");
+        return find(Code::BadPlan, "a multiplier of {} sets: too many to look at", all.print());
+      if (std::all_of(term.counts.begin(), term.counts.end(), [](unsigned k) { return k == 0; }))
+        return find(Code::BadPlan, "a multiplier of no members");
       bool exact = true;
       total = total + term.value * sumOver(term.counts, exact);
       if (!exact && term.value.sign() < 0)
-        return find(Code ::BoundNotProved, "a rate that may be less has the multiplier {}", term.value.print());
+        return find(Code::BoundNotProved, "a rate that may be less has the multiplier {}", term.value.print());
       sets += static_cast<uint64_t>(*all.toInt64());
     }
     bool below = false;
@@ -254,16 +248,15 @@ private:
       }
       Rational needed = !contradiction && fails(wrong, enough) ? 1 : 0;
       if (!below && sum < needed)
-        below = !find(Code ::BoundNotProved, "multipliers are {} where {} members of the groups are wrong, below {}",
+        below = !find(Code::BoundNotProved, "multipliers are {} where {} members of the groups are wrong, below {}",
                       sum.print(), name(wrong), needed.print());
     });
     if (below)
       return false;
     if (contradiction && total.sign() >= 0)
-      return find(Code ::BoundNotProved, "no contradiction: multipliers times rates are {}, not below 0",
-                  total.print());
+      return find(Code::BoundNotProved, "no contradiction: multipliers times rates are {}, not below 0", total.print());
     if (total > certificate.value)
-      return find(Code ::BoundNotProved, "multipliers times rates are {}, above the stated {}", total.print(),
+      return find(Code::BoundNotProved, "multipliers times rates are {}, above the stated {}", total.print(),
                   certificate.value.print());
     checked("{} on {} patterns, and {} from {} rates",
             contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure", patterns,
@@ -278,12 +271,12 @@ private:
       if (fails(term.counts, enough))
         wrong = wrong + term.value;
       if (term.value.sign() < 0)
-        find(Code ::BoundNotProved, "a probability of {}", term.value.print());
+        find(Code::BoundNotProved, "a probability of {}", term.value.print());
     }
     if (sum != Rational(1) || wrong != certificate.value)
-      find(Code ::BoundNotProved, "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(),
+      find(Code::BoundNotProved, "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(),
            wrong.print(), certificate.value.print());
-    std ::vector<size_t> groupOf(members);
+    std::vector<size_t> groupOf(members);
     for (size_t g = 0; g < certificate.groups.size(); ++g)
       for (unsigned member : certificate.groups[g])
         groupOf[member] = g;
@@ -300,8 +293,8 @@ private:
         all = all + share;
       }
       if (rate.exact ? all != rate.rate : all > rate.rate)
-        find(Code ::BoundNotProved, "in the distribution members {} are wrong with {}, not {}{}", name(set),
-             all.print(), rate.exact ? "" : "at most ", rate.rate.print());
+        find(Code::BoundNotProved, "in the distribution members {} are wrong with {}, not {}{}", name(set), all.print(),
+             rate.exact ? "" : "at most ", rate.rate.print());
     }
     out.tight = out.holds();
     if (out.tight)
@@ -311,11 +304,11 @@ private:
 
   void independence() {
     if (!certificate.statistics.independent) {
-      find(Code ::BoundNotProved, "nobody states that errors are independent");
+      find(Code::BoundNotProved, "nobody states that errors are independent");
       return;
     }
     // By number of errors still needed: probability that the members from i on make them.
-    std ::vector<Rational> need(enough + 1);
+    std::vector<Rational> need(enough + 1);
     need[0] = 1;
     for (unsigned i = members; i-- > 0;) {
       Rational error = rateOf({i}).rate;
@@ -323,7 +316,7 @@ private:
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
     if (need[enough] > certificate.value)
-      find(Code ::BoundNotProved, "independent members fail with {}, above the stated {}", need[enough].print(),
+      find(Code::BoundNotProved, "independent members fail with {}, above the stated {}", need[enough].print(),
            certificate.value.print());
     else
       checked("independent members fail with {}", need[enough].print());
@@ -334,7 +327,7 @@ private:
     int64_t wrong = 0, all = 0;
     for (auto [pattern, count] : certificate.statistics.votes) {
       all += count;
-      if (static_cast<size_t>(std ::popcount(pattern)) >= enough)
+      if (static_cast<size_t>(std::popcount(pattern)) >= enough)
         wrong += count;
     }
     for (const VoteLimit &limit : certificate.limits)
@@ -343,14 +336,14 @@ private:
         return;
       }
     if (certificate.value < Rational(1))
-      find(Code ::BoundNotProved, "no limit of {} wrong of {} votes is at most {}", wrong, all,
+      find(Code::BoundNotProved, "no limit of {} wrong of {} votes is at most {}", wrong, all,
            certificate.value.print());
   }
 
   const VoteCertificate &certificate;
   size_t members, enough;
   VoteProof out;
-  std ::map<Set, Rate> known;
+  std::map<Set, Rate> known;
   int64_t measured = 0;
   uint64_t patterns = 1;
 };
@@ -359,7 +352,7 @@ private:
 
 VoteProof verify(const VoteCertificate &certificate) { return VoteChecker(certificate).run(); }
 
-Rational minSimultaneousTests(const MemberStatistics &statistics, const std ::vector<unsigned> &sizes,
+Rational minSimultaneousTests(const MemberStatistics &statistics, const std::vector<unsigned> &sizes,
                               bool deviceFailures) {
   Rational tests = 0;
   for (const ErrorRate &rate : statistics.memberErrors)
@@ -367,21 +360,21 @@ Rational minSimultaneousTests(const MemberStatistics &statistics, const std ::ve
   for (const auto &[kinds, rate] : statistics.jointErrors)
     tests = tests + (rate.samples > 0 ? 1 : 0);
   // Multisets by size: the product of 1 + z + … + z^n over kinds with n members in the table.
-  std ::map<unsigned, unsigned> members;
+  std::map<unsigned, unsigned> members;
   for (unsigned kind : statistics.table.kinds)
     ++members[kind];
-  std ::vector<Rational> product = {1};
+  std::vector<Rational> product = {1};
   for (auto [kind, max] : members) {
-    std ::vector<Rational> next(product.size() + max);
+    std::vector<Rational> next(product.size() + max);
     for (size_t size = 0; size < product.size(); ++size)
       for (unsigned count = 0; count <= max; ++count)
         next[size + count] = next[size + count] + product[size];
-    product = std ::move(next);
+    product = std::move(next);
   }
   for (size_t size = 1; size < product.size(); size += 2)
     if (size == 1)
       tests = tests + rational(statistics.table.kinds.size());
-    else if (deviceFailures || std ::find(sizes.begin(), sizes.end(), size) != sizes.end())
+    else if (deviceFailures || std::find(sizes.begin(), sizes.end(), size) != sizes.end())
       tests = tests + product[size];
   return tests;
 }

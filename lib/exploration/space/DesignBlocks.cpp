@@ -1,20 +1,12 @@
-
 // The machine of a design, or of the ends of a box, from blocks that are read once each.
 
 #include "dialects/accel/KeyLocations.h"
-
 #include "lib/exploration/space/DesignData.h"
-
 #include "lib/machine/cost/CheckMemories.h"
-
 #include "lib/machine/energy/Energy.h"
-
 #include "lib/machine/translate/SourceLocationOf.h"
-
 #include "mlir/IR/Verifier.h"
-
 #include <algorithm>
-
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -24,18 +16,17 @@ namespace {
 
 /// Keys of which less is better; of all others more.
 bool lessIsBetter(const DesignPlace &place) {
-  return isa<accel ::PowerOp, accel ::AreaOp>(place.op) ||
-         llvm ::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles",
-                              "kernel_launch_overhead", "host_overhead_per_microbatch", "host_overhead_per_step",
-                              "area", "technology"},
-                             place.key);
+  return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
+         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead",
+                             "host_overhead_per_microbatch", "host_overhead_per_step", "area", "technology"},
+                            place.key);
 }
 
 constexpr int64_t kMaxInteger = int64_t(1) << 62;
 
 } // namespace
 
-BlockKey DesignSpace ::Data ::keyOf(const std ::vector<size_t> &depends, const DesignBox &box, BoxCorner end) const {
+BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const DesignBox &box, BoxCorner end) const {
   BlockKey key{static_cast<uint32_t>(end)};
   for (size_t parameter : depends) {
     key.push_back(box.low[parameter]);
@@ -44,53 +35,53 @@ BlockKey DesignSpace ::Data ::keyOf(const std ::vector<size_t> &depends, const D
   return key;
 }
 
-Rational DesignSpace ::Data ::exactAt(int term, const DesignBox &box, bool max) const {
+Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool max) const {
   if (term < 0)
     return 0;
   auto span = terms.exact(term, box); // defined over the whole space
   return span ? max ? span->high : span->low : Rational(0);
 }
 
-Checked<Attribute> DesignSpace ::Data ::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
+Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
   if (site.parameter)
     return choices[*site.parameter][(max ? box.high : box.low)[*site.parameter]];
-  const accel ::KeySchema &schema = *site.place.schema;
+  const accel::KeySchema &schema = *site.place.schema;
   Rational value = exactAt(site.term, box, max);
   MLIRContext *of = site.place.op->getContext();
-  bool integer = schema.kind == accel ::ValueKind ::Integer || schema.kind == accel ::ValueKind ::Shape;
+  bool integer = schema.kind == accel::ValueKind::Integer || schema.kind == accel::ValueKind::Shape;
   if (!box.one()) { // an end that no design may have: as near as values go
     Rational min = integer ? Rational(1) : Rational(0);
-    if (schema.range != accel ::Range ::Any && value < min)
+    if (schema.range != accel::Range::Any && value < min)
       value = min;
-    if (schema.range == accel ::Range ::Fraction && value > Rational(1))
+    if (schema.range == accel::Range::Fraction && value > Rational(1))
       value = Rational(1);
     if (integer)
-      value = std ::min(max ? value.floor() : value.ceil(), Rational(kMaxInteger));
+      value = std::min(max ? value.floor() : value.ceil(), Rational(kMaxInteger));
   }
   if (!integer) {
     Quantity quantity(value, terms[site.term].dimension);
-    return Attribute(accel ::QuantityAttr ::get(of, quantity, quantity.print()));
+    return Attribute(accel::QuantityAttr::get(of, quantity, quantity.print()));
   }
   auto whole = value.toInt64();
   if (!whole)
     return Problem{
-        Code ::NotAnInteger,
-        fmt ::format("'{}' is an integer, and of this design it is {}", site.place.path, Quantity(value).print()),
+        Code::NotAnInteger,
+        fmt::format("'{}' is an integer, and of this design it is {}", site.place.path, Quantity(value).print()),
         {}};
-  return Attribute(IntegerAttr ::get(IntegerType ::get(of, 64), *whole));
+  return Attribute(IntegerAttr::get(IntegerType::get(of, 64), *whole));
 }
 
 /// Sets the values of a block in `accelerator`.
-std ::optional<Error> DesignSpace ::Data ::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
+std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
   MLIRContext *of = &context;
-  std ::map<mlir ::Operation *, NamedAttrList> entries;
+  std::map<mlir::Operation *, NamedAttrList> entries;
   for (const DesignSite &site : block.sites) {
     const DesignPlace &place = site.place;
     if (place.key == "count") {
-      Checked<Attribute> count = valueAt(site, box, end == BoxCorner ::Best || end == BoxCorner ::Max);
+      Checked<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
         return errorOf(count.problem(), locationOf(place));
-      cast<accel ::CoreOp>(place.op).setCountAttr(*count);
+      cast<accel::CoreOp>(place.op).setCountAttr(*count);
       continue;
     }
     auto all = entries.try_emplace(place.op);
@@ -99,38 +90,38 @@ std ::optional<Error> DesignSpace ::Data ::substitute(const DesignBlock &block, 
       list = NamedAttrList(place.op->getAttrOfType<DictionaryAttr>("entries"));
     bool open = site.parameter && terms[site.term].word && box.low[*site.parameter] != box.high[*site.parameter];
     if (open) { // the best of several words, or none
-      std ::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
-                                    choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
+      std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
+                                   choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
       list.erase(place.key);
       if (place.key == "mapping")
-        list.set(place.key, StringAttr ::get(of, "any"));
+        list.set(place.key, StringAttr::get(of, "any"));
       else if (place.key == "double_buffered")
-        list.set(place.key, BoolAttr ::get(of, true));
+        list.set(place.key, BoolAttr::get(of, true));
       else if (place.key == "multiply" && !list.get("types"))
-        list.set("types", ArrayAttr ::get(of, words));
+        list.set("types", ArrayAttr::get(of, words));
       else if (place.key == "reads")
-        list.set(place.key, *std ::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
+        list.set(place.key, *std::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
                    auto indexOf = [&](Attribute word) {
                      return order.indexOf.lookup(
-                         SymbolTable ::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
+                         SymbolTable::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
                    };
                    return indexOf(a) < indexOf(b);
                  }));
       continue;
     }
     if (place.key == "multiply" && site.parameter) // a box before may have left its own
-      if (!written.lookupSymbol(SymbolTable ::getSymbolName(place.op))
+      if (!written.lookupSymbol(SymbolTable::getSymbolName(place.op))
                ->getAttrOfType<DictionaryAttr>("entries")
                .contains("types"))
         list.erase("types");
-    bool max = end == BoxCorner ::Max || (end == BoxCorner ::Best && !lessIsBetter(place));
+    bool max = end == BoxCorner::Max || (end == BoxCorner::Best && !lessIsBetter(place));
     Checked<Attribute> value = valueAt(site, box, max);
     if (!value)
       return errorOf(value.problem(), locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
       elements[place.element] = *value;
-      list.set(place.key, ArrayAttr ::get(of, elements));
+      list.set(place.key, ArrayAttr::get(of, elements));
     } else if (!place.member.empty()) {
       NamedAttrList members(cast<DictionaryAttr>(list.get(place.key)));
       members.set(place.member, *value);
@@ -141,32 +132,32 @@ std ::optional<Error> DesignSpace ::Data ::substitute(const DesignBlock &block, 
   }
   for (auto &[op, list] : entries)
     op->setAttr("entries", list.getDictionary(of));
-  return std ::nullopt;
+  return std::nullopt;
 }
 
 /// What is said while something is read; nothing when that went well.
-template <class Read> std ::optional<Error> DesignSpace ::Data ::listen(Read read) {
-  std ::optional<Error> error;
-  ScopedDiagnosticHandler handler(&context, [&](mlir ::Diagnostic &said) {
+template <class Read> std::optional<Error> DesignSpace::Data::listen(Read read) {
+  std::optional<Error> error;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &said) {
     if (!error)
       error = errorOf(said);
     return success();
   });
   bool good = read();
   if (!good && !error)
-    error = Error{Code ::InternalError, "the machine cannot be read", {}, {}};
-  return good ? std ::nullopt : error;
+    error = Error{Code::InternalError, "the machine cannot be read", {}, {}};
+  return good ? std::nullopt : error;
 }
 
-const Result<MachineProperties> &DesignSpace ::Data ::headAt(const DesignBox &box, BoxCorner end) {
+const Result<MachineProperties> &DesignSpace::Data::headAt(const DesignBox &box, BoxCorner end) {
   return heads.get(keyOf(head.parameters, box, end), [&]() -> Result<MachineProperties> {
-    std ::scoped_lock lock(reading);
+    std::scoped_lock lock(reading);
     if (auto error = substitute(head, box, end))
       return *error;
     MachineProperties read;
     auto error = listen([&] {
-      if (end == BoxCorner ::Design)
-        for (mlir ::Operation *op : head.ops)
+      if (end == BoxCorner::Design)
+        for (mlir::Operation *op : head.ops)
           if (failed(verify(op, /*verifyRecursively=*/false)))
             return false;
       return readMachineProperties(accelerator, read);
@@ -177,22 +168,22 @@ const Result<MachineProperties> &DesignSpace ::Data ::headAt(const DesignBox &bo
   });
 }
 
-const Result<Memory> &DesignSpace ::Data ::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Memory> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = memories[index];
   return readMemories[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Memory> {
-    auto op = cast<accel ::MemoryOp>(block.ops[0]);
-    Rational cycles = exactAt(clock, box, end == BoxCorner ::Best || end == BoxCorner ::Max);
+    auto op = cast<accel::MemoryOp>(block.ops[0]);
+    Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
     auto readAt = [&](const DesignBox &part) -> Result<Memory> {
-      double made = exactAt(node, part, end == BoxCorner ::Max).toDouble();
-      std ::scoped_lock lock(reading);
+      double made = exactAt(node, part, end == BoxCorner::Max).toDouble();
+      std::scoped_lock lock(reading);
       if (auto error = substitute(block, part, end))
         return *error;
       FailureOr<Memory> memory = failure();
       auto error = listen([&] {
-        if (end == BoxCorner ::Design && failed(verify(op)))
+        if (end == BoxCorner::Design && failed(verify(op)))
           return false;
         memory = memoryOf(op, cycles, made);
-        return succeeded(memory) && (end != BoxCorner ::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
+        return succeeded(memory) && (end != BoxCorner::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
       });
       if (error)
         return *error;
@@ -200,7 +191,7 @@ const Result<Memory> &DesignSpace ::Data ::memoryAt(size_t index, const DesignBo
     };
     // Of several standards each has an energy of its own.
     DesignBox part = box;
-    std ::optional<size_t> standard;
+    std::optional<size_t> standard;
     for (const DesignSite &site : block.sites)
       if (site.place.key == "standard")
         standard = site.parameter;
@@ -212,34 +203,33 @@ const Result<Memory> &DesignSpace ::Data ::memoryAt(size_t index, const DesignBo
       auto next = readAt(part);
       auto *all = result.get(), *one = next.get();
       if (all && one)
-        all->energy =
-            end == BoxCorner ::Max ? std ::max(all->energy, one->energy) : std ::min(all->energy, one->energy);
+        all->energy = end == BoxCorner::Max ? std::max(all->energy, one->energy) : std::min(all->energy, one->energy);
     }
     // A larger memory takes more energy for a byte: the least is that of the smallest.
-    if (auto *best = result.get(); best && end == BoxCorner ::Best)
-      if (auto *min = memoryAt(index, box, BoxCorner ::Min).get())
-        best->energy = std ::min(best->energy, min->energy);
+    if (auto *best = result.get(); best && end == BoxCorner::Best)
+      if (auto *min = memoryAt(index, box, BoxCorner::Min).get())
+        best->energy = std::min(best->energy, min->energy);
     return result;
   });
 }
 
-const Result<Core> &DesignSpace ::Data ::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = cores[index];
   return readCores[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Core> {
-    auto op = cast<accel ::CoreOp>(block.ops[0]);
-    Rational cycles = exactAt(clock, box, end == BoxCorner ::Best || end == BoxCorner ::Max);
-    std ::scoped_lock lock(reading);
+    auto op = cast<accel::CoreOp>(block.ops[0]);
+    Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
+    std::scoped_lock lock(reading);
     if (auto error = substitute(block, box, end))
       return *error;
     if (block.count) // of any number above 1: `machine` sets it
-      op.setCountAttr(IntegerAttr ::get(IntegerType ::get(&context, 64), 2));
+      op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
     FailureOr<Core> core = failure();
-    bool design = end == BoxCorner ::Design;
+    bool design = end == BoxCorner::Design;
     auto error = listen([&] {
       if (design && failed(verify(op)))
         return false;
       core = coreOf(op, cycles, order, design);
-      if (failed(core) || end != BoxCorner ::Best || !op.getEntries().contains("peak"))
+      if (failed(core) || end != BoxCorner::Best || !op.getEntries().contains("peak"))
         return succeeded(core);
       // A stated peak is of all instances: one reaches most where there are fewest.
       for (const DesignSite &site : block.sites)
@@ -258,21 +248,21 @@ const Result<Core> &DesignSpace ::Data ::coreAt(size_t index, const DesignBox &b
 }
 
 /// Whether the memory that a core reads holds its smallest tile.
-std ::optional<Error> DesignSpace ::Data ::checkAt(size_t index, const DesignBox &box, int reads) {
+std::optional<Error> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
   if (reads < 0)
-    return std ::nullopt;
+    return std::nullopt;
   const DesignBlock &core = cores[index], &memory = memories[reads];
-  std ::set<size_t> depends(core.parameters.begin(), core.parameters.end());
+  std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
   auto &found =
-      checked[index]->get(keyOf({depends.begin(), depends.end()}, box, BoxCorner ::Design), [&]() -> Result<bool> {
-        const Core &one = *coreAt(index, box, BoxCorner ::Design);
-        const Memory &holder = *memoryAt(reads, box, BoxCorner ::Design);
-        std ::scoped_lock lock(reading);
-        substitute(core, box, BoxCorner ::Design);
-        substitute(memory, box, BoxCorner ::Design);
+      checked[index]->get(keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> Result<bool> {
+        const Core &one = *coreAt(index, box, BoxCorner::Design);
+        const Memory &holder = *memoryAt(reads, box, BoxCorner::Design);
+        std::scoped_lock lock(reading);
+        substitute(core, box, BoxCorner::Design);
+        substitute(memory, box, BoxCorner::Design);
         auto error = listen([&] {
-          return checkTile(cast<accel ::CoreOp>(core.ops[0]), cast<accel ::MemoryOp>(memory.ops[0]), one, holder);
+          return checkTile(cast<accel::CoreOp>(core.ops[0]), cast<accel::MemoryOp>(memory.ops[0]), one, holder);
         });
         if (error)
           return *error;
@@ -280,10 +270,10 @@ std ::optional<Error> DesignSpace ::Data ::checkAt(size_t index, const DesignBox
       });
   if (!found)
     return found.error();
-  return std ::nullopt;
+  return std::nullopt;
 }
 
-Result<Machine> DesignSpace ::Data ::machine(const DesignBox &box, BoxCorner end) {
+Result<Machine> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) {
   const auto &foundHead = headAt(box, end);
   if (!foundHead)
     return foundHead.error();
@@ -302,13 +292,13 @@ Result<Machine> DesignSpace ::Data ::machine(const DesignBox &box, BoxCorner end
     if (!found)
       return found.error();
     Core &core = machine.cores.emplace_back(*found);
-    if (std ::optional<size_t> count = cores[i].count) {
-      bool max = end == BoxCorner ::Max || end == BoxCorner ::Best;
+    if (std::optional<size_t> count = cores[i].count) {
+      bool max = end == BoxCorner::Max || end == BoxCorner::Best;
       core.count = cast<IntegerAttr>(choices[*count][(max ? box.high : box.low)[*count]]).getInt();
       core.anyMapping = core.anyMapping && core.count > 1;
     }
   }
-  bool design = end == BoxCorner ::Design, min = end == BoxCorner ::Min;
+  bool design = end == BoxCorner::Design, min = end == BoxCorner::Min;
   for (size_t i = 0; i < cores.size() && design; ++i)
     if (auto error = checkAt(i, box, machine.cores[i].reads))
       return *error;
@@ -318,16 +308,16 @@ Result<Machine> DesignSpace ::Data ::machine(const DesignBox &box, BoxCorner end
       return *error;
     }
     // No design of these sizes has an area, but others between them may.
-    machine.area = {end == BoxCorner ::Max ? std ::numeric_limits<double>::infinity() : 0};
+    machine.area = {end == BoxCorner::Max ? std::numeric_limits<double>::infinity() : 0};
   }
   if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty()) {
-    std ::string types = fmt ::format("{:a}", read.node);
+    std::string types = fmt::format("{:a}", read.node);
     for (const Core &core : machine.cores) {
       types += "|";
       for (const auto &[type, peak] : core.peak)
         types += type + " ";
     }
-    std ::scoped_lock lock(filling);
+    std::scoped_lock lock(filling);
     auto [filled, isNew] = energies.try_emplace(types);
     if (isNew) {
       filled->second.location = machine.location;
@@ -340,13 +330,12 @@ Result<Machine> DesignSpace ::Data ::machine(const DesignBox &box, BoxCorner end
   }
   if (!paths.count("power.tdp") && powerKnown) {
     machine.tdp = powerAtPeak(machine, min && openTypes && !box.one());
-    machine.origins["tdp"] = {fmt ::format("{:.6g} W, everything at its peak", machine.tdp.value), "",
-                              machine.location};
+    machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
   }
-  if (end != BoxCorner ::Best)
+  if (end != BoxCorner::Best)
     return machine;
   // Area, power and energies are those of the least; they are no speeds.
-  auto lowest = this->machine(box, BoxCorner ::Min);
+  auto lowest = this->machine(box, BoxCorner::Min);
   if (auto *low = lowest.get()) {
     machine.area = low->area, machine.tdp = low->tdp, machine.idle = low->idle;
     machine.energyPerFlop = low->energyPerFlop, machine.energyPerFlopOf = low->energyPerFlopOf;
@@ -357,12 +346,12 @@ Result<Machine> DesignSpace ::Data ::machine(const DesignBox &box, BoxCorner end
   return machine;
 }
 
-DesignFigures DesignSpace ::Data ::figures(const DesignBox &box) {
-  constexpr double kInfinite = std ::numeric_limits<double>::infinity();
+DesignFigures DesignSpace::Data::figures(const DesignBox &box) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
   DesignFigures out{{0, kInfinite}, {0, kInfinite}};
   if (!needsArea && !needsPower)
     return out;
-  auto min = machine(box, BoxCorner ::Min), max = machine(box, BoxCorner ::Max);
+  auto min = machine(box, BoxCorner::Min), max = machine(box, BoxCorner::Max);
   if (auto *low = min.get())
     out.area.low = low->area.value, out.power.low = low->tdp.value;
   if (auto *high = max.get())

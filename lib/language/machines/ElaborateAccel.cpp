@@ -1,10 +1,6 @@
-
 #include "lib/language/machines/ElaborateAccel.h"
-
 #include "lib/language/machines/MachineElaborator.h"
-
 #include "lib/language/requests/Calibration.h"
-
 #include "lib/support/EmitError.h"
 
 using namespace mlir;
@@ -12,89 +8,88 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-constexpr llvm ::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
+constexpr llvm::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
 } // namespace
 
-void MachineElaborator ::unknownEntry(const ast ::Name &kind, const std ::vector<std ::string> &known,
-                                      const char *where) {
-  auto error = diags.error(Code ::UnknownEntryKind, kind.range, fmt ::format("{} has no '{}'", where, kind.text));
+void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where) {
+  auto error = diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text));
   if (known.empty())
-    error.help(fmt ::format("{} has entries 'key = value' only", where));
+    error.help(fmt::format("{} has entries 'key = value' only", where));
   else
-    error.suggest(nearest(kind.text, known)).help(fmt ::format("{} has {}", where, fmt ::join(known, ", ")));
+    error.suggest(nearest(kind.text, known)).help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
 }
 
-bool MachineElaborator ::declare(const ast ::Name &name) {
+bool MachineElaborator::declare(const ast::Name &name) {
   auto [it, isNew] = names.try_emplace(name.text, name.range);
   if (!isNew)
-    diags.error(Code ::DuplicateName, name.range, fmt ::format("'{}' is already declared here", name.text))
+    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text))
         .note(it->second, "the earlier declaration");
   return isNew;
 }
 
-Attribute MachineElaborator ::count(const ast ::Node &node) {
+Attribute MachineElaborator::count(const ast::Node &node) {
   if (!node.count)
     return {};
   Constant value = evaluate(*node.count, diags, lookup);
   if (value.failed())
     return {};
   if (auto *q = value.as<Quantity>()) {
-    auto n = q->dimensionless() ? q->toInt64() : std ::nullopt;
+    auto n = q->dimensionless() ? q->toInt64() : std::nullopt;
     if (!n || *n < 1) {
-      diags.error(n ? Code ::OutOfRange : Code ::NotAnInteger, value.range,
-                  fmt ::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
+      diags.error(n ? Code::OutOfRange : Code::NotAnInteger, value.range,
+                  fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
       return {};
     }
     return builder.getI64IntegerAttr(*n);
   }
   auto *choice = value.as<Choice>();
-  if (choice && choice->kind == Choice ::Kind ::Set && choice->members->empty()) {
-    diags.error(Code ::EmptyRange, value.range,
-                fmt ::format("the count of '{}' has no value to choose from", node.name.text));
+  if (choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
+    diags.error(Code::EmptyRange, value.range,
+                fmt::format("the count of '{}' has no value to choose from", node.name.text));
     return {};
   }
-  auto all = choice ? integersOf(value, diags, "count") : std ::nullopt;
+  auto all = choice ? integersOf(value, diags, "count") : std::nullopt;
   if (choice && all) {
-    bool set = choice->kind == Choice ::Kind ::Set;
-    llvm ::SmallVector<Attribute> members;
-    for (int64_t n : set ? *all : std ::vector<int64_t>{all->front(), all->back()})
+    bool set = choice->kind == Choice::Kind::Set;
+    llvm::SmallVector<Attribute> members;
+    for (int64_t n : set ? *all : std::vector<int64_t>{all->front(), all->back()})
       members.push_back(builder.getI64IntegerAttr(n));
-    return accel ::ChoiceAttr ::get(&context,
-                                    set                                           ? "set"
-                                    : choice->kind == Choice ::Kind ::PowersOfTwo ? "pow2"
-                                                                                  : "range",
-                                    builder.getArrayAttr(members));
+    return accel::ChoiceAttr::get(&context,
+                                  set                                         ? "set"
+                                  : choice->kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                              : "range",
+                                  builder.getArrayAttr(members));
   }
   if (!choice)
-    diags.error(Code ::WrongType, value.range,
-                fmt ::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
+    diags.error(Code::WrongType, value.range,
+                fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
   return {};
 }
 
 /// Keys of a block inside of another one.
-void MachineElaborator ::keysOf(const ast ::Node &node, SchemaReader &keys) {
-  for (const ast ::Entry &entry : node.entries)
-    if (auto *pair = entry.as<ast ::KeyValue>())
+void MachineElaborator::keysOf(const ast::Node &node, SchemaReader &keys) {
+  for (const ast::Entry &entry : node.entries)
+    if (auto *pair = entry.as<ast::KeyValue>())
       keys.read(*pair, entry);
     else
-      unknownEntry(entry.as<ast ::Node>() ? entry.as<ast ::Node>()->kind : node.kind, {}, "this block");
+      unknownEntry(entry.as<ast::Node>() ? entry.as<ast::Node>()->kind : node.kind, {}, "this block");
   keys.finish(node.kind.range);
 }
 
-void MachineElaborator ::sparse(const ast ::Node &node, SchemaReader &into) {
+void MachineElaborator::sparse(const ast::Node &node, SchemaReader &into) {
   if (node.name.empty() && !node.hasArguments && node.hasBlock) {
     SchemaReader keys = reader("sparse");
     keysOf(node, keys);
     into.set("sparse", keys.dictionary(), node.kind.range);
     return;
   }
-  std ::vector<int64_t> ratio;
-  for (const ast ::Argument &argument : node.arguments)
+  std::vector<int64_t> ratio;
+  for (const ast::Argument &argument : node.arguments)
     if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm"))
       ratio.push_back(list->front());
   if (node.name.text != "nm" || ratio.size() != 2) {
     diags
-        .error(Code ::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range,
+        .error(Code::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range,
                "a core skips zeros in the pattern nm(n, m)")
         .help("for example: sparse nm(2, 4) { rate = 2, on = weights }, or of any zeros: sparse { "
               "stationary = skip }");
@@ -104,39 +99,39 @@ void MachineElaborator ::sparse(const ast ::Node &node, SchemaReader &into) {
   keys.set("n", builder.getI64IntegerAttr(ratio[0]), node.name.range);
   keys.set("m", builder.getI64IntegerAttr(ratio[1]), node.name.range);
   keysOf(node, keys);
-  llvm ::SmallVector<NamedAttribute> all(keys.dictionary().getValue());
+  llvm::SmallVector<NamedAttribute> all(keys.dictionary().getValue());
   all.push_back(builder.getNamedAttr("pattern", builder.getStringAttr("nm")));
   into.set("sparse", builder.getDictionaryAttr(all), node.kind.range);
 }
 
 /// memory hbm : dram { … }, core mxu[2] : tensor { … }
-void MachineElaborator ::subtypeBlock(const ast ::Node &node, const ast ::Entry &entry) {
-  llvm ::StringRef kind = node.kind.text;
-  std ::vector<std ::string> known;
-  for (llvm ::StringRef subtype : accel ::subtypesOf(kind))
+void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
+  llvm::StringRef kind = node.kind.text;
+  std::vector<std::string> known;
+  for (llvm::StringRef subtype : accel::subtypesOf(kind))
     known.push_back(subtype.str());
   if (node.name.empty()) {
-    diags.error(Code ::SyntaxError, node.kind.range, fmt ::format("this {} has no name", kind.str()))
-        .help(fmt ::format("write '{} name : {} {{ … }}'", kind.str(), known.front()));
+    diags.error(Code::SyntaxError, node.kind.range, fmt::format("this {} has no name", kind.str()))
+        .help(fmt::format("write '{} name : {} {{ … }}'", kind.str(), known.front()));
     return;
   }
   bool isNew = declare(node.name);
-  const accel ::BlockSchema *schema = accel ::findSchema(kind, node.type.text);
+  const accel::BlockSchema *schema = accel::findSchema(kind, node.type.text);
   if (!schema || node.type.empty()) {
     SourceRange where = node.type.empty() ? node.name.range : node.type.range;
     diags
-        .error(Code ::UnknownChoice, where,
-               node.type.empty() ? fmt ::format("'{}' does not say what kind of {} it is", node.name.text, kind.str())
-                                 : fmt ::format("'{}' is no kind of {}", node.type.text, kind.str()))
+        .error(Code::UnknownChoice, where,
+               node.type.empty() ? fmt::format("'{}' does not say what kind of {} it is", node.name.text, kind.str())
+                                 : fmt::format("'{}' is no kind of {}", node.type.text, kind.str()))
         .suggest(nearest(node.type.text, known))
-        .help(fmt ::format("a {} is one of {}", kind.str(), fmt ::join(known, ", ")));
+        .help(fmt::format("a {} is one of {}", kind.str(), fmt::join(known, ", ")));
     return;
   }
   SchemaReader keys(context, diags, lookup, *schema);
   bool detailed = false;
-  for (const ast ::Entry &inner : node.entries) {
-    auto *nested = inner.as<ast ::Node>();
-    if (auto *pair = inner.as<ast ::KeyValue>())
+  for (const ast::Entry &inner : node.entries) {
+    auto *nested = inner.as<ast::Node>();
+    if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
     else if (nested && nested->kind.text == "sparse" && kind == "core")
       sparse(*nested, keys);
@@ -153,61 +148,60 @@ void MachineElaborator ::subtypeBlock(const ast ::Node &node, const ast ::Entry 
     return;
   if (kind == "memory") {
     if (node.count)
-      diags.error(Code ::UnexpectedClause, node.count->range, "a memory has no count")
+      diags.error(Code::UnexpectedClause, node.count->range, "a memory has no count")
           .help("state the bandwidth and capacity of the level as a whole");
-    accel ::MemoryOp ::create(builder, keys.location(node.name.range), node.name.text, node.type.text,
-                              keys.dictionary());
+    accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text, keys.dictionary());
   } else {
-    auto core = accel ::CoreOp ::create(builder, keys.location(node.name.range), builder.getStringAttr(node.name.text),
-                                        howMany, builder.getStringAttr(node.type.text), keys.dictionary());
+    auto core = accel::CoreOp::create(builder, keys.location(node.name.range), builder.getStringAttr(node.name.text),
+                                      howMany, builder.getStringAttr(node.type.text), keys.dictionary());
     if (detailed)
       core->setAttr(kMicroarchitecture, builder.getUnitAttr());
   }
 }
 
 /// power { … }, area { … }, area model = "…", host { … }
-void MachineElaborator ::plainBlock(const ast ::Node &node, const ast ::Entry &entry) {
+void MachineElaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
   SchemaReader keys = reader(node.kind.text);
-  for (const ast ::Entry &inner : node.entries)
-    if (auto *pair = inner.as<ast ::KeyValue>())
+  for (const ast::Entry &inner : node.entries)
+    if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
     else
-      unknownEntry(inner.as<ast ::Node>() ? inner.as<ast ::Node>()->kind : node.kind, {}, "this block");
+      unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {}, "this block");
   if (node.kind.text == "area" && node.name.text == "model" && node.value)
-    if (auto *text = node.value->as<ast ::Text>())
+    if (auto *text = node.value->as<ast::Text>())
       keys.set("model", builder.getStringAttr(text->value), node.name.range);
   keys.finish(node.kind.range);
   Location where = keys.location(node.kind.range);
   if (node.kind.text == "power")
-    accel ::PowerOp ::create(builder, where, keys.dictionary());
+    accel::PowerOp::create(builder, where, keys.dictionary());
   else if (node.kind.text == "area")
-    accel ::AreaOp ::create(builder, where, keys.dictionary());
+    accel::AreaOp::create(builder, where, keys.dictionary());
   else
-    accel ::HostOp ::create(builder, where, keys.dictionary());
+    accel::HostOp::create(builder, where, keys.dictionary());
 }
 
-void MachineElaborator ::path(const ast ::Path &path, const ast ::Entry &entry) {
-  llvm ::SmallVector<Attribute> stops;
-  std ::vector<std ::string> known;
+void MachineElaborator::path(const ast::Path &path, const ast::Entry &entry) {
+  llvm::SmallVector<Attribute> stops;
+  std::vector<std::string> known;
   for (auto &[name, range] : names)
     known.push_back(name);
   bool ok = true;
   for (const auto &stop : path.stops) {
-    llvm ::SmallVector<Attribute> all;
-    for (const ast ::Name &name : stop) {
+    llvm::SmallVector<Attribute> all;
+    for (const ast::Name &name : stop) {
       if (!names.count(name.text)) {
         diags
-            .error(Code ::UnknownName, name.range,
-                   fmt ::format("no memory or core '{}' is declared before this path", name.text))
+            .error(Code::UnknownName, name.range,
+                   fmt::format("no memory or core '{}' is declared before this path", name.text))
             .suggest(nearest(name.text, known));
         ok = false;
       }
-      all.push_back(FlatSymbolRefAttr ::get(&context, name.text));
+      all.push_back(FlatSymbolRefAttr::get(&context, name.text));
     }
     stops.push_back(builder.getArrayAttr(all));
   }
   if (ok)
-    accel ::PathOp ::create(builder, at(entry.range), builder.getArrayAttr(stops));
+    accel::PathOp::create(builder, at(entry.range), builder.getArrayAttr(stops));
 }
 
 /// A comparison, or several joined by and, or, not.
@@ -216,78 +210,78 @@ static bool isCondition(const Constant &value) {
   if (!call)
     return value.as<bool>();
   if (call->name == "and" || call->name == "or" || call->name == "not")
-    return llvm ::all_of(call->arguments, [](const auto &argument) { return isCondition(*argument.second); });
-  return llvm ::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name);
+    return llvm::all_of(call->arguments, [](const auto &argument) { return isCondition(*argument.second); });
+  return llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name);
 }
 
-void MachineElaborator ::rule(const ast ::Rule &rule, const ast ::Entry &entry) {
+void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   Constant value = evaluate(*rule.expr, diags, lookup);
   if (value.failed())
     return;
   SchemaReader keys = reader("power");
-  std ::string text = textOf(rule.expr->range);
+  std::string text = textOf(rule.expr->range);
   Attribute condition = keys.attributeOf(value, text);
   StringAttr label = rule.label.empty() ? StringAttr() : builder.getStringAttr(rule.label.text);
   Location where = at(entry.range);
-  if (rule.kind == ast ::RuleKind ::Require) {
+  if (rule.kind == ast::RuleKind::Require) {
     if (!isCondition(value))
       diags
-          .error(Code ::NotAConstraint, rule.expr->range,
-                 fmt ::format("a constraint compares two values, but this is {}", value.describe()))
+          .error(Code::NotAConstraint, rule.expr->range,
+                 fmt::format("a constraint compares two values, but this is {}", value.describe()))
           .help("for example: require area <= 600 mm2");
-    accel ::RequireOp ::create(builder, where, builder.getStringAttr(text), label, condition);
-  } else if (rule.kind == ast ::RuleKind ::Prefer) {
+    accel::RequireOp::create(builder, where, builder.getStringAttr(text), label, condition);
+  } else if (rule.kind == ast::RuleKind::Prefer) {
     Constant weight = entry.clauses().weight ? evaluate(*entry.clauses().weight, diags, lookup)
-                                             : Constant{rule.expr->range, Quantity ::number(1)};
+                                             : Constant{rule.expr->range, Quantity::number(1)};
     auto *q = weight.as<Quantity>();
     if (q)
-      accel ::PreferOp ::create(builder, where, builder.getStringAttr(text), label,
-                                accel ::QuantityAttr ::get(&context, *q, q->print()), condition);
+      accel::PreferOp::create(builder, where, builder.getStringAttr(text), label,
+                              accel::QuantityAttr::get(&context, *q, q->print()), condition);
   } else {
-    accel ::ObjectiveOp ::create(
-        builder, where, builder.getStringAttr(rule.kind == ast ::RuleKind ::Maximize ? "maximize" : "minimize"),
-        builder.getStringAttr(text), condition);
+    accel::ObjectiveOp::create(builder, where,
+                               builder.getStringAttr(rule.kind == ast::RuleKind::Maximize ? "maximize" : "minimize"),
+                               builder.getStringAttr(text), condition);
   }
 }
 
 /// efficiency from "a100.calibration"
-void MachineElaborator ::calibration(const ast ::Node &node, const ast ::Entry &entry, SchemaReader &into) {
+void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into) {
   if (!entry.clauses().from)
     diags
-        .error(Code ::UnknownEntryKind, node.kind.range,
+        .error(Code::UnknownEntryKind, node.kind.range,
                "the efficiency of a machine is read from a file, and this names none")
         .help("write 'efficiency from \"t.calibration\"', or state 'efficiency = 0.6' in a core");
   else if (into.set(node.kind.text, {}, node.kind.range))
     self->setAttr(kCalibration, builder.getStringAttr(entry.clauses().from->value));
 }
 
-accel ::AcceleratorOp MachineElaborator ::accelerator() {
+accel::AcceleratorOp MachineElaborator::accelerator() {
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
-  auto op = accel ::AcceleratorOp ::create(builder, at(declaration.name.range), declaration.name.text);
+  auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
-  const std ::vector<std ::string> known{"memory",
-                                         "core",
-                                         "path",
-                                         "power",
-                                         "area",
-                                         "dataflow",
-                                         "clock",
-                                         "technology",
-                                         "require",
-                                         "efficiency",
-                                         kMicroarchitecture.str()};
-  for (const ast ::Entry &entry : declaration.entries) {
-    auto *pair = entry.as<ast ::KeyValue>();
-    auto *node = entry.as<ast ::Node>();
+  const std::vector<std::string> known{"memory",
+                                       "core",
+                                       "path",
+                                       "power",
+                                       "area",
+                                       "dataflow",
+                                       "clock",
+                                       "technology",
+                                       "require",
+                                       "efficiency",
+                                       kMicroarchitecture.str()};
+  for (const ast::Entry &entry : declaration.entries) {
+    auto *pair = entry.as<ast::KeyValue>();
+    auto *node = entry.as<ast::Node>();
     if (pair && pair->key.text == "price")
       price(*pair, entry);
     else if (pair)
       keys.read(*pair, entry);
-    else if (auto *p = entry.as<ast ::Path>())
+    else if (auto *p = entry.as<ast::Path>())
       path(*p, entry);
-    else if (auto *r = entry.as<ast ::Rule>())
+    else if (auto *r = entry.as<ast::Rule>())
       rule(*r, entry);
     else if (node && (node->kind.text == "memory" || node->kind.text == "core"))
       subtypeBlock(*node, entry);
@@ -311,44 +305,44 @@ accel ::AcceleratorOp MachineElaborator ::accelerator() {
   return finish(op, errorsBefore);
 }
 
-accel ::AcceleratorOp elaborateAccelerator(const ast ::Declaration &declaration, ModuleOp module, Diagnostics &diags,
-                                           const Lookup &globals) {
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
+                                          const Lookup &globals) {
   return MachineElaborator(declaration, module, diags, globals).accelerator();
 }
 
-void reportMachineError(mlir ::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
+void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
   auto range = [&](Location location) {
     SourceLocation place = sourceOf(location);
     auto file = diags.sources().find(place.file);
     return file ? diags.sources().at(*file, {place.line, place.column}) : otherwise;
   };
-  std ::string text = problem.str();
-  auto [message, suggestion] = llvm ::StringRef(text).split(", did you mean '");
-  auto error = diags.error(codeOf(problem, Code ::DuplicateName), range(problem.getLocation()), message.str());
+  std::string text = problem.str();
+  auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
+  auto error = diags.error(codeOf(problem, Code::DuplicateName), range(problem.getLocation()), message.str());
   error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
-  for (mlir ::Diagnostic &note : problem.getNotes())
+  for (mlir::Diagnostic &note : problem.getNotes())
     error.note(range(note.getLocation()), note.str());
 }
 
-void rejectMicroarchitecture(SourceRange at, llvm ::StringRef of, Diagnostics &diags) {
+void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags) {
   diags
-      .error(Code ::MicroarchitectureNotSupported, at,
-             fmt ::format("not supported yet: microarchitecture of '{}'", of.str()))
+      .error(Code::MicroarchitectureNotSupported, at,
+             fmt::format("not supported yet: microarchitecture of '{}'", of.str()))
       .help("leave the block out, and state the core's array, lanes or peak");
 }
 
-bool rejectUnsupported(accel ::AcceleratorOp machine, Diagnostics &diags) {
+bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
   size_t before = diags.errors();
-  auto placeOf = [&](mlir ::Operation *op, llvm ::StringRef key) {
-    SourceLocation place = sourceOf(accel ::locationOf(op, key));
+  auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
+    SourceLocation place = sourceOf(accel::locationOf(op, key));
     auto file = diags.sources().find(place.file);
     return file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
   };
   if (auto from = machine->getAttrOfType<StringAttr>(kCalibration))
     applyCalibration(machine, from.getValue(), placeOf(machine, "efficiency"), diags);
-  machine->walk([&](mlir ::Operation *op) {
+  machine->walk([&](mlir::Operation *op) {
     if (op->hasAttr(kMicroarchitecture))
-      rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable ::getSymbolName(op).getValue(), diags);
+      rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable::getSymbolName(op).getValue(), diags);
   });
   return diags.errors() == before;
 }

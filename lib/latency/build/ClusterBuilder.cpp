@@ -1,19 +1,14 @@
-
 #include "lib/latency/build/ClusterBuilder.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <fmt/format.h>
-
 #include <set>
 
 namespace accord {
 namespace {
 
-std ::vector<PolynomialFit ::Point> pointsOf(const std ::vector<LatencySample> &samples) {
-  std ::vector<PolynomialFit ::Point> points;
+std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &samples) {
+  std::vector<PolynomialFit::Point> points;
   for (const LatencySample &s : samples)
     points.push_back({s.microbatch, s.sequence});
   return points;
@@ -28,32 +23,32 @@ bool sameOrder(const LatencyBuilder &a, const LatencyBuilder &b) {
 
 /// Of one moment after the other, whatever times they have.
 bool sameMemory(const MemoryUse &a, const MemoryUse &b) {
-  return std ::equal(a.timeline.begin(), a.timeline.end(), b.timeline.begin(), b.timeline.end(),
-                     [](const MemoryPoint &x, const MemoryPoint &y) { return x.bytes == y.bytes; });
+  return std::equal(a.timeline.begin(), a.timeline.end(), b.timeline.begin(), b.timeline.end(),
+                    [](const MemoryPoint &x, const MemoryPoint &y) { return x.bytes == y.bytes; });
 }
 
 } // namespace
 
-ClusterBuilder ::ClusterBuilder(const ClusterJob &job, const std ::vector<PricingGroup> &all,
-                                std ::vector<SampledSizes> samples, const LatencyFitOptions &options,
-                                CollectiveTermsCache &terms)
-    : job(job), samples(std ::move(samples)), options(options), terms(terms) {
+ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &all,
+                               std::vector<SampledSizes> samples, const LatencyFitOptions &options,
+                               CollectiveTermsCache &terms)
+    : job(job), samples(std::move(samples)), options(options), terms(terms) {
   for (const PricingGroup &group : all)
     groups.push_back({&group, {}});
-  auto add = [](std ::vector<int64_t> &to, int64_t degree) {
-    if (auto at = std ::lower_bound(to.begin(), to.end(), degree); at == to.end() || *at != degree)
+  auto add = [](std::vector<int64_t> &to, int64_t degree) {
+    if (auto at = std::lower_bound(to.begin(), to.end(), degree); at == to.end() || *at != degree)
       to.insert(at, degree);
   };
   for (const DegreePlan &one : job.plans)
     add(tensorDegrees, one.tensor), add(dataDegrees, one.data);
 }
 
-const DegreePlan &ClusterBuilder ::initialPlan() const {
-  return *std ::find_if(job.plans.begin(), job.plans.end(),
-                        [&](const DegreePlan &one) { return one.tensor == job.tensor && one.data == job.data; });
+const DegreePlan &ClusterBuilder::initialPlan() const {
+  return *std::find_if(job.plans.begin(), job.plans.end(),
+                       [&](const DegreePlan &one) { return one.tensor == job.tensor && one.data == job.data; });
 }
 
-std ::optional<Error> ClusterBuilder ::prepare() {
+std::optional<Error> ClusterBuilder::prepare() {
   for (size_t g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
     const auto &[single, accumulated] = samples[g];
@@ -63,10 +58,10 @@ std ::optional<Error> ClusterBuilder ::prepare() {
           return error;
     PolynomialFit points(pointsOf(single));
     for (const DegreePlan *one : group.of->plans) {
-      auto builder = std ::make_unique<LatencyBuilder>(one->plan, single, points, options, accumulated);
+      auto builder = std::make_unique<LatencyBuilder>(one->plan, single, points, options, accumulated);
       if (auto error = builder->prepareOrder())
         return error;
-      auto same = std ::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
+      auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
         return sameOrder(*step.builder, *builder) && sameMemory(step.plans.front()->plan.memory, one->plan.memory);
       });
       if (same != group.steps.end()) {
@@ -75,23 +70,23 @@ std ::optional<Error> ClusterBuilder ::prepare() {
       }
       if (auto error = builder->prepareMemory())
         return error;
-      longest = longest ? std ::min(longest, builder->maxDuration()) : builder->maxDuration();
-      group.steps.push_back({{one}, std ::move(builder)});
+      longest = longest ? std::min(longest, builder->maxDuration()) : builder->maxDuration();
+      group.steps.push_back({{one}, std::move(builder)});
     }
   }
   for (Group &group : groups)
     for (Step &step : group.steps)
       step.builder->limitDuration(longest);
-  return std ::nullopt;
+  return std::nullopt;
 }
 
-std ::vector<LatencyArgument> ClusterBuilder ::sizes(int64_t maxMicrobatch) const {
-  std ::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(maxMicrobatch);
+std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const {
+  std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(maxMicrobatch);
   all[kBatch].text = "samples per step, of all replicas together";
   all[kBatch].initial = job.batch;
-  all[kBatch].max = std ::max(0x1p40, all[kBatch].initial);
+  all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
   all[kMicrobatch].text = "micro-batch size; ceil(batch / (data_parallel * microbatch)) of them in each replica";
-  auto degree = [&](const char *name, const char *text, int64_t initial, const std ::vector<int64_t> &allowed) {
+  auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
     a.initial = initial;
@@ -102,26 +97,26 @@ std ::vector<LatencyArgument> ClusterBuilder ::sizes(int64_t maxMicrobatch) cons
   return all;
 }
 
-NodeId ClusterBuilder ::selectByDegrees(Expressions &e, NodeId StepNodes ::*field) const {
-  std ::vector<std ::pair<int64_t, NodeId>> byTensor;
+NodeId ClusterBuilder::selectByDegrees(Expressions &e, NodeId StepNodes::*field) const {
+  std::vector<std::pair<int64_t, NodeId>> byTensor;
   for (int64_t tensor : tensorDegrees) {
-    std ::vector<std ::pair<int64_t, NodeId>> byData;
+    std::vector<std::pair<int64_t, NodeId>> byData;
     for (int64_t data : dataDegrees)
       if (auto found = steps.find({tensor, data}); found != steps.end())
-        byData.push_back({data, found->second.* field});
+        byData.push_back({data, found->second.*field});
     byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
   }
   return e.select(e.argument("tensor_parallel"), byTensor);
 }
 
 /// 1 where the pair of degrees has a plan or more devices than there are, else 0.
-NodeId ClusterBuilder ::hasPlan(Expressions &e) const {
-  std ::set<std ::pair<int64_t, int64_t>> planned;
+NodeId ClusterBuilder::hasPlan(Expressions &e) const {
+  std::set<std::pair<int64_t, int64_t>> planned;
   for (const DegreePlan &one : job.plans)
     planned.insert({one.tensor, one.data});
-  std ::vector<std ::pair<int64_t, NodeId>> byTensor;
+  std::vector<std::pair<int64_t, NodeId>> byTensor;
   for (int64_t tensor : tensorDegrees) {
-    std ::vector<std ::pair<int64_t, NodeId>> byData;
+    std::vector<std::pair<int64_t, NodeId>> byData;
     for (int64_t data : dataDegrees)
       byData.push_back({data, e.integer(planned.count({tensor, data}) || tensor * data > job.fabric->devices())});
     byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
@@ -129,27 +124,27 @@ NodeId ClusterBuilder ::hasPlan(Expressions &e) const {
   return e.select(e.argument("tensor_parallel"), byTensor);
 }
 
-void ClusterBuilder ::guards(LatencyModel &model, NodeId samplesOfReplica) const {
+void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const {
   Expressions &e = model.nodes;
   NodeId tensor = e.argument("tensor_parallel"), data = e.argument("data_parallel");
   model.guards.push_back(
       {e.argument(kMicrobatch), samplesOfReplica, "the micro-batch is larger than the samples of a replica"});
   model.guards.push_back({e.multiply(tensor, data), e.integer(job.fabric->devices()),
-                          fmt ::format("tensor_parallel x data_parallel is more than the {} devices of '{}'",
-                                       job.fabric->devices(), job.cluster)});
+                          fmt::format("tensor_parallel x data_parallel is more than the {} devices of '{}'",
+                                      job.fabric->devices(), job.cluster)});
   model.guards.push_back(
       {e.multiply(samplesOfReplica, data), e.argument(kBatch), "data_parallel does not divide the batch"});
   if (NodeId has = hasPlan(e); e[has].range.min < 1)
     model.guards.push_back({e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
 }
 
-Result<LatencyModel> ClusterBuilder ::build(int64_t maxMicrobatch) {
+Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
   const Plan &plan = initialPlan().plan;
   model.name = cName(plan.graph.model);
   model.model = plan.graph.model, model.version = plan.version;
-  model.machine = fmt ::format("{} of {}", job.cluster, plan.machine.name);
-  std ::vector<LatencyArgument> all = sizes(maxMicrobatch);
+  model.machine = fmt::format("{} of {}", job.cluster, plan.machine.name);
+  std::vector<LatencyArgument> all = sizes(maxMicrobatch);
   MachineArguments arguments(all);
   arguments.memories(plan.machine);
   for (const DegreePlan &one : job.plans)
@@ -164,19 +159,19 @@ Result<LatencyModel> ClusterBuilder ::build(int64_t maxMicrobatch) {
   guards(model, samplesOfReplica);
   NodeId microbatches = e.ceilDivide(samplesOfReplica, machine.microbatch);
   steps.clear();
-  std ::string fixed;
+  std::string fixed;
   for (Group &group : groups) {
-    std ::vector<CollectiveNodes ::Member> members;
+    std::vector<CollectiveNodes::Member> members;
     for (const DegreePlan *one : group.of->plans)
       members.push_back({one->data, {{"tensor", one->tensor}, {"data", one->data}}});
-    CollectiveNodes collectives(e, terms, arguments.networkNodes(e), data, std ::move(members));
+    CollectiveNodes collectives(e, terms, arguments.networkNodes(e), data, std::move(members));
     machine.communication = [&](const Communication &communication, NodeId payload) {
       return collectives.seconds(communication, payload);
     };
     machine.at = model.initial();
     machine.at[tensorAt] = group.of->tensor;
     machine.at[dataAt] = group.of->plans.front()->data;
-    std ::string suffix = fmt ::format(", tensor_parallel {}", group.of->tensor);
+    std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
     group.steps.front().builder->setSuffix(suffix);
     auto priced = group.steps.front().builder->price(model, machine);
     if (!priced)
@@ -199,8 +194,8 @@ Result<LatencyModel> ClusterBuilder ::build(int64_t maxMicrobatch) {
   model.labels.push_back({samplesOfReplica, "samples of a replica"});
   model.labels.push_back({microbatches, "micro-batches in a step"});
   StepNodes chosen;
-  for (NodeId StepNodes ::*field : {&StepNodes ::micro, &StepNodes ::update, &StepNodes ::slowest, &StepNodes ::bytes,
-                                    &StepNodes ::microFlops, &StepNodes ::updateFlops})
+  for (NodeId StepNodes::*field : {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
+                                   &StepNodes::microFlops, &StepNodes::updateFlops})
     chosen.*field = selectByDegrees(e, field);
   if (auto error = finishModel(model, chosen, microbatches, longest))
     return *error;
@@ -211,20 +206,20 @@ Result<LatencyModel> ClusterBuilder ::build(int64_t maxMicrobatch) {
   return model;
 }
 
-std ::optional<Error> ClusterBuilder ::compare(const LatencyModel &model) const {
+std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
   size_t tensorAt = *model.argument("tensor_parallel"), dataAt = *model.argument("data_parallel");
   for (const Group &group : groups)
     for (const Step &step : group.steps)
       for (const DegreePlan *one : step.plans) {
         const WorkGraph &graph = one->plan.graph;
-        std ::vector<double> at = model.initial();
+        std::vector<double> at = model.initial();
         at[kBatch] = static_cast<double>(graph.microbatch) * graph.microbatches * one->data;
         at[kMicrobatch] = graph.microbatch;
         at[tensorAt] = one->tensor, at[dataAt] = one->data;
         LatencyEvaluation found = evaluate(model, at);
         double step_ = one->plan.schedule.step.seconds().value;
         auto differs = [](double a, double b) {
-          return !(std ::fabs(a - b) <= 1e-12 * std ::max(std ::fabs(a), std ::fabs(b)));
+          return !(std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)));
         };
         // Where the plan waits without need, the model does not.
         bool wrong =
@@ -232,15 +227,15 @@ std ::optional<Error> ClusterBuilder ::compare(const LatencyModel &model) const 
             (step.builder->exact() ? differs(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
             differs(found.result.memory, one->plan.memory.peak);
         if (wrong)
-          return Error{Code ::NoLatencyModel,
-                       fmt ::format("at tensor_parallel {} and data_parallel {} the model says "
-                                    "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
-                                    one->tensor, one->data, found.result.step, found.result.memory, step_,
-                                    one->plan.memory.peak),
+          return Error{Code::NoLatencyModel,
+                       fmt::format("at tensor_parallel {} and data_parallel {} the model says "
+                                   "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
+                                   one->tensor, one->data, found.result.step, found.result.memory, step_,
+                                   one->plan.memory.peak),
                        {},
                        {}};
       }
-  return std ::nullopt;
+  return std::nullopt;
 }
 
 } // namespace accord

@@ -1,32 +1,28 @@
-
 #include "lib/machine/cost/CommunicationCosts.h"
-
 #include <algorithm>
-
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
 
 namespace accord {
 
-Result<std ::vector<Axis>> axesOf(const WorkGraph &graph, std ::vector<Axis> given) {
-  std ::map<std ::string, const Operation *> found; // sorted by name
+Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given) {
+  std::map<std::string, const Operation *> found; // sorted by name
   for (const Operation &op : graph.operations)
-    if (op.core == CoreKind ::Network && op.communication) {
+    if (op.core == CoreKind::Network && op.communication) {
       const Operation *first = found.try_emplace(op.communication->axis, &op).first->second;
       if (first->communication->devices != op.communication->devices)
-        return Error{Code ::TooFewDevices,
-                     fmt ::format("'{}' exchanges data with {} devices of axis '{}', '{}' with {}", op.name,
-                                  op.communication->devices, op.communication->axis, first->name,
-                                  first->communication->devices),
+        return Error{Code::TooFewDevices,
+                     fmt::format("'{}' exchanges data with {} devices of axis '{}', '{}' with {}", op.name,
+                                 op.communication->devices, op.communication->axis, first->name,
+                                 first->communication->devices),
                      op.location,
-                     {{first->location, fmt ::format("'{}' is here", first->name)}}};
+                     {{first->location, fmt::format("'{}' is here", first->name)}}};
     }
-  auto add = [&](const std ::string &axis) {
+  auto add = [&](const std::string &axis) {
     auto one = found.find(axis);
     if (one == found.end())
       return;
-    auto known = std ::find_if(given.begin(), given.end(), [&](const Axis &a) { return a.name == axis; });
+    auto known = std::find_if(given.begin(), given.end(), [&](const Axis &a) { return a.name == axis; });
     if (known == given.end())
       given.push_back({axis, one->second->communication->devices});
   };
@@ -37,8 +33,8 @@ Result<std ::vector<Axis>> axesOf(const WorkGraph &graph, std ::vector<Axis> giv
   return given;
 }
 
-Result<CommunicationCosts> CommunicationCosts ::make(const WorkGraph &graph, const Machine &machine,
-                                                     const EstimateOptions &options) {
+Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, const Machine &machine,
+                                                    const EstimateOptions &options) {
   CommunicationCosts communicationCosts(machine);
   if (!options.fabric)
     return communicationCosts;
@@ -46,51 +42,51 @@ Result<CommunicationCosts> CommunicationCosts ::make(const WorkGraph &graph, con
   if (!all)
     return all.error();
   const auto &axes = *all;
-  std ::vector<std ::string> words;
+  std::vector<std::string> words;
   __int128 needed = 1;
   for (const Axis &axis : axes) {
-    words.push_back(fmt ::format("{} ({})", axis.name, axis.devices));
+    words.push_back(fmt::format("{} ({})", axis.name, axis.devices));
     if (needed <= kMaxDevices)
-      needed *= std ::max<int64_t>(axis.devices, 1);
+      needed *= std::max<int64_t>(axis.devices, 1);
   }
   if (needed > options.fabric->devices())
-    return Error{Code ::TooFewDevices,
-                 fmt ::format("{} need {} devices, there are {}",
-                              axes.size() == 1 ? "axis " + words[0] : fmt ::format("axes {}", fmt ::join(words, " x ")),
-                              needed > kMaxDevices ? fmt ::format("more than {}", kMaxDevices)
-                                                   : std ::to_string(static_cast<int64_t>(needed)),
-                              options.fabric->devices()),
+    return Error{Code::TooFewDevices,
+                 fmt::format("{} need {} devices, there are {}",
+                             axes.size() == 1 ? "axis " + words[0] : fmt::format("axes {}", fmt::join(words, " x ")),
+                             needed > kMaxDevices ? fmt::format("more than {}", kMaxDevices)
+                                                  : std::to_string(static_cast<int64_t>(needed)),
+                             options.fabric->devices()),
                  {},
                  {}};
   for (const Operation &op : graph.operations) {
-    if (op.core != CoreKind ::Network || !op.communication)
+    if (op.core != CoreKind::Network || !op.communication)
       continue;
-    std ::pair<std ::string, std ::string> key{op.communication->kind, op.communication->axis};
+    std::pair<std::string, std::string> key{op.communication->kind, op.communication->axis};
     auto collective = collectiveOf(op.communication->kind);
     if (communicationCosts.models.count(key) || !collective)
       continue;
     Groups groups = groupsAlong(axes, op.communication->axis);
     if (!groups.empty() && static_cast<int64_t>(groups[0].size()) != op.communication->devices)
-      return Error{Code ::TooFewDevices,
-                   fmt ::format("'{}' exchanges data with {} devices of axis '{}', which has {}", op.name,
-                                op.communication->devices, op.communication->axis, groups[0].size()),
+      return Error{Code::TooFewDevices,
+                   fmt::format("'{}' exchanges data with {} devices of axis '{}', which has {}", op.name,
+                               op.communication->devices, op.communication->axis, groups[0].size()),
                    op.location,
                    {}};
-    auto model = CollectiveModel ::make(*options.fabric, *collective, groups);
+    auto model = CollectiveModel::make(*options.fabric, *collective, groups);
     if (!model)
       return model.error();
-    communicationCosts.models.emplace(key, std ::move(*model));
+    communicationCosts.models.emplace(key, std::move(*model));
   }
   return communicationCosts;
 }
 
-Result<OperationCost> CommunicationCosts ::price(const Operation &op, Assumptions &assumptions) const {
+Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
   auto model = models.end();
   if (op.communication)
     model = models.find({op.communication->kind, op.communication->axis});
   if (model == models.end())
-    return Error{Code ::MissingRate,
-                 fmt ::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
+    return Error{Code::MissingRate,
+                 fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
                  op.location,
                  {}};
   CollectiveCost communication = model->second.cost(Bytes(op.communication->payload));
@@ -104,28 +100,28 @@ Result<OperationCost> CommunicationCosts ::price(const Operation &op, Assumption
   if (!communication.parts.empty())
     cost.type += " (" + communication.parts + ")";
   cost.model = communication.network.empty() ? "network" : "network " + communication.network;
-  cost.formula = fmt ::format("{} of {} over {} devices of axis '{}' = {} = {:.6g} s (latency {:.6g} "
-                              "s, bytes {:.6g} s)",
-                              op.communication->kind, op.name, op.communication->devices, op.communication->axis,
-                              communication.formula, communication.time.value, communication.alpha.value,
-                              communication.beta.value);
+  cost.formula =
+      fmt::format("{} of {} over {} devices of axis '{}' = {} = {:.6g} s (latency {:.6g} "
+                  "s, bytes {:.6g} s)",
+                  op.communication->kind, op.name, op.communication->devices, op.communication->axis,
+                  communication.formula, communication.time.value, communication.alpha.value, communication.beta.value);
   if (!machine->memories.empty()) {
     const Memory &memory = machine->memories[0];
     cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     cost.energy += cost.bytes[0] * memory.energy;
     if (cost.bytes[0].value > 0 && memory.bandwidth.value > 0) {
       cost.transfer[0] = memory.latency + cost.bytes[0] / (memory.bandwidth * memory.efficiency);
-      cost.formula += fmt ::format("; {} = latency + bytes / bandwidth = {:.6g} + {:.0f} / {:.6g} = "
-                                   "{:.6g} s",
-                                   memory.name, memory.latency.value, cost.bytes[0].value,
-                                   memory.bandwidth.value * memory.efficiency, cost.transfer[0].value);
+      cost.formula += fmt::format("; {} = latency + bytes / bandwidth = {:.6g} + {:.0f} / {:.6g} = "
+                                  "{:.6g} s",
+                                  memory.name, memory.latency.value, cost.bytes[0].value,
+                                  memory.bandwidth.value * memory.efficiency, cost.transfer[0].value);
     }
     if (cost.transfer[0] > cost.time) {
       cost.time = cost.transfer[0];
       cost.bound = "bandwidth " + memory.name;
     }
   }
-  cost.formula += fmt ::format("; time = max = {:.6g} s ({})", cost.time.value, cost.bound);
+  cost.formula += fmt::format("; time = max = {:.6g} s ({})", cost.time.value, cost.bound);
   cost.cycles = machine->clock * cost.time;
   assumptions.insert("all devices exchange data at the same time, each exchange by itself: gradients "
                      "are not collected into larger messages");

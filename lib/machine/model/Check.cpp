@@ -1,10 +1,6 @@
-
 #include "lib/machine/model/Check.h"
-
 #include "lib/machine/model/Dependences.h"
-
 #include <cmath>
-
 #include <fmt/format.h>
 
 namespace accord {
@@ -18,20 +14,20 @@ public:
   explicit Checker(const WorkGraph &graph) : graph_(graph) {}
   Errors run() {
     // Later checks follow ids and parents, so they need the earlier ones to hold.
-    for (auto step : {&Checker ::ranges, &Checker ::regions, &Checker ::producers, &Checker ::scopes, &Checker ::order,
-                      &Checker ::numbers, &Checker ::repeats}) {
+    for (auto step : {&Checker::ranges, &Checker::regions, &Checker::producers, &Checker::scopes, &Checker::order,
+                      &Checker::numbers, &Checker::repeats}) {
       (this->*step)();
       if (!errors_.empty())
         break;
     }
-    return std ::move(errors_);
+    return std::move(errors_);
   }
 
 private:
   template <typename... T>
-  void report(Code code, const SourceLocation &at, fmt ::format_string<T...> text, T &&...args) {
+  void report(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
     if (errors_.size() < 20)
-      errors_.push_back({code, fmt ::format(text, std ::forward<T>(args)...), at, {}});
+      errors_.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }
   SourceLocation location(OperationId id) const {
     return id < graph_.operations.size() ? graph_.operations[id].location : SourceLocation{};
@@ -40,20 +36,20 @@ private:
   void ranges() {
     size_t values = graph_.values.size(), operations = graph_.operations.size(), regions = graph_.regions.size();
     if (regions < 2)
-      return report(Code ::MalformedGraph, {},
+      return report(Code::MalformedGraph, {},
                     "the graph has {} regions, it needs one for the micro-batch and one for the update", regions);
     if (values >= kNone || operations >= kNone)
-      return report(Code ::MalformedGraph, {}, "the graph has more than 2^32 - 2 values or operations");
+      return report(Code::MalformedGraph, {}, "the graph has more than 2^32 - 2 values or operations");
     for (const Value &v : graph_.values)
       if ((v.alias != kNone && v.alias >= values) || (v.region != kNone && v.region >= regions))
-        report(Code ::MalformedGraph, {}, "value '{}' names an alias or a region that does not exist", v.name);
+        report(Code::MalformedGraph, {}, "value '{}' names an alias or a region that does not exist", v.name);
     for (const Operation &op : graph_.operations) {
       bool good = op.region < regions && (op.body == kNone || op.body < regions);
       for (const auto *ids : {&op.operands, &op.results})
         for (ValueId v : *ids)
           good &= v < values;
       if (!good)
-        report(Code ::MalformedGraph, op.location, "operation '{}' names a value or a region that does not exist",
+        report(Code::MalformedGraph, op.location, "operation '{}' names a value or a region that does not exist",
                op.name);
     }
     for (const Region &region : graph_.regions) {
@@ -61,13 +57,13 @@ private:
           (region.parent == kNone || region.parent < regions) && (region.owner == kNone || region.owner < operations);
       for (OperationId id : region.operations)
         good &= id < operations;
-      for (const Region ::Carried &c : region.carried)
+      for (const Region::Carried &c : region.carried)
         good &= c.argument < values && c.yielded < values && c.initial < values && c.result < values;
       for (const auto *slices : {&region.stashed, &region.unstashed})
-        for (const Region ::Slice &s : *slices)
+        for (const Region::Slice &s : *slices)
           good &= s.inside < values && s.stacked < values;
       if (!good)
-        report(Code ::MalformedGraph, {}, "region '{}' names an operation, a value or a region that does not exist",
+        report(Code::MalformedGraph, {}, "region '{}' names an operation, a value or a region that does not exist",
                region.name);
     }
   }
@@ -79,7 +75,7 @@ private:
       if (top) {
         if (region.owner != kNone || region.parent != kNone || region.count != 1 || !region.carried.empty() ||
             !region.stashed.empty() || !region.unstashed.empty())
-          report(Code ::MalformedGraph, location(region.owner),
+          report(Code::MalformedGraph, location(region.owner),
                  "region '{}' runs once and belongs to no repeat, found an owner, a count or "
                  "carried values",
                  region.name);
@@ -87,12 +83,12 @@ private:
       }
       if (region.owner == kNone || region.parent == kNone || graph_.operations[region.owner].body != id ||
           graph_.operations[region.owner].region != region.parent) {
-        report(Code ::MalformedGraph, location(region.owner), "region '{}' is not the body of a repeat in its parent",
+        report(Code::MalformedGraph, location(region.owner), "region '{}' is not the body of a repeat in its parent",
                region.name);
         continue;
       }
       if (region.count < 1)
-        report(Code ::MalformedGraph, location(region.owner), "repeat '{}' runs {} times, it has to run at least once",
+        report(Code::MalformedGraph, location(region.owner), "repeat '{}' runs {} times, it has to run at least once",
                region.name, region.count);
       unsigned depth = 0;
       RegionId at = id;
@@ -101,34 +97,34 @@ private:
         ++depth;
       }
       if (depth > kMaxNesting)
-        report(Code ::MalformedGraph, location(region.owner), "repeat '{}' is nested more than {} deep", region.name,
+        report(Code::MalformedGraph, location(region.owner), "repeat '{}' is nested more than {} deep", region.name,
                kMaxNesting);
     }
-    std ::vector<unsigned> listed(graph_.operations.size());
+    std::vector<unsigned> listed(graph_.operations.size());
     for (RegionId id = 0; id < graph_.regions.size(); ++id)
       for (OperationId op : graph_.regions[id].operations) {
         ++listed[op];
         if (graph_.operations[op].region != id)
-          report(Code ::MalformedGraph, location(op),
+          report(Code::MalformedGraph, location(op),
                  "operation '{}' is listed in region '{}', to which it does not belong", graph_.operations[op].name,
                  graph_.regions[id].name);
       }
     for (OperationId id = 0; id < listed.size(); ++id) {
       const Operation &op = graph_.operations[id];
       if (listed[id] != 1)
-        report(Code ::MalformedGraph, op.location, "operation '{}' is listed {} times in regions, it has to be once",
+        report(Code::MalformedGraph, op.location, "operation '{}' is listed {} times in regions, it has to be once",
                op.name, listed[id]);
       if (op.body != kNone && graph_.regions[op.body].owner != id)
-        report(Code ::MalformedGraph, op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
+        report(Code::MalformedGraph, op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
                graph_.regions[op.body].name);
     }
   }
 
   void producers() {
-    std ::vector<OperationId> maker(graph_.values.size(), kNone);
+    std::vector<OperationId> maker(graph_.values.size(), kNone);
     auto make = [&](ValueId v, OperationId id) {
       if (maker[v] != kNone && maker[v] != id)
-        report(Code ::MalformedGraph, location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
+        report(Code::MalformedGraph, location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
                graph_.operations[maker[v]].name, graph_.operations[id].name);
       maker[v] = id;
     };
@@ -137,24 +133,24 @@ private:
       for (ValueId v : op.results)
         make(v, id);
       if (op.body != kNone) {
-        for (const Region ::Carried &c : graph_.regions[op.body].carried)
+        for (const Region::Carried &c : graph_.regions[op.body].carried)
           make(c.result, id);
-        for (const Region ::Slice &s : graph_.regions[op.body].stashed)
+        for (const Region::Slice &s : graph_.regions[op.body].stashed)
           make(s.stacked, id);
       }
     }
-    std ::vector<bool> argument(graph_.values.size());
+    std::vector<bool> argument(graph_.values.size());
     auto bind = [&](ValueId v, const Region &region) {
       if (argument[v] || maker[v] != kNone)
-        report(Code ::MalformedGraph, location(region.owner),
+        report(Code::MalformedGraph, location(region.owner),
                "argument '{}' of repeat '{}' is bound twice or made by an operation", graph_.values[v].name,
                region.name);
       argument[v] = true;
     };
     for (const Region &region : graph_.regions) {
-      for (const Region ::Carried &c : region.carried)
+      for (const Region::Carried &c : region.carried)
         bind(c.argument, region);
-      for (const Region ::Slice &s : region.unstashed)
+      for (const Region::Slice &s : region.unstashed)
         bind(s.inside, region);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v) {
@@ -165,7 +161,7 @@ private:
         ++steps;
       }
       if (at != kNone)
-        return report(Code ::MalformedGraph, {}, "value '{}' is a view of itself", graph_.values[v].name);
+        return report(Code::MalformedGraph, {}, "value '{}' is a view of itself", graph_.values[v].name);
     }
   }
 
@@ -181,7 +177,7 @@ private:
   void scopes() {
     auto use = [&](ValueId v, RegionId at, OperationId by) {
       if (!visible(graph_.values[v].region, at))
-        report(Code ::MalformedGraph, location(by), "'{}' uses value '{}' of region '{}', which is not around it",
+        report(Code::MalformedGraph, location(by), "'{}' uses value '{}' of region '{}', which is not around it",
                graph_.operations[by].name, graph_.values[v].name, graph_.regions[graph_.values[v].region].name);
     };
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -190,39 +186,39 @@ private:
         use(v, op.region, id);
       for (ValueId v : op.results)
         if (graph_.values[v].region != op.region)
-          report(Code ::MalformedGraph, op.location, "'{}' makes value '{}', which is stated to be of another region",
+          report(Code::MalformedGraph, op.location, "'{}' makes value '{}', which is stated to be of another region",
                  op.name, graph_.values[v].name);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v)
       if (ValueId of = graph_.values[v].alias; of != kNone) {
         RegionId region = graph_.values[v].region;
         if (region == kNone ? graph_.values[of].region != kNone : !visible(graph_.values[of].region, region))
-          report(Code ::MalformedGraph, {}, "value '{}' is a view of '{}', which is in a region that is not around it",
+          report(Code::MalformedGraph, {}, "value '{}' is a view of '{}', which is in a region that is not around it",
                  graph_.values[v].name, graph_.values[of].name);
       }
     for (RegionId id = 2; id < graph_.regions.size(); ++id) {
       const Region &region = graph_.regions[id];
       auto inside = [&](ValueId v) {
         if (graph_.values[v].region != id)
-          report(Code ::MalformedGraph, location(region.owner), "value '{}' has to be in the body of repeat '{}'",
+          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the body of repeat '{}'",
                  graph_.values[v].name, region.name);
       };
       auto outside = [&](ValueId v) {
         if (graph_.values[v].region != region.parent)
-          report(Code ::MalformedGraph, location(region.owner), "value '{}' has to be in the region around repeat '{}'",
+          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the region around repeat '{}'",
                  graph_.values[v].name, region.name);
       };
-      for (const Region ::Carried &c : region.carried) {
+      for (const Region::Carried &c : region.carried) {
         inside(c.argument);
         use(c.yielded, id, region.owner);
         use(c.initial, region.parent, region.owner);
         outside(c.result);
       }
-      for (const Region ::Slice &s : region.stashed) {
+      for (const Region::Slice &s : region.stashed) {
         use(s.inside, id, region.owner);
         outside(s.stacked);
       }
-      for (const Region ::Slice &s : region.unstashed) {
+      for (const Region::Slice &s : region.unstashed) {
         inside(s.inside);
         use(s.stacked, region.parent, region.owner);
       }
@@ -230,17 +226,17 @@ private:
   }
 
   void order() {
-    Dependences d = Dependences ::of(graph_);
-    std ::vector<bool> done(graph_.operations.size());
+    Dependences d = Dependences::of(graph_);
+    std::vector<bool> done(graph_.operations.size());
     for (const Region &region : graph_.regions)
       for (OperationId id : region.operations) {
         for (OperationId before : d.predecessors[id])
           if (!done[before])
-            report(Code ::MalformedGraph, location(id), "operation '{}' precedes '{}', whose result it needs",
+            report(Code::MalformedGraph, location(id), "operation '{}' precedes '{}', whose result it needs",
                    graph_.operations[id].name, graph_.operations[before].name);
         for (ValueId v : d.uses[id])
           if (d.producer[v] == id)
-            report(Code ::MalformedGraph, location(id), "operation '{}' needs its own result '{}'",
+            report(Code::MalformedGraph, location(id), "operation '{}' needs its own result '{}'",
                    graph_.operations[id].name, graph_.values[v].name);
         for (ValueId result : graph_.operations[id].results)
           view(d, id, result);
@@ -258,25 +254,25 @@ private:
     for (ValueId operand : op.operands)
       shares |= d.root[operand] == d.root[of];
     if (op.body != kNone || !shares)
-      report(Code ::MalformedGraph, op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
+      report(Code::MalformedGraph, op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
              graph_.values[result].name, op.name, graph_.values[of].name);
   }
 
   void numbers() {
     if (graph_.microbatch < 1 || graph_.microbatches < 1 || graph_.parameters < 0)
-      report(Code ::MalformedGraph, {},
+      report(Code::MalformedGraph, {},
              "micro-batch {} and number of micro-batches {} have to be at least 1, parameters {} "
              "not negative",
              graph_.microbatch, graph_.microbatches, graph_.parameters);
     long double total = 0, memory = 0;
     for (const Value &v : graph_.values) {
       if (v.bytes < 0 || v.slices < 1)
-        report(Code ::MalformedGraph, {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
+        report(Code::MalformedGraph, {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
       memory += v.bytes;
     }
     for (const StaticTensor &r : graph_.staticTensors) {
       if (r.bytes < 0)
-        report(Code ::MalformedGraph, {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
+        report(Code::MalformedGraph, {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
       memory += r.bytes;
     }
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -285,45 +281,45 @@ private:
       for (RegionId at = op.region; at != kNone; at = graph_.regions[at].parent)
         times *= graph_.regions[at].count;
       if (op.flops < 0 || op.bytesRead < 0 || op.bytesWritten < 0)
-        report(Code ::MalformedGraph, op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written",
+        report(Code::MalformedGraph, op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written",
                op.name, op.flops, op.bytesRead, op.bytesWritten);
       for (const Loop &loop : op.domain)
         if (loop.extent < 0)
-          report(Code ::MalformedGraph, op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
-      if (op.core == CoreKind ::None && op.body == kNone && op.flops != 0)
-        report(Code ::MalformedGraph, op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
+          report(Code::MalformedGraph, op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
+      if (op.core == CoreKind::None && op.body == kNone && op.flops != 0)
+        report(Code::MalformedGraph, op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
       if (times > kMaxExecutions)
-        report(Code ::MalformedGraph, op.location, "operation '{}' runs more than {:.0e} times in a step", op.name,
+        report(Code::MalformedGraph, op.location, "operation '{}' runs more than {:.0e} times in a step", op.name,
                kMaxExecutions);
       total += times * (static_cast<long double>(op.flops) + op.bytesRead + op.bytesWritten);
     }
     if (total > 1e37L)
-      report(Code ::MalformedGraph, {}, "the step has more than 1e37 FLOPs and bytes");
+      report(Code::MalformedGraph, {}, "the step has more than 1e37 FLOPs and bytes");
     if (memory > 4e18L)
-      report(Code ::MalformedGraph, {}, "the values and static tensors have more than 4e18 bytes");
+      report(Code::MalformedGraph, {}, "the values and static tensors have more than 4e18 bytes");
   }
 
   void repeats() {
-    auto slices = [&](const Region &region, const Region ::Slice &s) {
+    auto slices = [&](const Region &region, const Region::Slice &s) {
       const Value &stack = graph_.values[s.stacked];
       if (stack.slices != region.count || stack.bytes % stack.slices != 0)
-        report(Code ::MalformedGraph, location(region.owner),
+        report(Code::MalformedGraph, location(region.owner),
                "stack '{}' has {} B in {} slices, repeat '{}' runs {} times", stack.name, stack.bytes, stack.slices,
                region.name, region.count);
       else if (int64_t one = graph_.values[s.inside].bytes; one != stack.bytes / stack.slices)
-        report(Code ::MalformedGraph, location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B",
+        report(Code::MalformedGraph, location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B",
                stack.name, stack.bytes / stack.slices, graph_.values[s.inside].name, one);
     };
     for (const Region &region : graph_.regions) {
-      for (const Region ::Slice &s : region.stashed)
+      for (const Region::Slice &s : region.stashed)
         slices(region, s);
-      for (const Region ::Slice &s : region.unstashed)
+      for (const Region::Slice &s : region.unstashed)
         slices(region, s);
-      for (const Region ::Carried &c : region.carried) {
+      for (const Region::Carried &c : region.carried) {
         int64_t bytes = graph_.values[c.argument].bytes;
         for (ValueId v : {c.yielded, c.initial, c.result})
           if (graph_.values[v].bytes != bytes)
-            report(Code ::MalformedGraph, location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B",
+            report(Code::MalformedGraph, location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B",
                    region.name, graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
       }
     }
@@ -339,22 +335,22 @@ Errors check(const WorkGraph &graph) { return Checker(graph).run(); }
 
 Errors check(const Machine &machine) {
   Errors errors;
-  auto report = [&](std ::string text) {
-    errors.push_back({Code ::MalformedMachine, std ::move(text), machine.location, {}});
+  auto report = [&](std::string text) {
+    errors.push_back({Code::MalformedMachine, std::move(text), machine.location, {}});
   };
-  auto number = [&](const std ::string &what, double value) {
-    if (!(value >= 0) || !std ::isfinite(value))
-      report(fmt ::format("{} of '{}' is {}, it has to be finite and not negative", what, machine.name, value));
+  auto number = [&](const std::string &what, double value) {
+    if (!(value >= 0) || !std::isfinite(value))
+      report(fmt::format("{} of '{}' is {}, it has to be finite and not negative", what, machine.name, value));
   };
   number("clock", machine.clock.value);
   number("idle power", machine.idle.value);
   // Sums over a step and what follows from them stay finite below this.
   constexpr double kMaxJoules = 1e30, kMaxSquareMetres = 1e12;
-  auto upTo = [&](const std ::string &what, double value, double max, const char *unit) {
+  auto upTo = [&](const std::string &what, double value, double max, const char *unit) {
     number(what, value);
-    if (value > max && std ::isfinite(value))
-      report(fmt ::format("{} of '{}' is {:g} {}, and no machine has more than {:g}", what, machine.name, value, unit,
-                          max));
+    if (value > max && std::isfinite(value))
+      report(fmt::format("{} of '{}' is {:g} {}, and no machine has more than {:g}", what, machine.name, value, unit,
+                         max));
   };
   upTo("energy per FLOP", machine.energyPerFlop.value, kMaxJoules, "J");
   for (const auto &[type, energy] : machine.energyPerFlopOf)
@@ -362,7 +358,7 @@ Errors check(const Machine &machine) {
   upTo("area", machine.area.value, kMaxSquareMetres, "m2");
   number("bandwidth from the host", machine.hostBandwidth.value);
   if (machine.memories.empty())
-    report(fmt ::format("'{}' has no memory", machine.name));
+    report(fmt::format("'{}' has no memory", machine.name));
   for (const Memory &m : machine.memories) {
     number("capacity of memory '" + m.name + "'", m.capacity.value);
     number("bandwidth of memory '" + m.name + "'", m.bandwidth.value);
@@ -372,13 +368,13 @@ Errors check(const Machine &machine) {
   }
   for (const Core &c : machine.cores) {
     if (c.count < 1 || c.rows < 0 || c.cols < 0 || c.lanes < 0)
-      report(fmt ::format("core '{}' of '{}' has count {}, array {} x {}, lanes {}", c.name, machine.name, c.count,
-                          c.rows, c.cols, c.lanes));
+      report(fmt::format("core '{}' of '{}' has count {}, array {} x {}, lanes {}", c.name, machine.name, c.count,
+                         c.rows, c.cols, c.lanes));
     if (c.reads < -1 || c.reads >= static_cast<int>(machine.memories.size()))
-      report(fmt ::format("core '{}' of '{}' reads memory {} of {}", c.name, machine.name, c.reads,
-                          machine.memories.size()));
+      report(fmt::format("core '{}' of '{}' reads memory {} of {}", c.name, machine.name, c.reads,
+                         machine.memories.size()));
     if (!(c.efficiency > 0 && c.efficiency <= 1))
-      report(fmt ::format("efficiency of core '{}' is {}, it has to be above 0 and at most 1", c.name, c.efficiency));
+      report(fmt::format("efficiency of core '{}' is {}, it has to be above 0 and at most 1", c.name, c.efficiency));
     for (const auto &[type, peak] : c.peak)
       number("peak of core '" + c.name + "' for " + type, peak.value);
   }

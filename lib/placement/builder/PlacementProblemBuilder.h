@@ -1,20 +1,13 @@
-
 // From a training job and a cluster to a placement problem: what the degrees, micro-batches and
 
 // memory savings that are in the search space cost.
 
 #pragma once
-
 #include "lib/machine/collectives/Cluster.h"
-
 #include "lib/machine/collectives/Collective.h"
-
 #include "lib/machine/cost/DataLoader.h"
-
 #include "lib/placement/builder/Layers.h"
-
 #include "lib/placement/problem/Placement.h"
-
 #include <functional>
 
 namespace accord {
@@ -29,19 +22,19 @@ struct PlacementSpace {
     int64_t tensor = 1;
     bool sequence = false;
   };
-  std ::vector<TensorSharding> tensorShardings{{}}; ///< of one operation
-  std ::vector<int64_t> data;                       ///< empty: all that divide the batch
-  std ::vector<int64_t> microbatches{1};            ///< ascending; those that no device has room for are left out
-  std ::vector<int> zero{0};
+  std::vector<TensorSharding> tensorShardings{{}}; ///< of one operation
+  std::vector<int64_t> data;                       ///< empty: all that divide the batch
+  std::vector<int64_t> microbatches{1};            ///< ascending; those that no device has room for are left out
+  std::vector<int> zero{0};
   /// "none", "selective", "full", or one of the first two and `kGathered`: what sequence
 
   /// parallelism has gathered for the forward pass is kept. Those that take the least time first.
-  std ::vector<std ::string> recomputePolicies{"none"};
+  std::vector<std::string> recomputePolicies{"none"};
   bool uniformStages = false;    ///< see `PlacementProblem::evenly`
   bool uniformRecompute = false; ///< all layers of a form keep alike
-  std ::vector<PipelineSchedule> schedules{PipelineSchedule ::OneFOneB};
-  std ::vector<int64_t> virtualStages{2};
-  std ::vector<PlacementProblem ::GroupRange> groups; ///< as the problem's
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
+  std::vector<int64_t> virtualStages{2};
+  std::vector<PlacementProblem::GroupRange> groups; ///< as the problem's
 
   /// What may be in the host's memory: states of the optimizer, weights (both for all layers
 
@@ -49,26 +42,26 @@ struct PlacementSpace {
   struct Offload {
     bool states = false, weights = false;
   };
-  std ::vector<Offload> offloads{{}};
+  std::vector<Offload> offloads{{}};
   bool offloadActivations = false;
-  std ::vector<bool> ringOverlaps{false}; ///< `Form::ringOverlap`
-  std ::vector<PlacementProblem ::RankOrder> orders{PlacementProblem ::RankOrder ::TensorDataPipeline};
+  std::vector<bool> ringOverlaps{false}; ///< `Form::ringOverlap`
+  std::vector<PlacementProblem::RankOrder> orders{PlacementProblem::RankOrder::TensorDataPipeline};
   /// What the replicas of a stage divide among them besides their samples.
   struct ReplicaSharding {
     int64_t experts = 1; ///< neighbours among which the experts of a layer are
-    PlacementProblem ::Tables tables = PlacementProblem ::Tables ::Whole;
-    bool any() const { return experts > 1 || tables != PlacementProblem ::Tables ::Whole; }
+    PlacementProblem::Tables tables = PlacementProblem::Tables::Whole;
+    bool any() const { return experts > 1 || tables != PlacementProblem::Tables::Whole; }
   };
-  std ::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
-  std ::vector<PlacementProblem ::Tables> tables{PlacementProblem ::Tables ::Whole};
+  std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
+  std::vector<PlacementProblem::Tables> tables{PlacementProblem::Tables::Whole};
   /// `recomputes`, and without what is kept where nothing is gathered along the sequence.
-  std ::vector<std ::string> policiesOf(const TensorSharding &sharding) const;
+  std::vector<std::string> policiesOf(const TensorSharding &sharding) const;
   bool mayBeWhole() const; ///< each replica with all experts and tables
 
   /// Ways in which `data` replicas may divide: experts among a number of them that divides theirs;
 
   /// tables among all, and then experts among all or none.
-  std ::vector<ReplicaSharding> replicaShardings(int64_t data) const;
+  std::vector<ReplicaSharding> replicaShardings(int64_t data) const;
   bool blockingTransfers = true;
 };
 
@@ -76,15 +69,15 @@ struct PlacementSpace {
 
 /// groups: nothing where there is one group.
 struct PlacementProblemRequest {
-  std ::string job;
+  std::string job;
   int64_t batch = 1;
-  std ::vector<Cluster> groups;
-  std ::optional<Network> between; ///< an endpoint is a server
-  PlacementObjective objective = PlacementObjective ::StepTime;
-  PlacementProblem ::Limits limits;
+  std::vector<Cluster> groups;
+  std::optional<Network> between; ///< an endpoint is a server
+  PlacementObjective objective = PlacementObjective::StepTime;
+  PlacementProblem::Limits limits;
   int64_t memory = 0; ///< of a device, besides its capacity; 0: no limit
   PlacementSpace space;
-  std ::string costModel; ///< empty: as the machines say
+  std::string costModel; ///< empty: as the machines say
 
   /// Share of the last micro-batch's backward pass behind which gradients are exchanged. Buckets of
 
@@ -100,28 +93,28 @@ struct PlacementProblemRequest {
   /// The step of one device with as many micro-batches of this size as make the batch. Called once
 
   /// for each.
-  std ::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std ::string &recompute)>
+  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute)>
       instantiate;
   /// The same on one of `data` replicas that divide experts or tables among them, with as many
 
   /// micro-batches as make its part of the batch. Called once for
 
   /// each number of replicas where a division is in the search space, else never.
-  std ::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std ::string &recompute,
-                                   int64_t data, const PlacementSpace ::ReplicaSharding &replicaSharding)>
+  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute,
+                                  int64_t data, const PlacementSpace::ReplicaSharding &replicaSharding)>
       instantiateDivided;
   /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate:
 
   /// input is always there.
-  std ::optional<DataLoader> dataLoader;
+  std::optional<DataLoader> dataLoader;
 };
 
 struct BuiltPlacementProblem {
   PlacementProblem problem;
   int64_t parameters = 0;
   double modelFlops = 0; ///< of a step
-  std ::string precision, optimizer;
-  std ::vector<std ::string> assumptions; ///< and what was left out, and why
+  std::string precision, optimizer;
+  std::vector<std::string> assumptions; ///< and what was left out, and why
 };
 
 /// Forms are tensor degree, sequence parallel, data degree, micro-batch and stage of ZeRO, each
@@ -156,8 +149,8 @@ Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProbl
 /// Times of a collective among given groups as the least of several lines over its payload: exact
 
 /// for all ways but trees, whose pieces are powers of 4.
-Result<std ::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups);
+Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups);
 /// Those that are the least at some payload; latencies ascend.
-std ::vector<AlphaBetaModel> lowerEnvelope(std ::vector<AlphaBetaModel> lines);
+std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines);
 
 } // namespace accord

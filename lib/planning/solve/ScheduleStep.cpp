@@ -1,20 +1,11 @@
-
 #include "lib/planning/solve/ScheduleStep.h"
-
 #include "lib/planning/analysis/TimeWindows.h"
-
 #include "lib/planning/solve/JointResources.h"
-
 #include "lib/planning/solve/OperationVariants.h"
-
 #include "lib/planning/solve/StepWorkloads.h"
-
 #include "lib/scheduling/solve/OneMachine.h"
-
 #include "lib/scheduling/solve/Solve.h"
-
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace accord {
@@ -28,7 +19,7 @@ constexpr unsigned kMinSolverEffort = 6;
 class StepScheduler {
 public:
   StepScheduler(const WorkGraph &graph, const Machine &machine, Costs &costs, const ScheduleOptions &options)
-      : graph_(graph), machine_(machine), costs_(costs), options_(options), deps_(Dependences ::of(graph)),
+      : graph_(graph), machine_(machine), costs_(costs), options_(options), deps_(Dependences::of(graph)),
         variants_(graph, machine, costs), workloads_(workloadsOf(graph, machine, variants_)),
         loads_(graph.regions.size()), surely_(graph.regions.size()), chosen_(graph.operations.size()) {
     if (options.ordered)
@@ -38,59 +29,59 @@ public:
   Result<Schedule, Errors> run() {
     double host = graph_.microbatches * machine_.host.microbatch.value + machine_.host.step.value;
     if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
-      return Errors{{Code ::TimeOutOfRange,
-                     fmt ::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
-                                  graph_.model, machine_.name),
+      return Errors{{Code::TimeOutOfRange,
+                     fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
+                                 graph_.model, machine_.name),
                      machine_.location,
                      {}}};
     // Whatever forms are chosen, no chain is shorter than with the shortest.
-    std ::vector<Picoseconds> min = durations(false);
-    CriticalPath path = CriticalPath ::of(graph_, deps_, min);
-    TimeWindows windows = TimeWindows ::of(graph_, deps_, min, path);
+    std::vector<Picoseconds> min = durations(false);
+    CriticalPath path = CriticalPath::of(graph_, deps_, min);
+    TimeWindows windows = TimeWindows::of(graph_, deps_, min, path);
     schedule_.regions.resize(graph_.regions.size());
     Proven micro = region(kMicrobatchRegion), update = region(kUpdateRegion);
     raise(micro, kMicrobatchRegion, path, windows);
     raise(update, kUpdateRegion, path, windows);
     assignInstances();
     choose();
-    path = CriticalPath ::of(graph_, deps_, durationsOf(graph_, costs_));
+    path = CriticalPath::of(graph_, deps_, durationsOf(graph_, costs_));
     for (RegionId r = 0; r < graph_.regions.size(); ++r)
       schedule_.regions[r].criticalPath = path.length[r];
     wait(kMicrobatchRegion, machine_.host.microbatch);
     wait(kUpdateRegion, machine_.host.step);
     schedule_.step = {graph_.microbatches * schedule_.regions[kMicrobatchRegion].length.value +
                       schedule_.regions[kUpdateRegion].length.value};
-    schedule_.bound = {graph_.microbatches * (micro.value + Picoseconds ::ceil(machine_.host.microbatch).value) +
-                       update.value + Picoseconds ::ceil(machine_.host.step).value};
+    schedule_.bound = {graph_.microbatches * (micro.value + Picoseconds::ceil(machine_.host.microbatch).value) +
+                       update.value + Picoseconds::ceil(machine_.host.step).value};
     if (OrderedBound *ordered = options_.ordered)
       ordered->step = {graph_.microbatches * (ordered->regions[kMicrobatchRegion].value +
-                                              Picoseconds ::ceil(machine_.host.microbatch).value) +
-                       ordered->regions[kUpdateRegion].value + Picoseconds ::ceil(machine_.host.step).value};
+                                              Picoseconds::ceil(machine_.host.microbatch).value) +
+                       ordered->regions[kUpdateRegion].value + Picoseconds::ceil(machine_.host.step).value};
     if (update.value == 0 || micro.proof == update.proof)
       schedule_.proof = micro.proof;
     else if (micro.value == 0)
       schedule_.proof = update.proof;
     else
       schedule_.proof = "micro-batch: " + micro.proof + "; update: " + update.proof;
-    return std ::move(schedule_);
+    return std::move(schedule_);
   }
 
 private:
   /// No iteration takes less, and why.
   struct Proven {
     int64_t value = 0;
-    std ::string proof;
+    std::string proof;
     SchedulingBound bound; ///< of the scheduler
   };
 
   /// With each operation's longest or shortest form.
-  std ::vector<Picoseconds> durations(bool longest) const {
-    std ::vector<Picoseconds> all(graph_.operations.size());
+  std::vector<Picoseconds> durations(bool longest) const {
+    std::vector<Picoseconds> all(graph_.operations.size());
     for (OperationId id = 0; id < all.size(); ++id) {
       if (graph_.operations[id].body != kNone)
         continue;
-      auto [min, max] = std ::minmax_element(variants_.of(id).begin(), variants_.of(id).end(),
-                                             [](const auto &a, const auto &b) { return a.duration < b.duration; });
+      auto [min, max] = std::minmax_element(variants_.of(id).begin(), variants_.of(id).end(),
+                                            [](const auto &a, const auto &b) { return a.duration < b.duration; });
       all[id] = {longest ? max->duration : min->duration};
     }
     return all;
@@ -98,7 +89,7 @@ private:
 
   /// The host prepares what a top region does before its first operation starts.
   void wait(RegionId top, Seconds host) {
-    Picoseconds time = Picoseconds ::ceil(host);
+    Picoseconds time = Picoseconds::ceil(host);
     RegionSchedule &schedule = schedule_.regions[top];
     schedule.length.value += time.value;
     for (Slot &slot : schedule.slots)
@@ -109,23 +100,22 @@ private:
     SchedulingProblem problem;
     for (size_t i = 0; i < variants_.resources(); ++i)
       problem.addResource(variants_.nameOf(i), variants_.capacity(i));
-    std ::vector<SchedulingProblem ::Id> task(graph_.operations.size());
+    std::vector<SchedulingProblem::Id> task(graph_.operations.size());
     for (OperationId id : graph_.regions[r].operations) {
       RegionId body = graph_.operations[id].body;
-      std ::vector<SchedulingProblem ::Usage> usage;
+      std::vector<SchedulingProblem::Usage> usage;
       if (body != kNone) { // holds all that its body uses, all the while
         for (size_t i = 0; i < variants_.resources(); ++i)
           if (loads_[body][i] > 0)
             usage.push_back({static_cast<uint32_t>(i), variants_.capacity(i)});
-        task[id] =
-            problem.addTask(graph_.operations[id].name,
-                            graph_.regions[body].count * schedule_.regions[body].length.value, std ::move(usage));
+        task[id] = problem.addTask(graph_.operations[id].name,
+                                   graph_.regions[body].count * schedule_.regions[body].length.value, std::move(usage));
       } else {
         task[id] = problem.addTask(graph_.operations[id].name, 0, {});
-        std ::vector<SchedulingProblem ::Mode> &modes = problem.tasks[task[id]].modes;
+        std::vector<SchedulingProblem::Mode> &modes = problem.tasks[task[id]].modes;
         modes.clear();
-        for (const OperationVariants ::Variant &variant : variants_.of(id)) {
-          SchedulingProblem ::Mode &mode = modes.emplace_back();
+        for (const OperationVariants::Variant &variant : variants_.of(id)) {
+          SchedulingProblem::Mode &mode = modes.emplace_back();
           mode.duration = variant.duration;
           for (size_t i = 0; i < variants_.resources(); ++i)
             if (int64_t amount = variants_.amount(variant, i); amount > 0)
@@ -143,7 +133,7 @@ private:
   /// might overlap otherwise.
   Proven region(RegionId r) {
     const Region &region = graph_.regions[r];
-    std ::vector<int64_t> &load = loads_[r];
+    std::vector<int64_t> &load = loads_[r];
     load.resize(variants_.resources());
     bool repeats = false;
     for (OperationId id : region.operations)
@@ -164,7 +154,7 @@ private:
       options.effort = 0; // bounded below, as repeats must be
     options.stop = options_.stop;
     options.progress = options_.progress;
-    SchedulingResult result = accord ::schedule(problem, options);
+    SchedulingResult result = accord::schedule(problem, options);
     if (result.stopped == "interrupted")
       schedule_.stopped = result.stopped;
     if (options_.ordered)
@@ -179,31 +169,31 @@ private:
       slot.duration = {problem.tasks[i].modes[solution.mode[i]].duration};
       if (graph_.operations[id].body != kNone)
         continue;
-      const OperationVariants ::Variant &variant = variants_.of(id)[solution.mode[i]];
+      const OperationVariants::Variant &variant = variants_.of(id)[solution.mode[i]];
       chosen_[id] = variant.alternative;
       slot.core = variant.cost->core;
       for (size_t resource = 0; resource < load.size(); ++resource)
         load[resource] += variants_.work(variant, resource);
     }
-    std ::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
+    std::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
       return a.start != b.start ? a.start < b.start : a.operation < b.operation;
     });
     out.length = {solution.makespan};
     for (int64_t one : load)
-      out.resourceBound.value = std ::max(out.resourceBound.value, one);
+      out.resourceBound.value = std::max(out.resourceBound.value, one);
     if (repeats)
       return {};
-    return {result.bound.value, result.bound.proof, std ::move(result.bound)};
+    return {result.bound.value, result.bound.proof, std::move(result.bound)};
   }
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
 
   /// its bound of that where they do not.
   void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found, SolveOptions options) {
-    std ::vector<SchedulingBound> &regions = options_.ordered->regions;
-    std ::vector<char> &surely = surely_[r];
+    std::vector<SchedulingBound> &regions = options_.ordered->regions;
+    std::vector<char> &surely = surely_[r];
     surely.resize(variants_.resources());
-    const std ::vector<OperationId> &operations = graph_.regions[r].operations;
+    const std::vector<OperationId> &operations = graph_.regions[r].operations;
     bool same = true;
     for (size_t i = 0; i < operations.size(); ++i) {
       RegionId body = graph_.operations[operations[i]].body;
@@ -211,19 +201,19 @@ private:
         surely[resource] |= takes(operations[i], resource);
       if (body == kNone)
         continue;
-      SchedulingProblem ::Mode &mode = problem.tasks[i].modes.front();
+      SchedulingProblem::Mode &mode = problem.tasks[i].modes.front();
       int64_t count = graph_.regions[body].count, min = count * regions[body].value;
       same &= mode.duration == min;
       mode.duration = min;
-      std ::vector<SchedulingProblem ::Usage> used = std ::move(mode.usage);
+      std::vector<SchedulingProblem::Usage> used = std::move(mode.usage);
       mode.usage.clear();
       for (size_t resource = 0; resource < surely.size(); ++resource)
         if (count > 0 && surely_[body][resource]) {
           mode.usage.push_back({static_cast<uint32_t>(resource), variants_.capacity(resource)});
           surely[resource] = 1;
         }
-      same &= std ::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
-                          [](const auto &a, const auto &b) { return a.of == b.of; });
+      same &= std::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
+                         [](const auto &a, const auto &b) { return a.of == b.of; });
     }
     if (same && options.effort == options_.effort) {
       regions[r] = found;
@@ -232,13 +222,13 @@ private:
     options.effort = options_.effort;
     if (options.effort < kMinSolverEffort)
       options.searches = false; // which raises no bound then
-    regions[r] = accord ::schedule(problem, options).bound;
+    regions[r] = accord::schedule(problem, options).bound;
   }
 
   /// In whatever form.
   bool takes(OperationId id, size_t resource) const {
-    const std ::vector<OperationVariants ::Variant> &variants = variants_.of(id);
-    return std ::all_of(variants.begin(), variants.end(), [&](const OperationVariants ::Variant &variant) {
+    const std::vector<OperationVariants::Variant> &variants = variants_.of(id);
+    return std::all_of(variants.begin(), variants.end(), [&](const OperationVariants::Variant &variant) {
       return variant.duration > 0 && variants_.amount(variant, resource) > 0;
     });
   }
@@ -247,7 +237,7 @@ private:
   void choose() {
     for (OperationId id = 0; id < chosen_.size(); ++id)
       if (chosen_[id] > 0)
-        std ::swap(costs_.operations[id], costs_.alternatives.at(id)[chosen_[id] - 1]);
+        std::swap(costs_.operations[id], costs_.alternatives.at(id)[chosen_[id] - 1]);
   }
 
   /// The first instance that is free for those that run on one, in order of start: there is one,
@@ -255,15 +245,15 @@ private:
   /// since no more run at a time than there are.
   void assignInstances() {
     for (RegionSchedule &region : schedule_.regions) {
-      std ::vector<std ::vector<int64_t>> freeAt(machine_.cores.size());
+      std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
         freeAt[c].resize(variants_.capacity(c));
       for (Slot &slot : region.slots) {
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
         int64_t end = slot.start.value + slot.duration.value;
-        const OperationVariants ::Variant *variant = nullptr;
-        for (const OperationVariants ::Variant &one : variants_.of(slot.operation))
+        const OperationVariants::Variant *variant = nullptr;
+        for (const OperationVariants::Variant &one : variants_.of(slot.operation))
           if (one.alternative == chosen_[slot.operation])
             variant = &one;
         for (size_t c = 0; c < freeAt.size(); ++c) {
@@ -289,9 +279,9 @@ private:
 
   /// after it; for each core the trade between both.
   void raise(Proven &best, RegionId top, const CriticalPath &path, const TimeWindows &windows) {
-    SchedulingBound proven = std ::move(best.bound);
+    SchedulingBound proven = std::move(best.bound);
     best = {path.length[top].value, "critical path", {}};
-    std ::vector<std ::vector<Job>> jobs(variants_.resources() + workloads_.size());
+    std::vector<std::vector<Job>> jobs(variants_.resources() + workloads_.size());
     auto collect = [&](auto &&self, RegionId r, int64_t times) -> void {
       for (OperationId id : graph_.regions[r].operations) {
         if (RegionId body = graph_.operations[id].body; body != kNone) {
@@ -310,7 +300,7 @@ private:
     };
     collect(collect, top, 1);
     for (size_t i = 0; i < jobs.size(); ++i)
-      if (int64_t length = preemptiveOneMachine(std ::move(jobs[i])); length > best.value)
+      if (int64_t length = preemptiveOneMachine(std::move(jobs[i])); length > best.value)
         best = {
             length, i < variants_.resources() ? variants_.nameOf(i) : workloads_[i - variants_.resources()].name, {}};
     for (const Workloads &workloads : workloads_)
@@ -321,7 +311,7 @@ private:
       return;
     best.value = proven.value;
     best.proof = proven.proof;
-    schedule_.regions[top].proven = std ::move(proven);
+    schedule_.regions[top].proven = std::move(proven);
   }
 
   const WorkGraph &graph_;
@@ -330,12 +320,12 @@ private:
   const ScheduleOptions &options_;
   Dependences deps_;
   OperationVariants variants_;
-  std ::vector<Workloads> workloads_;
-  std ::vector<std ::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
+  std::vector<Workloads> workloads_;
+  std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
 
   ///< iteration, bodies included
-  std ::vector<std ::vector<char>> surely_; ///< by RegionId and resource: used whatever is chosen
-  std ::vector<size_t> chosen_;             ///< by OperationId: `Form::alternative`
+  std::vector<std::vector<char>> surely_; ///< by RegionId and resource: used whatever is chosen
+  std::vector<size_t> chosen_;            ///< by OperationId: `Form::alternative`
   Schedule schedule_;
 };
 
@@ -345,22 +335,22 @@ Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &mac
                                       const ScheduleOptions &options) {
   Errors errors;
   if (costs.operations.size() != graph.operations.size())
-    errors.push_back({Code ::CostsMismatch,
-                      fmt ::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()),
+    errors.push_back({Code::CostsMismatch,
+                      fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()),
                       {},
                       {}});
   auto examine = [&](const Operation &op, const OperationCost &cost) {
-    if (!Picoseconds ::fits(cost.time))
-      errors.push_back({Code ::TimeOutOfRange,
-                        fmt ::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
+    if (!Picoseconds::fits(cost.time))
+      errors.push_back({Code::TimeOutOfRange,
+                        fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
                         op.location,
                         {}});
     else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
              cost.transfer.size() != machine.memories.size())
       errors.push_back(
-          {Code ::CostsMismatch,
-           fmt ::format("the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories", op.name,
-                        cost.core, cost.transfer.size(), machine.name, machine.cores.size(), machine.memories.size()),
+          {Code::CostsMismatch,
+           fmt::format("the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories", op.name,
+                       cost.core, cost.transfer.size(), machine.name, machine.cores.size(), machine.memories.size()),
            op.location,
            {}});
   };
@@ -388,8 +378,8 @@ void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &cos
       OperationCost sum;
       for (OperationId inner : region.operations) {
         const OperationCost &cost = costs.operations[inner];
-        sum.bytes.resize(std ::max(sum.bytes.size(), cost.bytes.size()));
-        sum.transfer.resize(std ::max(sum.transfer.size(), cost.transfer.size()));
+        sum.bytes.resize(std::max(sum.bytes.size(), cost.bytes.size()));
+        sum.transfer.resize(std::max(sum.transfer.size(), cost.transfer.size()));
         for (size_t m = 0; m < cost.bytes.size(); ++m)
           sum.bytes[m] += cost.bytes[m] * count;
         for (size_t m = 0; m < cost.transfer.size(); ++m)
@@ -398,15 +388,15 @@ void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &cos
         sum.energy += cost.energy * count;
       }
       const OperationCost &old = costs.operations[id];
-      sum.bytes.resize(std ::max(sum.bytes.size(), old.bytes.size()));
-      sum.transfer.resize(std ::max(sum.transfer.size(), old.transfer.size()));
+      sum.bytes.resize(std::max(sum.bytes.size(), old.bytes.size()));
+      sum.transfer.resize(std::max(sum.transfer.size(), old.transfer.size()));
       Picoseconds length = schedule.regions[body].length;
       sum.time = length.seconds() * count;
       sum.model = "schedule";
       sum.bound = "critical path";
-      sum.formula = fmt ::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s", region.count,
-                                 length.seconds().value, sum.time.value);
-      costs.operations[id] = std ::move(sum);
+      sum.formula = fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s", region.count,
+                                length.seconds().value, sum.time.value);
+      costs.operations[id] = std::move(sum);
     }
   };
   fill(fill, kMicrobatchRegion);

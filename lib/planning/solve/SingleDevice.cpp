@@ -1,45 +1,32 @@
-
 #include "lib/planning/solve/SingleDevice.h"
-
 #include "lib/machine/cost/Estimate.h"
-
 #include "lib/machine/model/Check.h"
-
 #include "lib/planning/analysis/CriticalPath.h"
-
 #include "lib/planning/analysis/Liveness.h"
-
 #include "lib/planning/analysis/Totals.h"
-
 #include "lib/planning/solve/ScheduleStep.h"
-
 #include "lib/support/Version.h"
-
 #include <algorithm>
-
 #include <atomic>
-
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
-
 #include <thread>
 
 namespace accord {
 
 const char *name(Objective objective) {
   switch (objective) {
-  case Objective ::Throughput:
+  case Objective::Throughput:
     return "throughput";
-  case Objective ::StepTime:
+  case Objective::StepTime:
     return "step_time";
-  case Objective ::Memory:
+  case Objective::Memory:
     return "memory";
-  case Objective ::Energy:
+  case Objective::Energy:
     return "energy";
-  case Objective ::Price:
+  case Objective::Price:
     return "price";
-  case Objective ::TdpTime:
+  case Objective::TdpTime:
     return "tdp_time";
   }
   return "throughput";
@@ -69,17 +56,17 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
   switch (objective) {
-  case Objective ::Throughput:
+  case Objective::Throughput:
     plan.objectiveValue = achieved.throughput;
     plan.objectiveBound = bound > 0 ? plan.batch / bound : achieved.throughput;
     return;
-  case Objective ::StepTime:
-  case Objective ::Price: // of placements alone
-  case Objective ::TdpTime:
+  case Objective::StepTime:
+  case Objective::Price: // of placements alone
+  case Objective::TdpTime:
     plan.objectiveValue = achieved.stepTime.value;
     plan.objectiveBound = bound;
     return;
-  case Objective ::Memory: {
+  case Objective::Memory: {
     plan.objectiveValue = achieved.deviceMemory.value;
     double staticTensors = 0;
     for (const StaticTensor &r : plan.graph.staticTensors)
@@ -87,7 +74,7 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
     plan.objectiveBound = staticTensors;
     return;
   }
-  case Objective ::Energy:
+  case Objective::Energy:
     plan.objectiveValue = achieved.energy.value;
     plan.objectiveBound = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
     return;
@@ -101,8 +88,8 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Candida
     SourceLocation at = origin != device.origins.end() ? origin->second.location : plan.machine.location;
     double need = achieved.deviceMemory.value, have = device.capacity.value;
     plan.conflicts.push_back({"device memory", at.file, at.line,
-                              fmt ::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much",
-                                           gibibytes(need), device.name, gibibytes(have), gibibytes(need - have))});
+                              fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
+                                          device.name, gibibytes(have), gibibytes(need - have))});
   }
   for (const Requirement &r : request.requirements)
     if (auto error = r.check(plan, achieved))
@@ -115,7 +102,7 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Candida
 Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const SingleDeviceRequest &request) {
   Errors issues = check(graph);
   for (Error &issue : check(machine))
-    issues.push_back(std ::move(issue));
+    issues.push_back(std::move(issue));
   if (!issues.empty())
     return issues;
   EstimateOptions options;
@@ -132,24 +119,24 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.machine = machine;
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
-  plan.costs = std ::move(*costs);
+  plan.costs = std::move(*costs);
   auto schedule =
       scheduleStep(graph, machine, plan.costs, {request.effort, request.gap, request.stop, request.progress});
   if (!schedule)
     return schedule.error();
-  plan.schedule = std ::move(*schedule);
+  plan.schedule = std::move(*schedule);
   addRepeatCosts(graph, plan.schedule, plan.costs);
-  CriticalPath path = CriticalPath ::of(graph, Dependences ::of(graph), durationsOf(graph, plan.costs));
-  plan.timing = std ::move(path.timing);
-  plan.criticalPath = std ::move(path.chain);
+  CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
+  plan.timing = std::move(path.timing);
+  plan.criticalPath = std::move(path.chain);
   plan.memory = liveness(graph, plan.schedule);
-  plan.graph = std ::move(graph);
+  plan.graph = std::move(graph);
   plan.assumptions = plan.costs.assumptions;
   if (!request.costModel.empty())
     plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
-  bool energy = machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
-                std ::any_of(machine.memories.begin(), machine.memories.end(),
-                             [](const Memory &m) { return m.energy.value > 0; });
+  bool energy =
+      machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
+      std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory &m) { return m.energy.value > 0; });
   if (!energy)
     plan.assumptions.push_back(machine.idle.value > 0
                                    ? "energy is idle power only: the machine states no energy per operation or byte"
@@ -161,37 +148,37 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
 }
 
 Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const Machine &machine) {
-  std ::vector<int64_t> sizes;
+  std::vector<int64_t> sizes;
   for (int64_t size : request.microbatches)
     if (size > 0 && size <= request.batch && request.batch % size == 0)
       sizes.push_back(size);
-  std ::sort(sizes.begin(), sizes.end());
-  sizes.erase(std ::unique(sizes.begin(), sizes.end()), sizes.end());
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
-    return Errors{{Code ::BatchNotDivisible,
-                   fmt ::format("no micro-batch size in the search space divides the batch of {}", request.batch),
+    return Errors{{Code::BatchNotDivisible,
+                   fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
                    {},
                    {}}};
 
   using Outcome = Result<Plan, Errors>;
-  std ::vector<std ::pair<int64_t, std ::string>> candidates;
-  for (const std ::string &recompute : request.recomputes)
+  std::vector<std::pair<int64_t, std::string>> candidates;
+  for (const std::string &recompute : request.recomputes)
     for (int64_t size : sizes)
       candidates.emplace_back(size, recompute);
-  std ::vector<Outcome> outcomes(candidates.size());
-  std ::atomic<size_t> next{0};
+  std::vector<Outcome> outcomes(candidates.size());
+  std::atomic<size_t> next{0};
   auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
     if (!request.progress)
-      return planFor(std ::move(graph), machine, request);
+      return planFor(std::move(graph), machine, request);
     SingleDeviceRequest candidate = request;
-    std ::string where = fmt ::format("micro-batch {}", candidates[i].first);
+    std::string where = fmt::format("micro-batch {}", candidates[i].first);
     if (candidates.size() > 1)
-      where += fmt ::format(" ({} of {})", i + 1, candidates.size());
+      where += fmt::format(" ({} of {})", i + 1, candidates.size());
     candidate.progress = [&](const SolveProgress &p) {
       request.progress({where + ", " + p.phase, p.incumbent, p.bound});
     };
     candidate.progress({"costs", 0, 0});
-    return planFor(std ::move(graph), machine, candidate);
+    return planFor(std::move(graph), machine, candidate);
   };
   auto work = [&] {
     for (size_t i = next++; i < candidates.size(); i = next++) {
@@ -200,17 +187,17 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
       if (!graph)
         outcomes[i] = Errors{graph.error()};
       else
-        outcomes[i] = plan(i, std ::move(*graph));
+        outcomes[i] = plan(i, std::move(*graph));
     }
   };
-  std ::vector<std ::thread> pool;
-  for (unsigned t = 1; t < std ::min<size_t>(request.threads, candidates.size()); ++t)
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < std::min<size_t>(request.threads, candidates.size()); ++t)
     pool.emplace_back(work);
   work();
-  for (std ::thread &t : pool)
+  for (std::thread &t : pool)
     t.join();
 
-  bool maximize = request.objective == Objective ::Throughput;
+  bool maximize = request.objective == Objective::Throughput;
   Outcome *best = nullptr;
   auto better = [&](const Plan &a, const Plan &b) {
     if (a.feasible != b.feasible)
@@ -228,15 +215,15 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
     if (!best || better(*plan, *(*best)))
       best = &outcome;
   }
-  Plan chosen = std ::move(*(*best));
+  Plan chosen = std::move(*(*best));
   if (stopped)
     chosen.schedule.stopped = "interrupted";
   if (sizes.size() > 1)
-    chosen.assumptions.push_back(fmt ::format(
-        "micro-batch sizes tried: {}; the bound is of the chosen one's own schedule", fmt ::join(sizes, ", ")));
+    chosen.assumptions.push_back(fmt::format(
+        "micro-batch sizes tried: {}; the bound is of the chosen one's own schedule", fmt::join(sizes, ", ")));
   if (request.recomputes.size() > 1)
     chosen.assumptions.push_back(
-        fmt ::format("recomputation tried: {}; the bound is of the chosen one", fmt ::join(request.recomputes, ", ")));
+        fmt::format("recomputation tried: {}; the bound is of the chosen one", fmt::join(request.recomputes, ", ")));
   return chosen;
 }
 

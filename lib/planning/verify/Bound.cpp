@@ -1,10 +1,7 @@
-
 // The lower bound again: longest walk with unlimited cores, work of each core and memory.
 
 #include "lib/planning/verify/SharedResources.h"
-
 #include <algorithm>
-
 #include <cmath>
 
 namespace accord {
@@ -16,19 +13,19 @@ constexpr size_t kMaxSubsets = 3000;
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
 
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
-int64_t bestSubset(const std ::vector<int64_t> &head, const std ::vector<int64_t> &work,
-                   const std ::vector<int64_t> &tail) {
-  std ::vector<size_t> byTail(head.size());
+int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
+                   const std::vector<int64_t> &tail) {
+  std::vector<size_t> byTail(head.size());
   for (size_t i = 0; i < byTail.size(); ++i)
     byTail[i] = i;
-  std ::sort(byTail.begin(), byTail.end(), [&](size_t a, size_t b) { return tail[a] > tail[b]; });
+  std::sort(byTail.begin(), byTail.end(), [&](size_t a, size_t b) { return tail[a] > tail[b]; });
   int64_t best = 0;
   for (int64_t from : head) {
     int64_t sum = 0;
     for (size_t i : byTail)
       if (head[i] >= from) {
         sum += work[i];
-        best = std ::max(best, from + sum + tail[i]);
+        best = std::max(best, from + sum + tail[i]);
       }
   }
   return best;
@@ -48,36 +45,36 @@ long double workOf(const Proof &p, const SharedResource &sharedResource, RegionI
 /// For all that is shared: its work, each operation's with the least head and tail of all its
 
 /// executions.
-int64_t workBound(const Proof &p, const std ::vector<SharedResource> &all, const ScheduleReplay &w) {
-  std ::vector<int64_t> follows(w.executions.size(), 0);
+int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const ScheduleReplay &w) {
+  std::vector<int64_t> follows(w.executions.size(), 0);
   for (size_t i = w.executions.size(); i-- > 0;)
     for (uint32_t m = w.executions[i].producersBegin; m < w.executions[i].producersEnd; ++m) {
       int64_t &min = follows[w.producers[m]];
-      min = std ::max(min, w.executions[i].end - w.executions[i].start + follows[i]);
+      min = std::max(min, w.executions[i].end - w.executions[i].start + follows[i]);
     }
   struct Item {
     int64_t head = INT64_MAX, tail = INT64_MAX, times = 0;
   };
-  std ::vector<Item> items(p.plan.graph.operations.size());
+  std::vector<Item> items(p.plan.graph.operations.size());
   for (size_t i = 0; i < w.executions.size(); ++i) {
     Item &item = items[w.executions[i].operation];
-    item.head = std ::min(item.head, w.executions[i].start);
-    item.tail = std ::min(item.tail, follows[i]);
+    item.head = std::min(item.head, w.executions[i].start);
+    item.tail = std::min(item.tail, follows[i]);
     ++item.times;
   }
   int64_t best = 0;
   for (const SharedResource &sharedResource : all) {
-    std ::vector<int64_t> heads, work, tails;
+    std::vector<int64_t> heads, work, tails;
     for (OperationId id = 0; id < items.size(); ++id) {
       long double used = sharedResource.min(id);
       if (used < 1 || items[id].times == 0)
         continue;
       heads.push_back(items[id].head);
-      work.push_back(static_cast<int64_t>(std ::ceil(used * static_cast<long double>(items[id].times))));
+      work.push_back(static_cast<int64_t>(std::ceil(used * static_cast<long double>(items[id].times))));
       tails.push_back(items[id].tail);
     }
     if (heads.size() <= kMaxSubsets)
-      best = std ::max(best, bestSubset(heads, work, tails));
+      best = std::max(best, bestSubset(heads, work, tails));
   }
   return best;
 }
@@ -89,7 +86,7 @@ int64_t workBound(const Proof &p, const std ::vector<SharedResource> &all, const
 /// is best for both: of 31 means the largest is the bound.
 int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId top) {
   constexpr int kMeans = 32;
-  std ::vector<long double> times(p.plan.graph.operations.size(), 0);
+  std::vector<long double> times(p.plan.graph.operations.size(), 0);
   auto count = [&](auto &&self, RegionId r, long double executions) -> void {
     for (OperationId id : p.plan.graph.regions[r].operations)
       if (RegionId body = p.operation(id).body; body != kNone)
@@ -101,25 +98,25 @@ int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId
   int64_t best = 0;
   for (int k = 1; k < kMeans; ++k) {
     long double share = static_cast<long double>(k) / kMeans, off = 0;
-    std ::vector<int64_t> inChain(times.size(), 0);
+    std::vector<int64_t> inChain(times.size(), 0);
     for (OperationId id = 0; id < times.size(); ++id) {
       if (times[id] == 0)
         continue;
       long double mean = -1, work = share * sharedResource.min(id);
       if (sharedResource.of[id].empty())
         p.variants(id, [&](const OperationCost &cost) {
-          long double time = static_cast<long double>(Picoseconds ::ceil(cost.time).value);
-          mean = mean < 0 ? (1 - share) * time : std ::min(mean, (1 - share) * time);
+          long double time = static_cast<long double>(Picoseconds::ceil(cost.time).value);
+          mean = mean < 0 ? (1 - share) * time : std::min(mean, (1 - share) * time);
         });
       for (const Demand &demand : sharedResource.of[id]) {
         long double one = (1 - share) * static_cast<long double>(demand.duration) + share * demand.work;
-        mean = mean < 0 ? one : std ::min(mean, one);
+        mean = mean < 0 ? one : std::min(mean, one);
       }
-      inChain[id] = static_cast<int64_t>(std ::max(0.0L, mean - work));
+      inChain[id] = static_cast<int64_t>(std::max(0.0L, mean - work));
       off += times[id] * work;
     }
-    ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, inChain, Clock ::Earliest, {top}, Proof ::kBudget);
-    best = std ::max(best, w.end + static_cast<int64_t>(off));
+    ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, inChain, Clock::Earliest, {top}, Proof::kBudget);
+    best = std::max(best, w.end + static_cast<int64_t>(off));
   }
   return best;
 }
@@ -127,23 +124,23 @@ int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId
 struct Derived {
   int64_t path = 0, work = 0, windows = 0, means = 0, proven = 0;
   bool complete = true;
-  int64_t max() const { return std ::max({path, work, windows, means, proven}); }
+  int64_t max() const { return std::max({path, work, windows, means, proven}); }
 };
 
 Derived derive(Proof &p, RegionId r) {
-  std ::vector<int64_t> shortest = p.durations;
+  std::vector<int64_t> shortest = p.durations;
   for (OperationId id = 0; id < shortest.size(); ++id)
     if (p.operation(id).body == kNone)
       p.variants(id, [&](const OperationCost &cost) {
-        shortest[id] = std ::min(shortest[id], Picoseconds ::ceil(cost.time).value);
+        shortest[id] = std::min(shortest[id], Picoseconds::ceil(cost.time).value);
       });
-  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, shortest, Clock ::Earliest, {r}, Proof ::kBudget);
+  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r}, Proof::kBudget);
   Derived d;
   d.path = w.end;
   d.complete = w.complete;
-  std ::vector<SharedResource> all = findSharedResources(p);
+  std::vector<SharedResource> all = findSharedResources(p);
   for (const SharedResource &sharedResource : all)
-    d.work = std ::max(d.work, static_cast<int64_t>(std ::ceil(workOf(p, sharedResource, r))));
+    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, sharedResource, r))));
   d.windows = workBound(p, all, w);
   d.complete &= p.plan.graph.operations.size() <= kMaxSubsets;
   d.proven = verifyProvenBound(p, r);
@@ -153,13 +150,13 @@ Derived derive(Proof &p, RegionId r) {
 void raiseByWeightedMeans(const Proof &p, RegionId r, Derived &derived) {
   for (const SharedResource &sharedResource : findSharedResources(p))
     if (sharedResource.depends())
-      derived.means = std ::max(derived.means, meanBound(p, sharedResource, r));
+      derived.means = std::max(derived.means, meanBound(p, sharedResource, r));
 }
 
 void verifyTiming(Proof &p) {
   const Plan &plan = p.plan;
   if (!plan.timing.empty() && plan.timing.size() != plan.graph.operations.size())
-    return p.find(Code ::WrongTiming, {}, "the plan has {} timings for {} operations", plan.timing.size(),
+    return p.find(Code::WrongTiming, {}, "the plan has {} timings for {} operations", plan.timing.size(),
                   plan.graph.operations.size());
   if (!plan.timing.empty())
     for (const RegionSchedule &region : plan.schedule.regions)
@@ -169,21 +166,21 @@ void verifyTiming(Proof &p) {
         if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > region.length ||
             (op.body == kNone &&
              (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
-          p.find(Code ::WrongTiming, op.location,
+          p.find(Code::WrongTiming, op.location,
                  "'{}' is stated to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
                  t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
       }
-  std ::vector<bool> seen(plan.graph.operations.size());
+  std::vector<bool> seen(plan.graph.operations.size());
   for (OperationId id : plan.criticalPath) {
     if (id >= seen.size() || seen[id])
-      return p.find(Code ::WrongTiming, {}, "the critical path names operation {} twice, or it does not exist", id);
+      return p.find(Code::WrongTiming, {}, "the critical path names operation {} twice, or it does not exist", id);
     seen[id] = true;
   }
   p.checked("earliest and latest starts agree with the schedule");
 }
 
 /// In whole picoseconds, rounded up.
-Count hostTime(Seconds time) { return static_cast<Count>(std ::ceil(time.value * 1e12)); }
+Count hostTime(Seconds time) { return static_cast<Count>(std::ceil(time.value * 1e12)); }
 } // namespace
 
 void verifyBound(Proof &p) {
@@ -192,13 +189,13 @@ void verifyBound(Proof &p) {
   for (RegionId r = 0; r < s.regions.size(); ++r)
     if (const RegionSchedule &region = s.regions[r];
         region.criticalPath > region.length || region.resourceBound > region.length)
-      p.find(Code ::BoundNotProved, {},
+      p.find(Code::BoundNotProved, {},
              "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
              p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value, region.resourceBound.value);
   if (s.bound > s.step)
-    p.find(Code ::BoundNotProved, {}, "the bound of {} ps is above the step of {} ps", s.bound.value, s.step.value);
+    p.find(Code::BoundNotProved, {}, "the bound of {} ps is above the step of {} ps", s.bound.value, s.step.value);
   if (s.bound.value < 0)
-    p.find(Code ::BoundNotProved, {}, "the bound is {} ps", s.bound.value);
+    p.find(Code::BoundNotProved, {}, "the bound is {} ps", s.bound.value);
   size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
@@ -220,7 +217,7 @@ void verifyBound(Proof &p) {
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
-    p.find(Code ::BoundNotProved, {},
+    p.find(Code::BoundNotProved, {},
            "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps", s.bound.value,
            static_cast<double>(derived));
   else

@@ -1,33 +1,28 @@
-
 // The roofline again, in a few lines of its own.
 
 #include "lib/machine/model/Lookups.h"
-
 #include "lib/planning/verify/Proof.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <map>
 
 namespace accord {
 namespace {
 
-bool close(double a, double b) { return std ::abs(a - b) <= 1e-9 * std ::max(std ::abs(a), std ::abs(b)); }
+bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
 /// Bits of a type; 0 for a type of another kind than the table knows.
-int bits(const std ::string &type) {
-  static const std ::map<std ::string, int> known = {{"fp4", 4},   {"fp8", 8},    {"bf16", 16},  {"fp16", 16},
-                                                     {"tf32", 19}, {"fp32", 32},  {"fp64", 64},  {"int4", 4},
-                                                     {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
+int bits(const std::string &type) {
+  static const std::map<std::string, int> known = {{"fp4", 4},   {"fp8", 8},    {"bf16", 16},  {"fp16", 16},
+                                                   {"tf32", 19}, {"fp32", 32},  {"fp64", 64},  {"int4", 4},
+                                                   {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
   auto found = known.find(type);
   return found == known.end() ? 0 : found->second;
 }
 
-bool integer(const std ::string &type) { return type.rfind("int", 0) == 0; }
+bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 
-double peakOf(const Core &core, const std ::string &type, const Machine &machine) {
+double peakOf(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
          : core.rows > 0           ? 2.0 * core.rows * core.cols * machine.clock.value
@@ -36,11 +31,11 @@ double peakOf(const Core &core, const std ::string &type, const Machine &machine
 
 /// An operation, or a part of one.
 struct Arithmetic {
-  const std ::string &name, &kind;
+  const std::string &name, &kind;
   CoreKind wants;
-  const std ::string &asked; ///< type
+  const std::string &asked; ///< type
   double flops;
-  const std ::vector<Loop> &domain;
+  const std::vector<Loop> &domain;
   int64_t instances; ///< of the core that it computes on
 };
 
@@ -49,25 +44,25 @@ struct Arithmetic {
 /// if it is less, with the cycles that the core states for the kind (not where `peak` is the
 
 /// model).
-double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std ::string &type, int index,
+double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type, int index,
                   bool peak) {
   const auto &[what, sort, kind, asked, flops, domain, instances] = part;
   const Core &core = p.plan.machine.cores[index];
-  if (core.kind != kind && !(kind == CoreKind ::Tensor && core.kind == CoreKind ::Vector))
-    p.find(Code ::WrongCost, op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
+  if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
+    p.find(Code::WrongCost, op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
            name(core.kind));
   bool floats = !integer(asked) && integer(type);
   if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
     floats = true;
   if (floats)
-    p.find(Code ::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
+    p.find(Code::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
   double rate = instances * peakOf(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
     for (const Loop &loop : domain)
-      points *= std ::max<int64_t>(loop.extent, 1);
-    min = std ::min(min, points * stated->second / rate);
+      points *= std::max<int64_t>(loop.extent, 1);
+    min = std::min(min, points * stated->second / rate);
   }
   return min;
 }
@@ -81,7 +76,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
         p, op,
         {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain, p.instances(cost, cost.core)},
         cost.type, cost.core, cost.model == "peak");
-  std ::map<int, double> min, said;
+  std::map<int, double> min, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
@@ -93,22 +88,22 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
                               core.perInstanceMapping ? 1 : core.count},
                              one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
-      p.find(Code ::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak",
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak",
              part.name, one.compute.value, time);
     min[one.core] += time;
     said[one.core] += one.compute.value;
   }
   if (flops != op.flops)
-    p.find(Code ::WrongCost, op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
+    p.find(Code::WrongCost, op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
            static_cast<double>(flops));
-  auto largest = [](const std ::map<int, double> &of) {
+  auto largest = [](const std::map<int, double> &of) {
     double max = 0;
     for (const auto &[core, time] : of)
-      max = std ::max(max, time);
+      max = std::max(max, time);
     return max;
   };
   if (!close(largest(said), cost.compute.value))
-    p.find(Code ::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
+    p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
            cost.compute.value, largest(said));
   return largest(min);
 }
@@ -117,7 +112,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
 
 /// nothing; what it moves in device memory is known.
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
-                         std ::map<std ::string, unsigned> &given) {
+                         std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
   double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
@@ -126,10 +121,10 @@ void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cos
                           ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
                           : 0;
     if (!close(cost.transfer[m].value, transfer))
-      p.find(Code ::WrongCost, op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
              cost.transfer[m].value, memory.name, transfer);
     if (cost.time.value < transfer * (1 - 1e-9))
-      p.find(Code ::WrongCost, op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
              cost.time.value, transfer, memory.name);
   }
   ++given[cost.model];
@@ -141,28 +136,28 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find(Code ::WrongCost, op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
+    p.find(Code::WrongCost, op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
            cost.instances, core.count, core.name);
 }
 
 void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
-                         std ::map<std ::string, unsigned> &given, unsigned &windows) {
+                         std::map<std::string, unsigned> &given, unsigned &windows) {
   const Machine &machine = p.plan.machine;
   auto differs = [&](const char *what, double reported, double derived) {
     if (!close(reported, derived))
-      p.find(Code ::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name,
+      p.find(Code::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name,
              reported, machine.name, derived);
   };
-  if (op.core == CoreKind ::None) {
+  if (op.core == CoreKind::None) {
     if (cost.time.value != 0 || cost.core != -1)
-      p.find(Code ::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
+      p.find(Code::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
              cost.core);
     return;
   }
   if (op.communication && cost.core < 0)
     return verifyCommunication(p, op, cost, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
-    return p.find(Code ::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
+    return p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
                   name(op.core), cost.core, machine.cores.size());
   verifyInstances(p, op, cost);
   if (op.givenSeconds) { // on any core, and nothing else of it costs
@@ -172,11 +167,11 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   }
   const Core &core = machine.cores[cost.core];
   if (op.parts.size() != cost.parts.size())
-    return p.find(Code ::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
+    return p.find(Code::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
                   cost.parts.size());
   for (const PartCost &part : cost.parts)
     if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
-      return p.find(Code ::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
+      return p.find(Code::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
                     machine.cores.size());
   double compute = verifyCompute(p, op, cost);
 
@@ -197,7 +192,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
       moved += sectorOverhead(*lookup, memory.sector.value);
     if (mapped && m < levels) {
       if (said < moved * (1 - 1e-9))
-        p.find(Code ::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
+        p.find(Code::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
                memory.name, said, moved);
       moved = said;
     }
@@ -212,15 +207,15 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   double time = cost.compute.value;
   for (size_t m = levels; m-- > 0;) {
     bool before = m + 1 < levels && !machine.memories[m + 1].doubleBuffered && machine.memories[m + 1].kind != "cache";
-    time = before ? time + cost.transfer[m].value : std ::max(time, cost.transfer[m].value);
+    time = before ? time + cost.transfer[m].value : std::max(time, cost.transfer[m].value);
   }
   if (time > 0)
-    time = std ::max(time, machine.host.kernel.value);
+    time = std::max(time, machine.host.kernel.value);
   if (cost.model == "peak" && op.parts.empty()) {
     differs("compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))
-      p.find(Code ::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
              op.name, cost.compute.value, core.name, compute);
     if (!close(cost.compute.value, compute))
       ++given[cost.model];
@@ -237,7 +232,7 @@ bool verifyCapacity(Proof &p, const Operation &op, const OperationCost &cost) {
   for (Seconds transfer : cost.transfer)
     fits &= transfer.value >= 0 && transfer.value < 9e6;
   if (!fits)
-    p.find(Code ::CostsMismatch, op.location,
+    p.find(Code::CostsMismatch, op.location,
            "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
            "{} memories",
            op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name, p.plan.machine.cores.size(),
@@ -251,11 +246,11 @@ bool verifyCosts(Proof &p) {
   const auto &operations = p.plan.graph.operations;
   const auto &costs = p.plan.costs.operations;
   if (costs.size() != operations.size()) {
-    p.find(Code ::CostsMismatch, {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
+    p.find(Code::CostsMismatch, {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
     return false;
   }
   p.durations.assign(operations.size(), 0);
-  std ::map<std ::string, unsigned> given;
+  std::map<std::string, unsigned> given;
   unsigned windows = 0;
   for (OperationId id = 0; id < operations.size(); ++id) {
     if (operations[id].body != kNone)
@@ -264,18 +259,18 @@ bool verifyCosts(Proof &p) {
     p.variants(id, [&](const OperationCost &cost) { fits = fits && verifyCapacity(p, operations[id], cost); });
     if (!fits)
       return false;
-    p.durations[id] = Picoseconds ::ceil(costs[id].time).value;
+    p.durations[id] = Picoseconds::ceil(costs[id].time).value;
     p.variants(id, [&](const OperationCost &cost) { verifyOperationCost(p, operations[id], cost, given, windows); });
   }
   for (const auto &[id, others] : p.plan.costs.alternatives)
     if (id >= operations.size() || operations[id].body != kNone)
-      p.find(Code ::CostsMismatch, {}, "the plan has {} alternative costs for operation {}, which has none",
+      p.find(Code::CostsMismatch, {}, "the plan has {} alternative costs for operation {}, which has none",
              others.size(), id);
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
     sum += static_cast<long double>(p.plan.graph.executions(id)) * static_cast<long double>(p.durations[id]);
   if (sum > 0x1p61L) {
-    p.find(Code ::TimeOutOfRange, p.plan.machine.location,
+    p.find(Code::TimeOutOfRange, p.plan.machine.location,
            "the step takes longer than 26 days, one operation after the other");
     return false;
   }

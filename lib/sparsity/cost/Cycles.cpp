@@ -1,18 +1,10 @@
-
 #include "lib/sparsity/cost/Cycles.h"
-
 #include "lib/sparsity/cost/Format.h"
-
 #include "lib/sparsity/cost/StaticMaskCycles.h"
-
 #include <algorithm>
-
 #include <bit>
-
 #include <cmath>
-
 #include <fmt/format.h>
-
 #include <optional>
 
 namespace accord {
@@ -20,51 +12,51 @@ namespace {
 
 constexpr int64_t kLargestExtent = int64_t{1} << 40, kLargestTile = 4096, kLargestCount = int64_t{1} << 20;
 
-Error refused(std ::string message) { return {Code ::NotSkipped, std ::move(message), {}, {}}; }
+Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
 bool within(int64_t value, int64_t max) { return value >= 1 && value <= max; }
 
-std ::optional<Error> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
-                            double confidence) {
+std::optional<Error> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+                           double confidence) {
   if (!within(p.rows, kLargestExtent) || !within(p.columns, kLargestExtent) || !within(p.depth, kLargestExtent))
     return refused(
-        fmt ::format("a product of {} by {} by {}; its extents are from 1 to 2^40", p.rows, p.columns, p.depth));
+        fmt::format("a product of {} by {} by {}; its extents are from 1 to 2^40", p.rows, p.columns, p.depth));
   if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) || !within(core.lanes, kLargestCount))
     return refused(
-        fmt ::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
-                     "to {}",
-                     core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
+        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
+                    "to {}",
+                    core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
   for (const SparseAcceleration *use : {&core.stationary, &core.streaming}) {
     if (!within(use->granule, kLargestCount))
-      return refused(fmt ::format("zeros are skipped {} at a time; that is from 1 to {}", use->granule, kLargestCount));
+      return refused(fmt::format("zeros are skipped {} at a time; that is from 1 to {}", use->granule, kLargestCount));
     if (use->kept < 0 || use->of < 0 || use->of > kLargestTile || use->kept > use->of ||
         (use->kept == 0 && use->of > 0))
-      return refused(fmt ::format("a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}",
-                                  use->kept, use->of, kLargestTile));
+      return refused(fmt::format("a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}",
+                                 use->kept, use->of, kLargestTile));
   }
   if (array.outerStationary < 0 || array.outerStreaming < 0 ||
       (array.outerStationary > 0) != (array.outerStreaming > 0))
     return refused(
-        fmt ::format("outer products of {} by {} elements in a cycle", array.outerStationary, array.outerStreaming));
-  if (!(array.perCycle > 0) || !std ::isfinite(array.perCycle) || !(array.stationaryWords >= 0) ||
-      !std ::isfinite(array.stationaryWords) || !(core.wordsPerCycle >= 0) || !(core.metadataBits >= 0) ||
-      !(core.setupCycles >= 0) || !std ::isfinite(core.wordsPerCycle) || !std ::isfinite(core.metadataBits) ||
-      !std ::isfinite(core.setupCycles))
+        fmt::format("outer products of {} by {} elements in a cycle", array.outerStationary, array.outerStreaming));
+  if (!(array.perCycle > 0) || !std::isfinite(array.perCycle) || !(array.stationaryWords >= 0) ||
+      !std::isfinite(array.stationaryWords) || !(core.wordsPerCycle >= 0) || !(core.metadataBits >= 0) ||
+      !(core.setupCycles >= 0) || !std::isfinite(core.wordsPerCycle) || !std::isfinite(core.metadataBits) ||
+      !std::isfinite(core.setupCycles))
     return refused("a core's rates, words and cycles are finite and not negative, and it multiplies");
   if (!within(p.elementBits, 64 * 1024))
-    return refused(fmt ::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
+    return refused(fmt::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
   if (!(confidence > 0 && confidence < 1))
-    return refused(fmt ::format("a confidence of {}; it is above 0 and below 1", confidence));
-  return std ::nullopt;
+    return refused(fmt::format("a confidence of {}; it is above 0 and below 1", confidence));
+  return std::nullopt;
 }
 
 bool looksAt(const SparseAcceleration &use, const SparsityPattern &pattern) {
-  return use.mode != SparseAcceleration ::Mode ::None && pattern.kind != SparsityPattern ::Kind ::Dense &&
+  return use.mode != SparseAcceleration::Mode::None && pattern.kind != SparsityPattern::Kind::Dense &&
          (use.of == 0 || supportsPattern(use, pattern));
 }
 
 bool skips(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
-  return use.mode == SparseAcceleration ::Mode ::Skip && format.kind != SparseFormat ::Kind ::Dense &&
+  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
          looksAt(use, pattern);
 }
 
@@ -73,8 +65,8 @@ Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, c
                            bool skipped, int64_t tile, TileDirection direction) {
   TiledOperand result;
   result.skipped = skipped;
-  const bool along = direction == TileDirection ::Reduction;
-  const int64_t line = along ? shape.reduction : shape.outputs, length = std ::min(tile, line), rest = line % length;
+  const bool along = direction == TileDirection::Reduction;
+  const int64_t line = along ? shape.reduction : shape.outputs, length = std::min(tile, line), rest = line % length;
   // Zeros of a granule of neighbours along the reduction are no neighbours along the outputs.
   const int64_t granule = along ? use.granule : 1;
   auto partsOf = [&](int64_t elements, bool last) -> Result<TileParts> {
@@ -86,28 +78,28 @@ Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, c
   auto whole = partsOf(length, false);
   if (!whole)
     return whole.takeError();
-  result.whole = std ::move(*whole);
+  result.whole = std::move(*whole);
   if (rest > 0) {
     auto last = partsOf(rest, true);
     if (!last)
       return last.takeError();
-    result.rest = std ::move(*last);
+    result.rest = std::move(*last);
   }
-  result.fixed = pattern.kind == SparsityPattern ::Kind ::Mask || pattern.kind == SparsityPattern ::Kind ::Banded;
+  result.fixed = pattern.kind == SparsityPattern::Kind::Mask || pattern.kind == SparsityPattern::Kind::Banded;
   if (skipped)
     setStaticMask(result, pattern, shape, length, granule, direction);
-  if (pattern.kind == SparsityPattern ::Kind ::Unstructured && skipped && !pattern.independent && granule <= 1 &&
+  if (pattern.kind == SparsityPattern::Kind::Unstructured && skipped && !pattern.independent && granule <= 1 &&
       static_cast<double>(shape.outputs) * shape.reduction < 0x1p40) {
     result.elements = shape.outputs * shape.reduction;
-    result.nonZeros = std ::llround(*density(pattern, shape) * result.elements);
+    result.nonZeros = std::llround(*density(pattern, shape) * result.elements);
   }
-  if (pattern.kind == SparsityPattern ::Kind ::Block && skipped) {
+  if (pattern.kind == SparsityPattern::Kind::Block && skipped) {
     result.block = {pattern.blockRows, pattern.blockColumns};
     const int64_t across = along ? pattern.blockRows : pattern.blockColumns,
                   beside = along ? pattern.blockColumns : pattern.blockRows;
-    result.sameOutputs = std ::min(across, along ? shape.outputs : shape.reduction);
-    result.sameTiles = std ::min(beside / length + (beside % length > 0 && beside > 1), line / length + 1);
-    result.sameTiles = std ::max<int64_t>(1, result.sameTiles);
+    result.sameOutputs = std::min(across, along ? shape.outputs : shape.reduction);
+    result.sameTiles = std::min(beside / length + (beside % length > 0 && beside > 1), line / length + 1);
+    result.sameTiles = std::max<int64_t>(1, result.sameTiles);
   }
   return result;
 }
@@ -117,10 +109,10 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
   if (operand.staticMask) {
     double places = 0;
     for (uint64_t word : operand.staticMask->bits)
-      places += std ::popcount(word);
+      places += std::popcount(word);
     return places / operand.staticMask->lines / operand.staticMask->length;
   }
-  const int64_t length = std ::min(tile, line);
+  const int64_t length = std::min(tile, line);
   double sum = (line / length) * total(operand.whole).mean();
   if (line % length > 0)
     sum += total(operand.rest).mean();
@@ -138,15 +130,15 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   const SparseAcceleration &otherUse = stationary ? core.streaming : core.stationary;
   const SparsityPattern &otherPattern = stationary ? p.streaming : p.stationary;
   const int64_t step = core.tile > 1 ? core.tile : use.of;
-  const double padded = std ::ceil(static_cast<double>(p.depth) / step) * step;
+  const double padded = std::ceil(static_cast<double>(p.depth) / step) * step;
   const double outputs = static_cast<double>(p.rows) * p.columns;
   const auto bits = static_cast<double>(p.elementBits);
-  double position = kept.kind == SparseFormat ::Kind ::RunLength
+  double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
-                        : static_cast<double>(std ::bit_width(static_cast<uint64_t>(use.of - 1)));
+                        : static_cast<double>(std::bit_width(static_cast<uint64_t>(use.of - 1)));
   // What the other operand's words are of its dense ones: on average, with the confidence, at most.
   double mean = 1, quantile = 1, max = 1;
-  if (otherUse.compress && other.kind != SparseFormat ::Kind ::Dense) {
+  if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
     OperandShape shape{stationary ? p.rows : p.columns, p.depth};
     auto stored = storedBits(otherPattern, other, shape, p.elementBits, confidence);
     if (auto *size = stored.get()) {
@@ -158,30 +150,30 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   if (quantile != 1) {
     auto full = storedBits(SparsityPattern{}, other, {1, p.depth}, p.elementBits, confidence);
     if (auto *size = full.get())
-      max = std ::max(quantile, size->mean / size->dense);
+      max = std::max(quantile, size->mean / size->dense);
   }
   auto demand = [&](double ofOther) {
     return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + step * ofOther;
   };
   auto wait = [&](double ofOther) {
-    return core.wordsPerCycle > 0 ? std ::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
+    return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
   };
   const double share = static_cast<double>(use.kept) / use.of;
   ProductCycles result;
-  result.dense = std ::ceil(outputs * p.depth / array.perCycle);
+  result.dense = std::ceil(outputs * p.depth / array.perCycle);
   auto cycles = [&](double ofOther) {
     const double whole = outputs * padded * use.kept / use.of / array.perCycle * wait(ofOther);
-    return std ::ceil(whole * (1 - 1e-13)) + core.setupCycles;
+    return std::ceil(whole * (1 - 1e-13)) + core.setupCycles;
   };
   result.mean = cycles(mean);
   result.quantile = cycles(quantile);
   result.max = cycles(max);
   result.active = share * padded / p.depth;
-  result.formula = fmt ::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns, padded, use.kept,
-                                use.of, array.perCycle, wait(mean));
+  result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns, padded, use.kept,
+                               use.of, array.perCycle, wait(mean));
   if (wait(mean) > 1)
     result.formula +=
-        fmt ::format(" (it asks for {:.6g} words a cycle and gets {:.6g})", demand(mean), core.wordsPerCycle);
+        fmt::format(" (it asks for {:.6g} words a cycle and gets {:.6g})", demand(mean), core.wordsPerCycle);
   return result;
 }
 
@@ -190,23 +182,22 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
 bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   if (use.of == 0)
     return true;
-  if (p.kind == SparsityPattern ::Kind ::Mask) {
-    for (const std ::vector<bool> &row : p.mask)
+  if (p.kind == SparsityPattern::Kind::Mask) {
+    for (const std::vector<bool> &row : p.mask)
       for (size_t from = 0; from < row.size(); from += static_cast<size_t>(use.of)) {
-        auto end = row.begin() + static_cast<ptrdiff_t>(std ::min(row.size(), from + static_cast<size_t>(use.of)));
-        if (std ::count(row.begin() + static_cast<ptrdiff_t>(from), end, true) > use.kept)
+        auto end = row.begin() + static_cast<ptrdiff_t>(std::min(row.size(), from + static_cast<size_t>(use.of)));
+        if (std::count(row.begin() + static_cast<ptrdiff_t>(from), end, true) > use.kept)
           return false;
       }
     return true;
   }
-  if (p.kind != SparsityPattern ::Kind ::Structured ||
-      (p.along != SparsityPattern ::Along ::Reduction && !p.transposable))
+  if (p.kind != SparsityPattern::Kind::Structured || (p.along != SparsityPattern::Along::Reduction && !p.transposable))
     return false;
   if (p.of % use.of == 0)
-    return std ::min(p.kept, use.of) <= use.kept;
+    return std::min(p.kept, use.of) <= use.kept;
   // Groups of the pattern that one of the core's may touch.
   const int64_t groups = use.of % p.of == 0 ? use.of / p.of : (use.of - 2) / p.of + 2;
-  return std ::min(groups * p.kept, use.of) <= use.kept;
+  return std::min(groups * p.kept, use.of) <= use.kept;
 }
 
 Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
@@ -229,7 +220,7 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
     result = structuredCycles(p, core, array, stationary && core.stationary.of > 0, confidence);
   } else {
     const bool outer = array.outerStationary > 0;
-    const TileDirection direction = outer ? TileDirection ::Output : TileDirection ::Reduction;
+    const TileDirection direction = outer ? TileDirection::Output : TileDirection::Reduction;
     auto first = tiled(p.stationary, ofStationary, core.stationary, stationary, core.tile, direction),
          second = tiled(p.streaming, ofStreaming, core.streaming, streaming, core.tile, direction);
     for (auto *operand : {&first, &second})
@@ -238,7 +229,7 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
     const auto &w = *first, &x = *second;
     const double each = outer ? static_cast<double>(array.outerStationary) * array.outerStreaming
                               : static_cast<double>(core.lanes) * core.slots;
-    const double engines = std ::max(1.0, std ::floor(array.perCycle / each));
+    const double engines = std::max(1.0, std::floor(array.perCycle / each));
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
     result = shared(sum, engines, sparse ? core.setupCycles : 0, confidence);
@@ -246,19 +237,19 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
         covered(w, outer ? p.columns : p.depth, core.tile) * covered(x, outer ? p.rows : p.depth, core.tile);
     if (sum.computed >= 0)
       result.active = sum.computed;
-    result.formula = outer ? fmt ::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}", p.depth,
-                                          sum.groups / p.depth, sum.mean / sum.groups, engines)
-                           : fmt ::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}", sum.groups, core.lanes,
-                                          sum.mean / sum.groups, engines);
+    result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}", p.depth,
+                                         sum.groups / p.depth, sum.mean / sum.groups, engines)
+                           : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}", sum.groups, core.lanes,
+                                         sum.mean / sum.groups, engines);
     result.sampled = sum.failureProbability > 0;
     if (result.sampled)
       result.formula += " (of sampled groups)";
   }
-  if (!std ::isfinite(result.mean) || !std ::isfinite(result.max))
+  if (!std::isfinite(result.mean) || !std::isfinite(result.max))
     return refused(
-        fmt ::format("a product of {} by {} by {} takes more cycles than can be counted", p.rows, p.columns, p.depth));
+        fmt::format("a product of {} by {} by {} takes more cycles than can be counted", p.rows, p.columns, p.depth));
   const double computed = result.active; // what is not skipped
-  result.active = std ::min(computed, notZero);
+  result.active = std::min(computed, notZero);
   result.gated = computed - result.active > 1e-12 * computed ? computed - result.active : 0; // not what rounding leaves
   return result;
 }

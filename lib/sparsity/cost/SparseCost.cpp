@@ -1,56 +1,49 @@
-
 #include "lib/sparsity/cost/SparseCost.h"
-
 #include "lib/machine/model/Lookups.h"
-
 #include "lib/machine/tiling/Mapping.h"
-
 #include "lib/sparsity/cost/Format.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-using Mode = SparseAcceleration ::Mode;
+using Mode = SparseAcceleration::Mode;
 
 /// One operand of an operation: its bytes at each memory, and which share of them zeros leave.
 struct Operand {
-  GemmOperand of = GemmOperand ::Weights;
+  GemmOperand of = GemmOperand::Weights;
   SparsityPattern pattern; ///< as this product sees it
   SparsityPattern stored;  ///< as it lies in memory
   SparseFormat format;
   OperandShape shape; ///< as stored
   int64_t bits = 16;
-  std ::vector<double> bytes;                  ///< dense, by memory
+  std::vector<double> bytes;                   ///< dense, by memory
   double whole = 0;                            ///< each element once
   double mean = 1, quantile = 1, metadata = 0; ///< shares of dense bytes
 };
 
-double elementsOf(const tile ::NestTensor &tensor, const tile ::Nest &nest) {
-  std ::vector<int64_t> extents;
-  for (const tile ::NestLoop &loop : nest.loops)
+double elementsOf(const tile::NestTensor &tensor, const tile::Nest &nest) {
+  std::vector<int64_t> extents;
+  for (const tile::NestLoop &loop : nest.loops)
     extents.push_back(loop.extent);
-  return tile ::elements(tensor, extents);
+  return tile::elements(tensor, extents);
 }
 
 /// Bytes of each tensor at each memory: by the tiles of the dense cost, else each element once.
-std ::vector<std ::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
-  const tile ::Nest nest = tile ::nestOf(op.domain, op.tensors);
+std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
+  const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
   const size_t levels = levelsOf(machine, machine.cores[dense.core]);
-  std ::vector<std ::vector<double>> bytes(op.tensors.size(), std ::vector<double>(machine.memories.size(), 0.0));
+  std::vector<std::vector<double>> bytes(op.tensors.size(), std::vector<double>(machine.memories.size(), 0.0));
   for (size_t t = 0; t < op.tensors.size(); ++t)
     for (size_t i = 0; i < levels; ++i)
       bytes[t][i] = elementsOf(nest.tensors[t], nest) * op.tensors[t].elementBits / 8;
   if (dense.tiles.size() + 1 != levels || dense.tiles.empty())
     return bytes;
-  tile ::GroupedNest grouped = tile ::grouped(nest);
-  std ::vector<tile ::Level> links(levels);
-  std ::vector<tile ::Tiling> tilings;
+  tile::GroupedNest grouped = tile::grouped(nest);
+  std::vector<tile::Level> links(levels);
+  std::vector<tile::Tiling> tilings;
   for (size_t i = 0; i < levels; ++i)
     links[i].capacity = Bytes(1e30); // that they fit is known
   for (const Tile &tile : dense.tiles)
@@ -58,7 +51,7 @@ std ::vector<std ::vector<double>> trafficOf(const Operation &op, const Machine 
   for (const Tile &tile : dense.tiles)
     if (tile.groups != grouped.members)
       return bytes;
-  auto priced = tile ::price(grouped.nest, links, tilings, [](std ::span<const int64_t>) { return Seconds(0); });
+  auto priced = tile::price(grouped.nest, links, tilings, [](std::span<const int64_t>) { return Seconds(0); });
   if (auto *mapping = priced.get())
     for (size_t l = 0; l < mapping->levels.size(); ++l)
       for (size_t t = 0; t < op.tensors.size() && t < mapping->levels[l].tensors.size(); ++t)
@@ -70,31 +63,31 @@ std ::vector<std ::vector<double>> trafficOf(const Operation &op, const Machine 
 
 /// as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
-  if (p.kind != SparsityPattern ::Kind ::Mask)
+  if (p.kind != SparsityPattern::Kind::Mask)
     return p;
   bool fits = static_cast<int64_t>(p.mask.size()) == shape.outputs && !p.mask.empty() &&
               static_cast<int64_t>(p.mask.front().size()) == shape.reduction;
   if (fits)
     return p;
   double kept = 0, all = 0;
-  for (const std ::vector<bool> &row : p.mask) {
-    kept += std ::count(row.begin(), row.end(), true);
+  for (const std::vector<bool> &row : p.mask) {
+    kept += std::count(row.begin(), row.end(), true);
     all += row.size();
   }
   SparsityPattern anywhere;
-  anywhere.kind = SparsityPattern ::Kind ::Unstructured;
+  anywhere.kind = SparsityPattern::Kind::Unstructured;
   anywhere.density = all > 0 ? kept / all : 1;
   anywhere.dynamic = p.dynamic;
   return anywhere;
 }
 
 const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
-  return operand == GemmOperand ::Weights       ? sparsity.weights
-         : operand == GemmOperand ::Activations ? sparsity.activations
-                                                : sparsity.gradients;
+  return operand == GemmOperand::Weights       ? sparsity.weights
+         : operand == GemmOperand::Activations ? sparsity.activations
+                                               : sparsity.gradients;
 }
 
-std ::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
+std::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
   auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
   if (!stored)
     return stored.takeError();
@@ -103,11 +96,11 @@ std ::optional<Error> addStored(Operand &operand, const SparseAcceleration &use,
     operand.mean = bits.mean / bits.dense;
     operand.quantile = bits.quantile / bits.dense;
     operand.metadata = bits.metadata / bits.dense;
-  } else if (use.mode == Mode ::Skip && operand.format.kind != SparseFormat ::Kind ::Dense) {
+  } else if (use.mode == Mode::Skip && operand.format.kind != SparseFormat::Kind::Dense) {
     operand.metadata = 1 / static_cast<double>(operand.bits); // whole values, and a mask
     operand.mean = operand.quantile = 1 + operand.metadata;
   }
-  return std ::nullopt;
+  return std::nullopt;
 }
 
 struct Both {
@@ -115,8 +108,8 @@ struct Both {
 };
 
 /// Bytes at each memory; without zeros those of the dense cost to the bit.
-std ::vector<Bytes> bytesWith(const OperationCost &dense, const Both &both, bool quantile) {
-  std ::vector<Bytes> bytes = dense.bytes;
+std::vector<Bytes> bytesWith(const OperationCost &dense, const Both &both, bool quantile) {
+  std::vector<Bytes> bytes = dense.bytes;
   for (size_t i = 0; i < bytes.size(); ++i)
     for (const Operand *operand : {&both.stationary, &both.streaming})
       bytes[i] += Bytes(operand->bytes[i] * ((quantile ? operand->quantile : operand->mean) - 1));
@@ -132,9 +125,9 @@ SparseCost asDense(const OperationCost &dense) {
 }
 
 Result<OperationCost> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
-                                   Seconds compute, const std ::string &how, std ::vector<Bytes> bytes) {
+                                   Seconds compute, const std::string &how, std::vector<Bytes> bytes) {
   Assumptions words;
-  Traffic traffic{std ::move(bytes), dense.tiles, dense.gap, ""};
+  Traffic traffic{std::move(bytes), dense.tiles, dense.gap, ""};
   auto cost = roofline({op, machine, dense.core, dense.type}, {compute, how}, words, &traffic);
   if (auto *priced = cost.get()) {
     priced->instances = dense.instances;
@@ -149,20 +142,20 @@ Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const
   // A density alone is asked for, and a mask brings its own shape.
   const SparsityPattern &p = sparsity.weights.pattern;
   OperandShape shape{1 << 20, 1 << 20};
-  if (p.kind == SparsityPattern ::Kind ::Mask && !p.mask.empty())
+  if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty())
     shape = {static_cast<int64_t>(p.mask.size()), static_cast<int64_t>(p.mask.front().size())};
   // Zeros that are stored are updated as all others.
-  if (p.kind == SparsityPattern ::Kind ::Banded || sparsity.weights.format.kind == SparseFormat ::Kind ::Dense)
+  if (p.kind == SparsityPattern::Kind::Banded || sparsity.weights.format.kind == SparseFormat::Kind::Dense)
     return asDense(dense);
   auto share = updateShare(p, shape);
   if (!share)
     return share.takeError();
   const double left = *share;
-  std ::vector<Bytes> bytes = dense.bytes;
+  std::vector<Bytes> bytes = dense.bytes;
   for (Bytes &each : bytes)
     each = each * left;
   auto cost = combineCosts(op, machine, dense, dense.compute * left,
-                           fmt ::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
+                           fmt::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
   if (!cost)
     return cost.takeError();
   SparseCost result = asDense(*cost);
@@ -192,7 +185,7 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
     array.stationaryWords = core.rows;
-  if (isArray && !structured && sparse.stationary.mode == Mode ::Skip && sparse.streaming.mode == Mode ::Skip &&
+  if (isArray && !structured && sparse.stationary.mode == Mode::Skip && sparse.streaming.mode == Mode::Skip &&
       sparse.tile > 1 && sparse.lanes == 1) {
     array.outerStationary = core.rows;
     array.outerStreaming = core.cols;
@@ -208,7 +201,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
   if (!again || again->time != dense.time)
     return asDense(dense);
-  if (op.phase == Phase ::Update)
+  if (op.phase == Phase::Update)
     return updateCost(op, machine, dense, sparsity);
   const Core &core = machine.cores[dense.core];
   auto product = productOf(graph, op);
@@ -228,7 +221,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     operand.format = sparsityOf(of, sparsity).format;
     operand.bits = bits;
     operand.bytes = traffic[tensor];
-    const tile ::Nest nest = tile ::nestOf(op.domain, op.tensors);
+    const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
     operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
   };
   fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
@@ -236,9 +229,9 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   SparseCore sparse = *core.sparse;
   // What is made for N:M reads nothing else: other patterns and formats are dense to it.
   for (auto [operand, use] :
-       {std ::pair(&both.stationary, &sparse.stationary), std ::pair(&both.streaming, &sparse.streaming)}) {
+       {std::pair(&both.stationary, &sparse.stationary), std::pair(&both.streaming, &sparse.streaming)}) {
     const SparsityPattern &stored = sparsityOf(operand->of, sparsity).pattern;
-    if (use->of > 0 && (operand->format.kind != SparseFormat ::Kind ::Structured ||
+    if (use->of > 0 && (operand->format.kind != SparseFormat::Kind::Structured ||
                         (!supportsPattern(*use, stored) && !supportsPattern(*use, transposed(stored)))))
       operand->format = SparseFormat{};
   }
@@ -264,8 +257,8 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   }
   const auto &cycles = *counted;
   double masked = 1;
-  if (op.phase == Phase ::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
-      sparse.stationary.mode == Mode ::Skip && sparse.stationary.of == 0) {
+  if (op.phase == Phase::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
+      sparse.stationary.mode == Mode::Skip && sparse.stationary.of == 0) {
     const OperandShape shape{product->rows, product->columns};
     auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
     if (auto *share = kept.get())
@@ -282,9 +275,9 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   Seconds before;
   if (setup > 0 && saves) {
     if (machine.clock.value <= 0)
-      return Error{Code ::NotSkipped,
-                   fmt ::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
-                                core.name, machine.name, setup),
+      return Error{Code::NotSkipped,
+                   fmt::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
+                               core.name, machine.name, setup),
                    op.location,
                    {}};
     before = Seconds(setup / machine.clock.value);
@@ -292,8 +285,8 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   // Masks that change in this step, where an operand is seen first.
   double found = 0;
   for (Operand *operand : {&both.stationary, &both.streaming}) {
-    const bool first = (op.phase == Phase ::Forward && operand->of != GemmOperand ::Gradients) ||
-                       (op.phase == Phase ::DataGradient && operand->of == GemmOperand ::Gradients);
+    const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
+                       (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
     auto change =
         maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
     if (auto *bits = change.get(); bits && first) {
@@ -302,30 +295,30 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     }
   }
   auto at = [&](double share, bool quantile) {
-    std ::vector<Bytes> bytes = bytesWith(dense, both, quantile);
+    std::vector<Bytes> bytes = bytesWith(dense, both, quantile);
     if (found > 0 && !bytes.empty())
       bytes[0] += Bytes(found);
     return combineCosts(op, machine, dense, dense.compute * share + before,
-                        fmt ::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
-                                     cycles.formula,
-                                     before.value > 0 ? fmt ::format(" + {:.6g} cycles to set up", setup) : ""),
+                        fmt::format("{:.6g} s * {:.6g} (of the cycles: {}){}", dense.compute.value, share,
+                                    cycles.formula,
+                                    before.value > 0 ? fmt::format(" + {:.6g} cycles to set up", setup) : ""),
                         bytes);
   };
   auto mean = at(result.cycles, false), quantile = at(result.quantileCycles, true);
   for (auto *cost : {&mean, &quantile})
     if (!(*cost))
       return (*cost).takeError();
-  result.mean = std ::move(*mean);
+  result.mean = std::move(*mean);
   const auto &max = *quantile;
-  result.quantile = std ::max(max.time, result.mean.time);
+  result.quantile = std::max(max.time, result.mean.time);
   const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
   result.quantileEnergy = max.energy;
   if (moved != 1) {
     result.mean.energy = result.mean.energy - arithmetic * (1 - moved);
     result.quantileEnergy = result.quantileEnergy - arithmetic * (1 - moved);
-    result.mean.formula += fmt ::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
-                                        result.active, result.gated, sparse.gatedEnergy);
+    result.mean.formula += fmt::format("; energy: {:.6g} of the multiply-accumulates and {:.6g} gated at {:.6g}",
+                                       result.active, result.gated, sparse.gatedEnergy);
   }
   if (!both.stationary.bytes.empty())
     result.metadata =
@@ -338,11 +331,11 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
 
 bool pays(const SparseCost &cost, const OperationCost &dense, Bytes denseOperands, SparseObjective objective) {
   switch (objective) {
-  case SparseObjective ::Time:
+  case SparseObjective::Time:
     return cost.quantile < dense.time;
-  case SparseObjective ::Energy:
+  case SparseObjective::Energy:
     return cost.quantileEnergy < dense.energy;
-  case SparseObjective ::Memory:
+  case SparseObjective::Memory:
     return cost.stationary + cost.streaming < denseOperands;
   }
   return false;

@@ -1,12 +1,7 @@
-
 #include "lib/sparsity/cost/TrainingSparsity.h"
-
 #include "lib/machine/array/LoopRoles.h"
-
 #include "lib/sparsity/cost/Format.h"
-
 #include <algorithm>
-
 #include <limits>
 
 namespace accord {
@@ -14,33 +9,33 @@ namespace {
 
 const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
   switch (operand) {
-  case GemmOperand ::Weights:
+  case GemmOperand::Weights:
     return sparsity.weights;
-  case GemmOperand ::Activations:
+  case GemmOperand::Activations:
     return sparsity.activations;
-  case GemmOperand ::Gradients:
+  case GemmOperand::Gradients:
     return sparsity.gradients;
   }
   return sparsity.weights;
 }
 
 bool isSkipped(const SparseAcceleration &use, const OperandSparsity &sparsity, const SparsityPattern &seen) {
-  return use.mode == SparseAcceleration ::Mode ::Skip && sparsity.format.kind != SparseFormat ::Kind ::Dense &&
-         supportsPattern(use, seen) && seen.kind != SparsityPattern ::Kind ::Dense;
+  return use.mode == SparseAcceleration::Mode::Skip && sparsity.format.kind != SparseFormat::Kind::Dense &&
+         supportsPattern(use, seen) && seen.kind != SparsityPattern::Kind::Dense;
 }
 
 /// What a tensor of the graph is, as seen by a product of this phase.
-std ::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op, size_t tensor) {
+std::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op, size_t tensor) {
   if (tensor >= op.operands.size() || op.operands[tensor] >= graph.values.size())
-    return std ::nullopt;
+    return std::nullopt;
   switch (graph.values[op.operands[tensor]].category) {
-  case Category ::Weights:
-    return GemmOperand ::Weights;
-  case Category ::Activations:
-  case Category ::Inputs:
-    return GemmOperand ::Activations;
+  case Category::Weights:
+    return GemmOperand::Weights;
+  case Category::Activations:
+  case Category::Inputs:
+    return GemmOperand::Activations;
   default: // what was computed again is an activation, too: the other operand tells
-    return op.phase == Phase ::Recompute ? GemmOperand ::Activations : GemmOperand ::Gradients;
+    return op.phase == Phase::Recompute ? GemmOperand::Activations : GemmOperand::Gradients;
   }
 }
 
@@ -48,39 +43,39 @@ std ::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &o
 
 PhaseOperands operandsIn(Phase phase) {
   switch (phase) {
-  case Phase ::DataGradient:
-    return {GemmOperand ::Weights, GemmOperand ::Gradients};
-  case Phase ::WeightGradient:
-    return {GemmOperand ::Activations, GemmOperand ::Gradients};
+  case Phase::DataGradient:
+    return {GemmOperand::Weights, GemmOperand::Gradients};
+  case Phase::WeightGradient:
+    return {GemmOperand::Activations, GemmOperand::Gradients};
   default:
-    return {GemmOperand ::Weights, GemmOperand ::Activations};
+    return {GemmOperand::Weights, GemmOperand::Activations};
   }
 }
 
 SparsityPattern transposed(const SparsityPattern &p) {
   SparsityPattern turned = p;
-  using Along = SparsityPattern ::Along;
-  turned.along = p.along == Along ::Reduction ? Along ::Output : Along ::Reduction;
-  std ::swap(turned.blockRows, turned.blockColumns);
-  if (p.kind == SparsityPattern ::Kind ::Mask && !p.mask.empty()) {
-    turned.mask.assign(p.mask.front().size(), std ::vector<bool>(p.mask.size()));
+  using Along = SparsityPattern::Along;
+  turned.along = p.along == Along::Reduction ? Along::Output : Along::Reduction;
+  std::swap(turned.blockRows, turned.blockColumns);
+  if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty()) {
+    turned.mask.assign(p.mask.front().size(), std::vector<bool>(p.mask.size()));
     for (size_t i = 0; i < p.mask.size(); ++i)
       for (size_t j = 0; j < p.mask[i].size() && j < turned.mask.size(); ++j)
         turned.mask[j][i] = p.mask[i][j];
   }
-  if (p.kind == SparsityPattern ::Kind ::Histogram) {
+  if (p.kind == SparsityPattern::Kind::Histogram) {
     double sparsity = 0;
     for (size_t i = 0; i < p.histogram.size(); ++i)
       sparsity += i * p.histogram[i];
-    turned.kind = SparsityPattern ::Kind ::Unstructured;
-    turned.density = p.window > 0 ? std ::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
+    turned.kind = SparsityPattern::Kind::Unstructured;
+    turned.density = p.window > 0 ? std::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
     turned.independent = true;
   }
   return turned;
 }
 
 bool isTransposedIn(Phase phase, GemmOperand operand) {
-  return (phase == Phase ::DataGradient && operand == GemmOperand ::Weights) || phase == Phase ::WeightGradient;
+  return (phase == Phase::DataGradient && operand == GemmOperand::Weights) || phase == Phase::WeightGradient;
 }
 
 SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity &sparsity) {
@@ -91,9 +86,9 @@ SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity
 Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows, int64_t columns,
                                int64_t depth) {
   auto shapeOf = [&](GemmOperand operand) {
-    return operand == GemmOperand ::Weights       ? OperandShape{columns, depth}
-           : operand == GemmOperand ::Activations ? OperandShape{rows, depth}
-                                                  : OperandShape{rows, columns};
+    return operand == GemmOperand::Weights       ? OperandShape{columns, depth}
+           : operand == GemmOperand::Activations ? OperandShape{rows, depth}
+                                                 : OperandShape{rows, columns};
   };
   auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> Result<double> {
     const OperandSparsity &of = sparsityOf(operand, sparsity);
@@ -103,12 +98,12 @@ Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore 
     return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / use.of) : left;
   };
   PhaseShares shares;
-  const std ::pair<Phase, double *> phases[] = {{Phase ::Forward, &shares.forward},
-                                                {Phase ::DataGradient, &shares.dataGradient},
-                                                {Phase ::WeightGradient, &shares.weightGradient}};
+  const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},
+                                               {Phase::DataGradient, &shares.dataGradient},
+                                               {Phase::WeightGradient, &shares.weightGradient}};
   for (auto [phase, share] : phases) {
     auto [stationary, streaming] = operandsIn(phase);
-    for (auto [operand, use] : {std ::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
+    for (auto [operand, use] : {std::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
       auto left = shareOf(phase, operand, *use);
       if (!left)
         return left.takeError();
@@ -116,7 +111,7 @@ Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore 
     }
   }
   if (sparsity.maskedGradients && !sparsity.weights.pattern.dynamic) {
-    auto left = shareOf(Phase ::Forward, GemmOperand ::Weights, core.stationary);
+    auto left = shareOf(Phase::Forward, GemmOperand::Weights, core.stationary);
     shares.weightGradient *= *left;
   }
   return shares;
@@ -138,27 +133,27 @@ Result<MaskChange> maskChange(GemmOperand operand, const OperandSparsity &sparsi
   auto stored = storedBits(sparsity.pattern, sparsity.format, shape, elementBits, confidence);
   if (!stored)
     return stored.takeError();
-  if (!sparsity.pattern.dynamic || sparsity.format.kind == SparseFormat ::Kind ::Dense)
+  if (!sparsity.pattern.dynamic || sparsity.format.kind == SparseFormat::Kind::Dense)
     return MaskChange{};
   const auto &bits = *stored;
-  return operand == GemmOperand ::Weights ? MaskChange{bits.dense, bits.mean} : MaskChange{0, bits.metadata};
+  return operand == GemmOperand::Weights ? MaskChange{bits.dense, bits.mean} : MaskChange{0, bits.metadata};
 }
 
-std ::optional<OperationProduct> productOf(const WorkGraph &graph, const Operation &op) {
-  const bool gradient = op.phase == Phase ::WeightGradient;
-  if (!op.contraction || !op.parts.empty() || op.phase == Phase ::Update || op.phase == Phase ::Communication)
-    return std ::nullopt;
+std::optional<OperationProduct> productOf(const WorkGraph &graph, const Operation &op) {
+  const bool gradient = op.phase == Phase::WeightGradient;
+  if (!op.contraction || !op.parts.empty() || op.phase == Phase::Update || op.phase == Phase::Communication)
+    return std::nullopt;
   auto roles = loopRoles(op.domain, op.tensors);
   if (!roles)
-    return std ::nullopt;
+    return std::nullopt;
   auto left = operandOf(graph, op, roles->lhs), right = operandOf(graph, op, roles->rhs);
   if (!left || !right)
-    return std ::nullopt;
+    return std::nullopt;
   OperationProduct p;
-  bool stays = *left == (gradient ? GemmOperand ::Activations : GemmOperand ::Weights); // the left operand
-  bool other = *right == (gradient ? GemmOperand ::Activations : GemmOperand ::Weights);
-  if (gradient ? (*left == GemmOperand ::Weights || *right == GemmOperand ::Weights) : stays == other)
-    return std ::nullopt;
+  bool stays = *left == (gradient ? GemmOperand::Activations : GemmOperand::Weights); // the left operand
+  bool other = *right == (gradient ? GemmOperand::Activations : GemmOperand::Weights);
+  if (gradient ? (*left == GemmOperand::Weights || *right == GemmOperand::Weights) : stays == other)
+    return std::nullopt;
   if (gradient && stays == other)
     stays = true; // an activation that was computed again stands where it stood in the forward product
   p.stationary = stays ? roles->lhs : roles->rhs;
@@ -167,19 +162,19 @@ std ::optional<OperationProduct> productOf(const WorkGraph &graph, const Operati
   p.streamingBits = op.tensors[p.streaming].elementBits;
   for (size_t i = 0; i < op.domain.size(); ++i) {
     LoopRole role = roles->roles[i];
-    int64_t &extent = role == LoopRole ::Batch             ? p.batch
-                      : role == LoopRole ::Depth           ? p.depth
-                      : (role == LoopRole ::Rows) == stays ? p.columns
-                                                           : p.rows;
-    if (__builtin_mul_overflow(extent, std ::max<int64_t>(1, op.domain[i].extent), &extent))
-      return std ::nullopt;
+    int64_t &extent = role == LoopRole::Batch             ? p.batch
+                      : role == LoopRole::Depth           ? p.depth
+                      : (role == LoopRole::Rows) == stays ? p.columns
+                                                          : p.rows;
+    if (__builtin_mul_overflow(extent, std::max<int64_t>(1, op.domain[i].extent), &extent))
+      return std::nullopt;
   }
   return p;
 }
 
-std ::vector<std ::string> namedAfter(const std ::string &name) {
-  std ::vector<std ::string> names;
-  for (size_t end = name.size(); end != std ::string ::npos && end > 0; end = name.rfind('.', end - 1))
+std::vector<std::string> namedAfter(const std::string &name) {
+  std::vector<std::string> names;
+  for (size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('.', end - 1))
     names.push_back(name.substr(0, end));
   return names;
 }

@@ -1,16 +1,9 @@
-
 #include "lib/report/ReportPage.h"
-
 #include "lib/sparsity/output/Sparsity.h"
-
 #include "lib/support/documents/SummaryLines.h"
-
 #include <algorithm>
-
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
-
 #include <map>
 
 namespace accord {
@@ -18,47 +11,47 @@ namespace {
 
 constexpr size_t kMaxReportedRejections = 2;
 
-std ::string shareText(const Rational &share) {
-  return fmt ::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
+std::string shareText(const Rational &share) {
+  return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
 }
 
-std ::string objectiveText(const std ::string &objective) {
+std::string objectiveText(const std::string &objective) {
   return objective == "step_time" ? "step time"
          : objective == "memory"  ? "memory of weights and their states"
                                   : objective;
 }
 
-std ::string times(double dense, double now) {
-  return now > 0 && now != dense ? fmt ::format("{:.3g} times", dense / now) : "-";
+std::string times(double dense, double now) {
+  return now > 0 && now != dense ? fmt::format("{:.3g} times", dense / now) : "-";
 }
 
 /// Long names of zeros stand below a table, by letter.
 class Letters {
 public:
-  std ::string of(const std ::string &label) {
+  std::string of(const std::string &label) {
     if (label.size() < 12)
       return label;
-    auto at = std ::find(labels_.begin(), labels_.end(), label);
+    auto at = std::find(labels_.begin(), labels_.end(), label);
     size_t number = at - labels_.begin();
     if (at == labels_.end())
       labels_.push_back(label);
-    return fmt ::format("[{}]", number + 1);
+    return fmt::format("[{}]", number + 1);
   }
   void addTo(SummaryLines &lines) const {
     for (size_t i = 0; i < labels_.size(); ++i)
-      lines.add(fmt ::format("[{}]", i + 1), labels_[i]);
+      lines.add(fmt::format("[{}]", i + 1), labels_[i]);
   }
 
 private:
-  std ::vector<std ::string> labels_;
+  std::vector<std::string> labels_;
 };
 
 /// Names of layers without what all longer ones begin with, up to a point.
-std ::vector<std ::string> shortNames(std ::vector<std ::string> names) {
-  std ::string prefix;
+std::vector<std::string> shortNames(std::vector<std::string> names) {
+  std::string prefix;
   bool first = true;
-  for (const std ::string &name : names) {
-    if (std ::count(name.begin(), name.end(), '.') < 2)
+  for (const std::string &name : names) {
+    if (std::count(name.begin(), name.end(), '.') < 2)
       continue;
     if (first)
       prefix = name.substr(0, name.rfind('.') + 1);
@@ -66,18 +59,18 @@ std ::vector<std ::string> shortNames(std ::vector<std ::string> names) {
     while (!name.starts_with(prefix))
       prefix.resize(prefix.size() < 2 ? 0 : prefix.rfind('.', prefix.size() - 2) + 1);
   }
-  for (std ::string &name : names)
+  for (std::string &name : names)
     if (name.starts_with(prefix))
       name.erase(0, prefix.size());
   return names;
 }
 
-std ::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
+std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
   TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "speed-up", "state", "sparsity"});
-  std ::vector<std ::string> names;
+  std::vector<std::string> names;
   for (const PruneLayer &layer : plan.layers)
     names.push_back(layer.name);
-  names = shortNames(std ::move(names));
+  names = shortNames(std::move(names));
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
@@ -88,18 +81,18 @@ std ::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &l
   return table.text(style);
 }
 
-std ::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
+std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
   TextTable table("lrrrrrll", {"layer", "multipliers", "in", "out", "fine", "utilization", "bottleneck", "sparsity"});
-  std ::vector<std ::string> names;
+  std::vector<std::string> names;
   for (const DataflowLayer &layer : plan.pipeline->problem.layers)
     names.push_back(layer.name);
-  names = shortNames(std ::move(names));
+  names = shortNames(std::move(names));
   for (size_t i = 0; i < plan.pipeline->result.stages.size(); ++i) {
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
     const DataflowBottleneck limit = stage.cycles.limit();
-    table.row({names[i], fmt ::format("{}", stage.multipliers), fmt ::format("{}", f.in * f.groups),
-               fmt ::format("{}", f.out), fmt ::format("{}", f.fine), fmt ::format("{:.1f} %", 100 * stage.busy),
+    table.row({names[i], fmt::format("{}", stage.multipliers), fmt::format("{}", f.in * f.groups),
+               fmt::format("{}", f.out), fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy),
                name(limit), letters.of(stage.label)});
   }
   return table.text(style);
@@ -107,51 +100,51 @@ std ::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Let
 
 void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
   lines.add("accuracy",
-            fmt ::format("{} at least {}{}{}", report.metric, shareText(report.min),
-                         report.confidence.empty() ? "" : fmt ::format(" with confidence {}", report.confidence),
-                         report.required ? fmt ::format("; {} is required", shareText(*report.required)) : ""));
+            fmt::format("{} at least {}{}{}", report.metric, shareText(report.min),
+                        report.confidence.empty() ? "" : fmt::format(" with confidence {}", report.confidence),
+                        report.required ? fmt::format("; {} is required", shareText(*report.required)) : ""));
   lines.add("basis", report.level);
-  for (const std ::string &input : report.inputs)
+  for (const std::string &input : report.inputs)
     lines.add("input", input);
-  for (const std ::string &assumption : report.assumptions)
+  for (const std::string &assumption : report.assumptions)
     lines.add("assumes", assumption);
 }
 
 } // namespace
 
-std ::string sparsitySummary(const SparsityPlan &plan, const std ::string &folder, const TextStyle &style) {
+std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder, const TextStyle &style) {
   SummaryLines lines(style);
   Letters letters;
-  lines.text = inked(style, Ink ::Bold, plan.training) + " on " + plan.machine +
-               (plan.step ? fmt ::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
-                          : ": pipelined images\n");
+  lines.text =
+      inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
+      (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch) : ": pipelined images\n");
   const SelectionResult &selected = plan.selection();
-  const std ::string proven =
-      selected.proven() ? "proven optimal" : fmt ::format("relative gap {:.2g} %", 100 * selected.gap());
+  const std::string proven =
+      selected.proven() ? "proven optimal" : fmt::format("relative gap {:.2g} %", 100 * selected.gap());
   if (plan.step) {
     SparsitySums sums = sumsOf(*plan.step);
     lines.text += stepTable(*plan.step, style, letters);
     letters.addTo(lines);
     auto sparse =
-        std ::count_if(selected.choice.begin(), selected.choice.end(), [](unsigned option) { return option > 0; });
-    lines.add("chosen", fmt ::format("{} of {} layers sparse{}, minimum {}, {}", sparse, plan.step->layers.size(),
-                                     plan.step->problem.rules.empty()
-                                         ? ""
-                                         : fmt ::format(" (in {} at most)", plan.step->problem.rules[0].max),
-                                     objectiveText(plan.objective), proven));
-    const std ::string gain = sums.seconds == sums.denseSeconds
-                                  ? "as dense"
-                                  : fmt ::format("dense {}: speed-up {}", formatSi(sums.denseSeconds, "s"),
-                                                 times(sums.denseSeconds, sums.seconds));
-    lines.add("step", fmt ::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
-                                   formatSi(sums.quantile, "s"), plan.confidence, gain));
-    lines.add("other", fmt ::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
+        std::count_if(selected.choice.begin(), selected.choice.end(), [](unsigned option) { return option > 0; });
+    lines.add("chosen", fmt::format("{} of {} layers sparse{}, minimum {}, {}", sparse, plan.step->layers.size(),
+                                    plan.step->problem.rules.empty()
+                                        ? ""
+                                        : fmt::format(" (in {} at most)", plan.step->problem.rules[0].max),
+                                    objectiveText(plan.objective), proven));
+    const std::string gain = sums.seconds == sums.denseSeconds
+                                 ? "as dense"
+                                 : fmt::format("dense {}: speed-up {}", formatSi(sums.denseSeconds, "s"),
+                                               times(sums.denseSeconds, sums.seconds));
+    lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
+                                  formatSi(sums.quantile, "s"), plan.confidence, gain));
+    lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
     if (sums.denseJoules > 0)
       lines.add("energy",
-                fmt ::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));
-    lines.add("states", fmt ::format("{} of weights, gradients and optimizer; dense {}", formatBytes(sums.bytes),
-                                     formatBytes(sums.denseBytes)));
-    std ::string uses;
+                fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));
+    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}", formatBytes(sums.bytes),
+                                    formatBytes(sums.denseBytes)));
+    std::string uses;
     for (const PruneLayer &layer : plan.step->layers)
       if (uses.empty())
         uses = layer.uses;
@@ -161,43 +154,43 @@ std ::string sparsitySummary(const SparsityPlan &plan, const std ::string &folde
     const DataflowResult &result = plan.pipeline->result;
     lines.text += pipelineTable(plan, style, letters);
     letters.addTo(lines);
-    lines.add("throughput", fmt ::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}", result.imagesPerSecond,
-                                         result.interval, formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
-    lines.add("multipliers", fmt ::format("{} of {}", result.multipliers, plan.pipeline->problem.fabric.multipliers));
+    lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}", result.imagesPerSecond,
+                                        result.interval, formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
+    lines.add("multipliers", fmt::format("{} of {}", result.multipliers, plan.pipeline->problem.fabric.multipliers));
     lines.add("bottleneck", result.explanation);
   }
   if (plan.accuracy)
     addAccuracy(lines, *plan.accuracy);
-  const std ::vector<Rejection> &leftOut = plan.excludedOptions();
+  const std::vector<Rejection> &leftOut = plan.excludedOptions();
   for (size_t i = 0; i < leftOut.size() && i < kMaxReportedRejections; ++i)
     lines.add("excluded", leftOut[i].error.message);
   if (leftOut.size() > kMaxReportedRejections)
     lines.add("excluded",
-              fmt ::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));
-  for (const std ::string &assumption : plan.assumptions)
+              fmt::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));
+  for (const std::string &assumption : plan.assumptions)
     lines.add("assumed", assumption);
   if (!folder.empty())
     lines.add("report", folder + "/report.html");
   return lines.text;
 }
 
-std ::string sparsityMlir(const SparsityPlan &plan) {
+std::string sparsityMlir(const SparsityPlan &plan) {
   if (!plan.step)
     return "";
-  std ::map<std ::string, std ::vector<std ::string>> layers; // by encoding
+  std::map<std::string, std::vector<std::string>> layers; // by encoding
   for (size_t i = 0; i < plan.step->layers.size(); ++i)
     if (const PruneOption &chosen = plan.step->chosen(i); !chosen.encoding.empty())
       layers[chosen.encoding].push_back(plan.step->layers[i].parameter);
-  std ::string text;
+  std::string text;
   for (const auto &[encoding, parameters] : layers)
-    text += fmt ::format(
-        "// {}\n#weights{} = {}\n", fmt ::join(parameters, ", "),
-        layers.size() > 1 ? fmt ::format("{}", std ::distance(layers.begin(), layers.find(encoding))) : "", encoding);
+    text += fmt::format(
+        "// {}\n#weights{} = {}\n", fmt::join(parameters, ", "),
+        layers.size() > 1 ? fmt::format("{}", std::distance(layers.begin(), layers.find(encoding))) : "", encoding);
   return text;
 }
 
-std ::string toReport(const SparsityPlan &plan) {
-  return pageOf(Page ::Sparsity, plan.training + " sparsity", toJson(plan));
+std::string toReport(const SparsityPlan &plan) {
+  return pageOf(Page::Sparsity, plan.training + " sparsity", toJson(plan));
 }
 
 } // namespace accord

@@ -1,86 +1,75 @@
-
 #include "lib/sparsity/solve/SparsitySearch.h"
-
 #include "lib/sparsity/cost/Format.h"
-
 #include "lib/sparsity/cost/LayerCost.h"
-
 #include "lib/sparsity/solve/Select.h"
-
 #include "lib/support/NamePattern.h"
-
 #include "llvm/ADT/IntEqClasses.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
-
 #include <map>
 
 namespace accord {
 namespace {
 
-constexpr llvm ::StringLiteral kUpdate = ".update", kGradientSum = ".gradient_sum";
+constexpr llvm::StringLiteral kUpdate = ".update", kGradientSum = ".gradient_sum";
 constexpr unsigned kOperands = 3;
 const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
 
 /// Of one operand of a layer: the rule that holds, and what may be chosen.
 struct Choices {
-  std ::optional<size_t> rule;
-  std ::vector<size_t> choices; ///< of the rule
-  bool dense = true;            ///< dense is one, too
+  std::optional<size_t> rule;
+  std::vector<size_t> choices; ///< of the rule
+  bool dense = true;           ///< dense is one, too
 };
 
 /// A layer, its product in the forward pass, and the parameter that it multiplies by.
 struct Layer {
   PrunedLayer of;
   OperationProduct product;
-  std ::string parameter;
-  std ::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
+  std::string parameter;
+  std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
 };
 
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that
 
 /// several operations share is updated elsewhere, and has one.
-std ::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
+std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
   // The update of weights that are another layer's too is not among this one's.
   for (OperationId id : layer.operations)
     if (const Operation &op = graph.operations[id];
-        op.phase == Phase ::Update && op.name.ends_with(kUpdate) && updatesWeights(op, layer))
+        op.phase == Phase::Update && op.name.ends_with(kUpdate) && updatesWeights(op, layer))
       return op.name.substr(0, op.name.size() - kUpdate.size());
   // What several layers use has the sum of their gradients.
   auto isResult = [&](ValueId of) {
-    return std ::any_of(layer.operations.begin(), layer.operations.end(), [&](OperationId id) {
+    return std::any_of(layer.operations.begin(), layer.operations.end(), [&](OperationId id) {
       const Operation &op = graph.operations[id];
-      return op.phase == Phase ::WeightGradient &&
-             std ::find(op.results.begin(), op.results.end(), of) != op.results.end();
+      return op.phase == Phase::WeightGradient &&
+             std::find(op.results.begin(), op.results.end(), of) != op.results.end();
     });
   };
   for (const Operation &sum : graph.operations)
-    if (llvm ::StringRef name = sum.name;
-        name.consume_back(kGradientSum) && std ::any_of(sum.operands.begin(), sum.operands.end(), isResult))
+    if (llvm::StringRef name = sum.name;
+        name.consume_back(kGradientSum) && std::any_of(sum.operands.begin(), sum.operands.end(), isResult))
       for (const Operation &op : graph.operations)
-        if (op.phase == Phase ::Update && op.name == name.str() + kUpdate.str() && updatesWeights(op, layer))
+        if (op.phase == Phase::Update && op.name == name.str() + kUpdate.str() && updatesWeights(op, layer))
           return name.str();
   for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
     value = graph.values[value].alias;
   return graph.values[value].name.empty() ? layer.name : graph.values[value].name;
 }
 
-std ::vector<Layer> layersOf(const WorkGraph &graph) {
-  std ::vector<Layer> layers;
+std::vector<Layer> layersOf(const WorkGraph &graph) {
+  std::vector<Layer> layers;
   for (PrunedLayer &layer : prunedLayers(graph)) {
     const Operation &op = graph.operations[layer.forward];
     auto product = productOf(graph, op);
-    std ::string parameter = parameterOf(graph, layer, op.operands[product->stationary]);
-    layers.push_back({std ::move(layer), *product, std ::move(parameter)});
+    std::string parameter = parameterOf(graph, layer, op.operands[product->stationary]);
+    layers.push_back({std::move(layer), *product, std::move(parameter)});
     for (OperationId id = 0; id < graph.operations.size(); ++id)
       if (graph.operations[id].communication &&
-          llvm ::StringRef(graph.operations[id].name).starts_with(layers.back().parameter + ".gradient."))
+          llvm::StringRef(graph.operations[id].name).starts_with(layers.back().parameter + ".gradient."))
         layers.back().exchanges.push_back(id);
   }
   return layers;
@@ -97,32 +86,32 @@ class SparsitySearcher {
 public:
   explicit SparsitySearcher(const SparsitySearch &search) : search_(search), request_(search.request) {}
 
-  std ::variant<PrunePlan, std ::vector<Rejection>> run() {
+  std::variant<PrunePlan, std::vector<Rejection>> run() {
     plan_.confidence = request_.confidence;
-    auto rejected = [](Error issue) { return std ::vector<Rejection>{{std ::move(issue), ""}}; };
+    auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
     for (Layer &layer : layersOf(search_.graph))
-      if (auto issue = add(std ::move(layer)))
+      if (auto issue = add(std::move(layer)))
         return rejected(*issue);
     others();
     if (!evaluateAccuracyOfOptions())
       return plan_.evaluation.rejections;
     objective();
-    if (std ::string error = check(plan_.problem); !error.empty())
-      return rejected({Code ::NotSkipped, "options of layers cannot be compared: " + error, request_.location, {}});
+    if (std::string error = check(plan_.problem); !error.empty())
+      return rejected({Code::NotSkipped, "options of layers cannot be compared: " + error, request_.location, {}});
     plan_.result = select(plan_.problem);
     if (!plan_.result.feasible)
-      return rejected({Code ::RequirementNotShown,
+      return rejected({Code::RequirementNotShown,
                        "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
-    return std ::move(plan_);
+    return std::move(plan_);
   }
 
 private:
   Choices choicesOf(GemmOperand operand, const Layer &layer) const {
     Choices found;
     for (size_t r = 0; r < request_.rules.size(); ++r) {
-      const SparsityRequest ::Rule &rule = request_.rules[r];
+      const SparsityRequest::Rule &rule = request_.rules[r];
       if (rule.of != operand || !matchesLayer(rule.names, layer.of.name, layer.parameter))
         continue;
       found.rule = r;
@@ -136,29 +125,29 @@ private:
 
   /// Without gradients, only what a forward pass runs.
   bool counts(OperationId id) const {
-    return !request_.forwardOnly || search_.graph.operations[id].phase == Phase ::Forward;
+    return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
   }
 
   /// All zeros that an operand may have.
-  std ::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const Choices &choices) const {
-    std ::vector<Pattern> all;
+  std::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const Choices &choices) const {
+    std::vector<Pattern> all;
     if (choices.dense || choices.choices.empty())
       all.push_back({});
     const OperationProduct &p = layer.product;
-    const OperandShape shape = operand == GemmOperand ::Weights       ? OperandShape{p.columns, p.depth}
-                               : operand == GemmOperand ::Activations ? OperandShape{p.rows, p.depth}
-                                                                      : OperandShape{p.rows, p.columns};
+    const OperandShape shape = operand == GemmOperand::Weights       ? OperandShape{p.columns, p.depth}
+                               : operand == GemmOperand::Activations ? OperandShape{p.rows, p.depth}
+                                                                     : OperandShape{p.rows, p.columns};
     for (size_t c : choices.choices) {
       const SparsityPattern &pattern = request_.rules[*choices.rule].choices[c];
-      std ::vector<SparseFormat> formats = formatsOf(pattern, shape);
+      std::vector<SparseFormat> formats = formatsOf(pattern, shape);
       if (!request_.formats.empty())
-        std ::erase_if(formats, [&](const SparseFormat &format) {
-          return format.kind != SparseFormat ::Kind ::Dense &&
-                 std ::none_of(request_.formats.begin(), request_.formats.end(),
-                               [&](const SparseFormat &one) { return one.kind == format.kind; });
+        std::erase_if(formats, [&](const SparseFormat &format) {
+          return format.kind != SparseFormat::Kind::Dense &&
+                 std::none_of(request_.formats.begin(), request_.formats.end(),
+                              [&](const SparseFormat &one) { return one.kind == format.kind; });
         });
-      const int64_t bits = operand == GemmOperand ::Weights ? p.stationaryBits : p.streamingBits;
-      if (operand != GemmOperand ::Weights)
+      const int64_t bits = operand == GemmOperand::Weights ? p.stationaryBits : p.streamingBits;
+      if (operand != GemmOperand::Weights)
         formats = {cheapestFormat(pattern, shape, bits, plan_.confidence, formats)};
       for (const SparseFormat &format : formats)
         all.push_back({{pattern, format}, *choices.rule, c, false});
@@ -166,7 +155,7 @@ private:
     return all;
   }
 
-  std ::optional<Error> add(Layer of) {
+  std::optional<Error> add(Layer of) {
     Choices choices[kOperands];
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
@@ -174,16 +163,16 @@ private:
       meant |= !choices[o].choices.empty();
     }
     if (!meant)
-      return std ::nullopt;
+      return std::nullopt;
     PruneLayer layer;
     layer.name = of.of.name, layer.parameter = of.parameter;
     layer.location = search_.graph.operations[of.of.forward].location;
     layer.executions = static_cast<double>(search_.graph.executions(of.of.forward));
     // Of a parameter that several layers share, the first one has the update and the memory.
-    const bool first = std ::none_of(plan_.layers.begin(), plan_.layers.end(),
-                                     [&](const PruneLayer &other) { return other.parameter == of.parameter; });
-    std ::erase_if(of.of.operations, [&](OperationId id) {
-      return !counts(id) || (!first && search_.graph.operations[id].phase == Phase ::Update);
+    const bool first = std::none_of(plan_.layers.begin(), plan_.layers.end(),
+                                    [&](const PruneLayer &other) { return other.parameter == of.parameter; });
+    std::erase_if(of.of.operations, [&](OperationId id) {
+      return !counts(id) || (!first && search_.graph.operations[id].phase == Phase::Update);
     });
     if (!first || !search_.exchange || request_.forwardOnly)
       of.exchanges.clear();
@@ -193,11 +182,11 @@ private:
     auto dense = optionOf(of, first, {}, {}, {});
     if (!dense)
       return dense.error();
-    layer.options.push_back(std ::move(*dense));
-    std ::vector<AccuracyQuery> queries;
-    for (const Pattern &w : sparsityOf(GemmOperand ::Weights, of, choices[0]))
-      for (const Pattern &a : sparsityOf(GemmOperand ::Activations, of, choices[1]))
-        for (const Pattern &g : sparsityOf(GemmOperand ::Gradients, of, choices[2])) {
+    layer.options.push_back(std::move(*dense));
+    std::vector<AccuracyQuery> queries;
+    for (const Pattern &w : sparsityOf(GemmOperand::Weights, of, choices[0]))
+      for (const Pattern &a : sparsityOf(GemmOperand::Activations, of, choices[1]))
+        for (const Pattern &g : sparsityOf(GemmOperand::Gradients, of, choices[2])) {
           if (w.dense && a.dense && g.dense)
             continue;
           auto option = optionOf(of, first, w, a, g);
@@ -206,12 +195,12 @@ private:
             option.error().location = request_.rules[culprit.rule].location;
             return option.error();
           }
-          layer.options.push_back(std ::move(*option));
+          layer.options.push_back(std::move(*option));
           queries.push_back(queryOf(layer, w, a, g));
         }
-    queries_.push_back(std ::move(queries));
-    plan_.layers.push_back(std ::move(layer));
-    return std ::nullopt;
+    queries_.push_back(std::move(queries));
+    plan_.layers.push_back(std::move(layer));
+    return std::nullopt;
   }
 
   /// What evidence has to say of an option: zeros that are given are in what was measured.
@@ -221,7 +210,7 @@ private:
     for (unsigned o = 0; o < kOperands; ++o) {
       if (all[o]->dense || request_.rules[all[o]->rule].given)
         continue;
-      const SparsityRequest ::Rule &rule = request_.rules[all[o]->rule];
+      const SparsityRequest::Rule &rule = request_.rules[all[o]->rule];
       query.sparsity.push_back({static_cast<GemmOperand>(o), all[o]->of.pattern, rule.texts[all[o]->choice]});
       query.location = rule.location;
     }
@@ -230,9 +219,9 @@ private:
 
   /// Losses of options; what is not shown is left out. False: what is required cannot be judged.
   bool evaluateAccuracyOfOptions() {
-    std ::vector<AccuracyQuery> queries;
-    std ::vector<unsigned> layerOf;
-    std ::vector<std ::string> parameters;
+    std::vector<AccuracyQuery> queries;
+    std::vector<unsigned> layerOf;
+    std::vector<std::string> parameters;
     for (unsigned i = 0; i < plan_.layers.size(); ++i) {
       parameters.push_back(plan_.layers[i].parameter);
       for (AccuracyQuery &query : queries_[i])
@@ -244,13 +233,13 @@ private:
     plan_.problem.groups = groupsOf(plan_.evaluation.results, layerOf, parameters);
     size_t at = 0;
     for (unsigned i = 0; i < plan_.layers.size(); ++i) {
-      std ::vector<PruneOption> &options = plan_.layers[i].options, kept;
-      kept.push_back(std ::move(options.front()));
+      std::vector<PruneOption> &options = plan_.layers[i].options, kept;
+      kept.push_back(std::move(options.front()));
       for (size_t o = 1; o < options.size(); ++o, ++at) {
         const AccuracyQueryResult &answer = plan_.evaluation.results[at];
         if (request_.accuracy && answer.rejected) {
           bool isNew =
-              std ::none_of(plan_.excludedOptions.begin(), plan_.excludedOptions.end(), [&](const Rejection &other) {
+              std::none_of(plan_.excludedOptions.begin(), plan_.excludedOptions.end(), [&](const Rejection &other) {
                 return other.error.message == answer.rejected->error.message;
               });
           if (isNew)
@@ -259,30 +248,29 @@ private:
         }
         options[o].loss = answer.counts ? answer.loss : Rational(0);
         options[o].lines = answer.lines;
-        kept.push_back(std ::move(options[o]));
+        kept.push_back(std::move(options[o]));
       }
-      options = std ::move(kept);
+      options = std::move(kept);
     }
     return true;
   }
 
-  std ::string usesOf(const Layer &of) const {
+  std::string usesOf(const Layer &of) const {
     const OperationCost &cost = search_.costs.operations[of.of.forward];
     if (cost.core < 0)
       return "";
     const Core &core = search_.machine.cores[cost.core];
     if (!core.sparse)
-      return fmt ::format("core '{}' does not exploit sparsity", core.name);
+      return fmt::format("core '{}' does not exploit sparsity", core.name);
     auto words = [](const char *operand, const SparseAcceleration &use) {
-      std ::string text = use.mode == SparseAcceleration ::Mode ::Skip   ? "skips zeros"
-                          : use.mode == SparseAcceleration ::Mode ::Gate ? "gates zeros"
-                                                                         : "computes zeros";
-      return fmt ::format("{} {}{}{}", operand, text,
-                          use.of > 0 ? fmt ::format(" of nm({}, {})", use.kept, use.of) : "",
-                          use.compress ? ", compressed" : "");
+      std::string text = use.mode == SparseAcceleration::Mode::Skip   ? "skips zeros"
+                         : use.mode == SparseAcceleration::Mode::Gate ? "gates zeros"
+                                                                      : "computes zeros";
+      return fmt::format("{} {}{}{}", operand, text, use.of > 0 ? fmt::format(" of nm({}, {})", use.kept, use.of) : "",
+                         use.compress ? ", compressed" : "");
     };
-    return fmt ::format("core '{}': {}; {}", core.name, words("stationary", core.sparse->stationary),
-                        words("streaming", core.sparse->streaming));
+    return fmt::format("core '{}': {}; {}", core.name, words("stationary", core.sparse->stationary),
+                       words("streaming", core.sparse->streaming));
   }
 
   Result<PruneOption> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
@@ -291,7 +279,7 @@ private:
     option.label = labelOf(w, a, g, true), option.sparsity = labelOf(w, a, g, false);
     const LinearSparsity sparsity{w.of, a.of, g.of, false};
     option.format = describe(w.of.format);
-    if (auto text = w.dense ? std ::nullopt : encoding(w.of.format))
+    if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
       option.encoding = *text;
     auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, plan_.confidence);
     if (!priced)
@@ -305,10 +293,10 @@ private:
       option.prunes |= !sparsity->dense && !request_.rules[sparsity->rule].given;
     for (const auto &[id, part] : cost.parts) {
       const Operation &op = search_.graph.operations[id];
-      (op.phase == Phase ::DataGradient     ? option.dataGradient
-       : op.phase == Phase ::WeightGradient ? option.weightGradient
-       : op.phase == Phase ::Update         ? option.update
-                                            : option.forward) += part.mean.time.value * search_.graph.executions(id);
+      (op.phase == Phase::DataGradient     ? option.dataGradient
+       : op.phase == Phase::WeightGradient ? option.weightGradient
+       : op.phase == Phase::Update         ? option.update
+                                           : option.forward) += part.mean.time.value * search_.graph.executions(id);
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
@@ -333,7 +321,7 @@ private:
 
   /// leave: those that are stored are as all others.
   double shareOfStates(const Layer &of, const Pattern &w) const {
-    if (w.dense || w.of.format.kind == SparseFormat ::Kind ::Dense)
+    if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
       return 1;
     auto share = updateShare(w.of.pattern, of.of.weights);
     return bool(share) ? *share : 1;
@@ -346,58 +334,58 @@ private:
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (resident.name == of.parameter)
-        option.bytes += resident.bytes * (resident.category == Category ::Weights ? kept : rest);
+        option.bytes += resident.bytes * (resident.category == Category::Weights ? kept : rest);
   }
 
-  std ::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
-    std ::vector<std ::string> parts;
+  std::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
+    std::vector<std::string> parts;
     const Pattern *all[kOperands] = {&w, &a, &g};
     for (unsigned o = 0; o < kOperands; ++o)
       if (!all[o]->dense)
         parts.push_back(kOperandNames[o] + (" " + request_.rules[all[o]->rule].texts[all[o]->choice]) +
                         (formats ? " as " + describe(all[o]->of.format) : ""));
-    return parts.empty() ? "dense" : fmt ::format("{}", fmt ::join(parts, "; "));
+    return parts.empty() ? "dense" : fmt::format("{}", fmt::join(parts, "; "));
   }
 
   void others() {
-    std ::sort(touched_.begin(), touched_.end());
+    std::sort(touched_.begin(), touched_.end());
     for (OperationId id = 0; id < search_.graph.operations.size(); ++id) {
       // A repeat's time is its body's.
       if (search_.graph.operations[id].body != kNone || !counts(id) ||
-          std ::binary_search(touched_.begin(), touched_.end(), id))
+          std::binary_search(touched_.begin(), touched_.end(), id))
         continue;
       const auto times = static_cast<double>(search_.graph.executions(id));
       plan_.otherSeconds += search_.costs.operations[id].time.value * times;
       plan_.otherJoules += search_.costs.operations[id].energy.value * times;
     }
     for (const StaticTensor &resident : search_.graph.staticTensors)
-      if (std ::none_of(plan_.layers.begin(), plan_.layers.end(),
-                        [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
+      if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
+                       [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
         plan_.otherBytes += resident.bytes;
   }
 
   double optionCost(const PruneOption &option) const {
-    return plan_.problem.objective == SelectionObjective ::Energy   ? option.quantileJoules
-           : plan_.problem.objective == SelectionObjective ::Memory ? option.bytes
-                                                                    : option.quantile;
+    return plan_.problem.objective == SelectionObjective::Energy   ? option.quantileJoules
+           : plan_.problem.objective == SelectionObjective::Memory ? option.bytes
+                                                                   : option.quantile;
   }
 
   void objective() {
-    plan_.problem.objective = request_.objective == "energy"   ? SelectionObjective ::Energy
-                              : request_.objective == "memory" ? SelectionObjective ::Memory
-                                                               : SelectionObjective ::Time;
+    plan_.problem.objective = request_.objective == "energy"   ? SelectionObjective::Energy
+                              : request_.objective == "memory" ? SelectionObjective::Memory
+                                                               : SelectionObjective::Time;
     if (plan_.evaluation.budget)
       plan_.problem.lossBudget = budgetUnits(*plan_.evaluation.budget, plan_.evaluation.margin);
     // Against zeros: what has any is rounded up, what has none down.
     auto whole = [](double value, bool sparse) {
-      return static_cast<int64_t>(sparse ? std ::ceil(value) : std ::floor(value));
+      return static_cast<int64_t>(sparse ? std::ceil(value) : std::floor(value));
     };
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
       // Layers that take one option take one pattern, each in the format that is best for it: of
 
       // each pattern the best is named without.
-      std ::map<std ::string, const PruneOption *> best;
+      std::map<std::string, const PruneOption *> best;
       for (const PruneOption &option : layer.options)
         if (const PruneOption *&other = best[option.sparsity]; !other || optionCost(option) < optionCost(*other))
           other = &option;
@@ -407,7 +395,7 @@ private:
                                      whole(option.quantile * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
                                      whole(option.bytes, sparse), lossUnits(option.loss), sparse});
       }
-      plan_.problem.operations.push_back(std ::move(operation));
+      plan_.problem.operations.push_back(std::move(operation));
     }
     if (!request_.sparseLayers)
       return;
@@ -416,55 +404,55 @@ private:
       for (unsigned o = 0; o < plan_.layers[i].options.size(); ++o)
         if (plan_.layers[i].options[o].prunes)
           pruned.options.emplace_back(i, o);
-    plan_.problem.rules.push_back(std ::move(pruned));
+    plan_.problem.rules.push_back(std::move(pruned));
   }
 
   const SparsitySearch &search_;
   const SparsityRequest &request_;
   PrunePlan plan_;
-  std ::vector<std ::vector<AccuracyQuery>> queries_; ///< by layer, of its options but the dense one
-  std ::vector<OperationId> touched_;
+  std::vector<std::vector<AccuracyQuery>> queries_; ///< by layer, of its options but the dense one
+  std::vector<OperationId> touched_;
 };
 
 } // namespace
 
-bool matchesLayer(const std ::string &names, const std ::string &operation, const std ::string &parameter) {
+bool matchesLayer(const std::string &names, const std::string &operation, const std::string &parameter) {
   return matchesPattern(names, operation) || matchesPattern(names, parameter) ||
          matchesPattern("*." + names, operation) || matchesPattern("*." + names, parameter);
 }
 
-std ::vector<std ::string> layerNames(const WorkGraph &graph) {
-  std ::vector<std ::string> names;
+std::vector<std::string> layerNames(const WorkGraph &graph) {
+  std::vector<std::string> names;
   for (const Layer &layer : layersOf(graph)) {
     names.push_back(layer.of.name);
     names.push_back(layer.parameter);
-    for (size_t at = layer.of.name.find('.'); at != std ::string ::npos; at = layer.of.name.find('.', at + 1))
+    for (size_t at = layer.of.name.find('.'); at != std::string::npos; at = layer.of.name.find('.', at + 1))
       names.push_back(layer.of.name.substr(at + 1));
   }
-  std ::sort(names.begin(), names.end());
-  names.erase(std ::unique(names.begin(), names.end()), names.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
-std ::vector<std ::vector<unsigned>> groupsOf(const std ::vector<AccuracyQueryResult> &results,
-                                              const std ::vector<unsigned> &layerOf,
-                                              const std ::vector<std ::string> &parameters) {
-  llvm ::IntEqClasses classes(parameters.size());
-  std ::map<std ::string, unsigned> byGroup, byParameter;
+std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResult> &results,
+                                            const std::vector<unsigned> &layerOf,
+                                            const std::vector<std::string> &parameters) {
+  llvm::IntEqClasses classes(parameters.size());
+  std::map<std::string, unsigned> byGroup, byParameter;
   for (unsigned i = 0; i < parameters.size(); ++i)
     classes.join(byParameter.try_emplace(parameters[i], i).first->second, i);
   for (size_t q = 0; q < results.size(); ++q)
     if (!results[q].group.empty())
       classes.join(byGroup.try_emplace(results[q].group, layerOf[q]).first->second, layerOf[q]);
   classes.compress();
-  std ::vector<std ::vector<unsigned>> groups(classes.getNumClasses());
+  std::vector<std::vector<unsigned>> groups(classes.getNumClasses());
   for (unsigned i = 0; i < parameters.size(); ++i)
     groups[classes[i]].push_back(i);
-  std ::erase_if(groups, [](const auto &group) { return group.size() < 2; });
+  std::erase_if(groups, [](const auto &group) { return group.size() < 2; });
   return groups;
 }
 
-std ::variant<PrunePlan, std ::vector<Rejection>> searchSparsity(const SparsitySearch &search) {
+std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search) {
   return SparsitySearcher(search).run();
 }
 

@@ -1,10 +1,6 @@
-
 #include "lib/sparsity/verify/Dataflow.h"
-
 #include <algorithm>
-
 #include <cmath>
-
 #include <fmt/format.h>
 
 namespace accord {
@@ -12,9 +8,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-bool near(double a, double b) {
-  return a == b || std ::abs(a - b) <= kTolerance * std ::max(std ::abs(a), std ::abs(b));
-}
+bool near(double a, double b) { return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b)); }
 
 /// A layer in numbers that its foldings divide.
 class LayerProof {
@@ -29,10 +23,10 @@ public:
   /// Steps of a window with so many products at once, zeros left out.
   double steps(int64_t fine, const DataflowSparsity *sparsity) const {
     if (!sparsity)
-      return std ::ceil(static_cast<double>(window) / fine);
+      return std::ceil(static_cast<double>(window) / fine);
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
-      mean += std ::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
+      mean += std::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
     return mean;
   }
 
@@ -42,7 +36,7 @@ public:
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
     double results = (layer.rows * layer.columns) * groupParts * filterParts;
     double enters = (layer.inputRows * layer.inputColumns) * groupParts;
-    return std ::max({results * channelParts * steps, results, enters * channelParts});
+    return std::max({results * channelParts * steps, results, enters * channelParts});
   }
 
   /// The fewest multipliers with an interval below `most` cycles; nothing is negative.
@@ -80,7 +74,7 @@ public:
 
   /// Many more than any device has count as 2^40.
   int64_t multipliers(int64_t g, int64_t in, int64_t out, int64_t fine) const {
-    return static_cast<int64_t>(std ::min(__int128(g) * in * out * fine * each, __int128(1) << 40));
+    return static_cast<int64_t>(std::min(__int128(g) * in * out * fine * each, __int128(1) << 40));
   }
 
   const DataflowLayer &layer;
@@ -94,9 +88,9 @@ public:
       : problem(problem), result(result), effort(effort) {}
 
   SelectionProof run() {
-    if (std ::string wrong = check(problem); !wrong.empty()) {
-      find(Code ::MemoryExceeded, wrong);
-      return std ::move(out);
+    if (std::string wrong = check(problem); !wrong.empty()) {
+      find(Code::MemoryExceeded, wrong);
+      return std::move(out);
     }
     for (const DataflowLayer &layer : problem.layers)
       layers.emplace_back(layer, problem.fabric);
@@ -104,17 +98,17 @@ public:
       stages();
     if (out.holds())
       interval();
-    return std ::move(out);
+    return std::move(out);
   }
 
 private:
   const DataflowProblem &problem;
   const DataflowResult &result;
   uint64_t effort;
-  std ::vector<LayerProof> layers;
+  std::vector<LayerProof> layers;
   SelectionProof out;
 
-  void find(Code code, std ::string text) { out.findings.push_back({code, std ::move(text), {}, {}}); }
+  void find(Code code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
   /// The zeros that a stage skips; false: the layer has none of this name.
   bool sparsityOf(size_t l, const DataflowSparsity *&sparsity) const {
@@ -128,46 +122,46 @@ private:
 
   void stages() {
     if (result.stages.size() != layers.size())
-      return find(Code ::MemoryExceeded,
-                  fmt ::format("{} layers, of which {} are laid out", layers.size(), result.stages.size()));
+      return find(Code::MemoryExceeded,
+                  fmt::format("{} layers, of which {} are laid out", layers.size(), result.stages.size()));
     double slowest = 0;
     int64_t multipliers = 0, loss = 0;
     for (size_t l = 0; l < layers.size(); ++l) {
       const DataflowStage &stage = result.stages[l];
       const DataflowFolding &of = stage.folding;
       const LayerProof &layer = layers[l];
-      const std ::string &name = problem.layers[l].name;
+      const std::string &name = problem.layers[l].name;
       const DataflowSparsity *sparsity = nullptr;
       if (!sparsityOf(l, sparsity))
-        return find(Code ::MemoryExceeded, fmt ::format("layer '{}' has no zeros '{}'", name, stage.label));
-      if (std ::min({of.groups, of.in, of.out, of.fine}) < 1 || of.fine > layer.window ||
+        return find(Code::MemoryExceeded, fmt::format("layer '{}' has no zeros '{}'", name, stage.label));
+      if (std::min({of.groups, of.in, of.out, of.fine}) < 1 || of.fine > layer.window ||
           layer.layer.groups % of.groups != 0 || layer.channels % of.in != 0 || layer.filters % of.out != 0 ||
           (!sparsity && layer.window % of.fine != 0))
-        return find(Code ::MemoryExceeded, fmt ::format("layer '{}' is not folded by {} x {} x {} x {}", name,
-                                                        of.groups, of.in, of.out, of.fine));
+        return find(Code::MemoryExceeded, fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups,
+                                                      of.in, of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
       double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
                                    layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
-        find(Code ::WrongObjective, fmt ::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
-                                                 "{} and {}",
-                                                 name, count, cycles, stage.multipliers, stage.cycles.max()));
+        find(Code::WrongObjective, fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
+                                               "{} and {}",
+                                               name, count, cycles, stage.multipliers, stage.cycles.max()));
       multipliers += count;
       loss += sparsity ? sparsity->loss : 0;
-      slowest = std ::max(slowest, cycles);
+      slowest = std::max(slowest, cycles);
     }
     if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
-      find(Code ::MemoryExceeded,
-           fmt ::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
+      find(Code::MemoryExceeded,
+           fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
-      find(Code ::WrongObjective,
-           fmt ::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
-                        "and {}",
-                        multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
+      find(Code::WrongObjective,
+           fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
+                       "and {}",
+                       multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
-      find(Code ::WrongObjective, fmt ::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
-                                               result.imagesPerSecond));
-    out.checked.push_back(fmt ::format("{} layers, their cycles and multipliers", layers.size()));
+      find(Code::WrongObjective, fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
+                                             result.imagesPerSecond));
+    out.checked.push_back(fmt::format("{} layers, their cycles and multipliers", layers.size()));
   }
 
   void interval() {
@@ -179,7 +173,7 @@ private:
     SelectionProblem below;
     below.byteBudget = problem.fabric.multipliers;
     below.lossBudget = problem.lossBudget;
-    std ::string claim = fmt ::format("no layout has an interval below {} cycles", max);
+    std::string claim = fmt::format("no layout has an interval below {} cycles", max);
     for (size_t l = 0; l < layers.size(); ++l) {
       SelectionOperation &operation = below.operations.emplace_back();
       operation.name = problem.layers[l].name;
@@ -188,22 +182,22 @@ private:
       for (const DataflowSparsity &sparsity : problem.layers[l].sparsity)
         add(operation, sparsity.label, layers[l].minMultipliers(&sparsity, max), sparsity.loss);
       if (operation.options.empty()) {
-        out.checked.push_back(fmt ::format("{}: '{}' has none", claim, operation.name));
+        out.checked.push_back(fmt::format("{}: '{}' has none", claim, operation.name));
         return;
       }
     }
     SelectionResult none;
-    none.bound = SelectionProblem ::kUnlimited;
+    none.bound = SelectionProblem::kUnlimited;
     SelectionProof proof = verify(below, none, effort);
     for (const Error &error : proof.findings)
-      find(Code ::BoundNotProved, fmt ::format("{} is stated: {}", claim, error.message));
+      find(Code::BoundNotProved, fmt::format("{} is stated: {}", claim, error.message));
     if (!proof.trusted.empty())
-      out.trusted.push_back(fmt ::format("{} (not proved in {} branches)", claim, effort));
+      out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else if (out.holds())
       out.checked.push_back(claim);
   }
 
-  static void add(SelectionOperation &operation, const std ::string &label, int64_t multipliers, int64_t loss) {
+  static void add(SelectionOperation &operation, const std::string &label, int64_t multipliers, int64_t loss) {
     if (multipliers < 0)
       return;
     SelectionOption option;

@@ -1,19 +1,13 @@
-
 // Step times, the fit and its files, on made-up networks whose parameters are known.
 
 #include "lib/machine/calibration/CalibrationFile.h"
-
 #include "lib/machine/calibration/ParameterFit.h"
-
 #include "lib/machine/calibration/Score.h"
-
 #include <cmath>
-
 #include <gtest/gtest.h>
-
 #include <random>
 
-namespace accord ::calibrate {
+namespace accord::calibrate {
 namespace {
 
 Machine machine() {
@@ -44,28 +38,28 @@ Profile network(double width, double layers, double tokens, double tensor) {
     item.type = "bf16";
     item.count = count, item.flops = flops, item.bytes = bytes;
     item.m = m, item.n = n, item.k = k;
-    if (work == WorkClass ::Collective)
+    if (work == WorkClass::Collective)
       item.communication = "all_reduce", item.payload = bytes;
     p.items.push_back(item);
   };
-  add(WorkClass ::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5, tokens,
+  add(WorkClass::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5, tokens,
       4 * width / tensor, width);
-  add(WorkClass ::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024, 64);
-  add(WorkClass ::Softmax, 4, 0, 2 * tokens * 1024 * 16 / tensor, 1, 1, 1);
-  add(WorkClass ::Streaming, 30, 0, 4 * tokens * width, 1, 1, 1);
+  add(WorkClass::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024, 64);
+  add(WorkClass::Softmax, 4, 0, 2 * tokens * 1024 * 16 / tensor, 1, 1, 1);
+  add(WorkClass::Streaming, 30, 0, 4 * tokens * width, 1, 1, 1);
   if (tensor > 1)
-    add(WorkClass ::Collective, 4, 0, 2 * tokens * width, 1, 1, 1);
+    add(WorkClass::Collective, 4, 0, 2 * tokens * width, 1, 1, 1);
   ProfileItem update;
-  update.place = Place ::Update;
+  update.place = Place::Update;
   update.count = 1;
   update.bytes = 30 * p.blockParameters;
   p.items.push_back(update);
   return p;
 }
 
-std ::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
-  std ::vector<Case> all;
-  std ::mt19937 random(seed);
+std::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
+  std::vector<Case> all;
+  std::mt19937 random(seed);
   auto uniform = [&] { return static_cast<double>(random()) / 4294967296.0; };
   unsigned number = 0;
   for (double width : {1024.0, 4096.0, 8192.0})
@@ -77,10 +71,10 @@ std ::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
           layout.data = 64 / tensor / pipeline;
           layout.microbatches = 16 / batch;
           Case one;
-          one.id = "r" + std ::to_string(number++);
+          one.id = "r" + std::to_string(number++);
           one.stratum = "made up";
           one.candidates.push_back(
-              std ::get<Candidate>(candidateOf(network(width, 24, batch * 1024, tensor), layout, machine(), false)));
+              std::get<Candidate>(candidateOf(network(width, 24, batch * 1024, tensor), layout, machine(), false)));
           one.microbatches.push_back(static_cast<int64_t>(batch));
           one.prior = priorOf(machine());
           one.seconds = predict(one, truth).total * (1 + noise * (2 * uniform() - 1));
@@ -91,11 +85,11 @@ std ::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
 
 Factors truth() {
   Factors f = unitFactors();
-  f[at(Parameter ::ProductEfficiency)] = 0.9;
-  f[at(Parameter ::MemoryEfficiency)] = 0.8;
-  f[at(Parameter ::Launch)] = 0.7;
-  f[at(Parameter ::LinkBandwidth)] = 1.3;
-  f[at(Parameter ::HostOverheadPerStep)] = 2;
+  f[at(Parameter::ProductEfficiency)] = 0.9;
+  f[at(Parameter::MemoryEfficiency)] = 0.8;
+  f[at(Parameter::Launch)] = 0.7;
+  f[at(Parameter::LinkBandwidth)] = 1.3;
+  f[at(Parameter::HostOverheadPerStep)] = 2;
   return f;
 }
 
@@ -105,29 +99,29 @@ TEST(CalibrateStepTime, OneProductByHand) {
   // for its wave; twice per micro-batch, 3 of them.
   Profile p;
   ProfileItem item;
-  item.work = WorkClass ::Product;
+  item.work = WorkClass::Product;
   item.type = "bf16";
   item.count = 2, item.flops = 2e12, item.bytes = 1, item.m = 1000, item.n = 4000, item.k = 100;
   p.items.push_back(item);
   Layout layout;
   layout.microbatches = 3;
-  Candidate c = std ::get<Candidate>(candidateOf(p, layout, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, layout, machine(), false));
   Parameters x = priorOf(machine());
-  x[at(Parameter ::ProductEfficiency)] = 0.5;
-  x[at(Parameter ::ProductDepth)] = 50;
-  x[at(Parameter ::ProductWave)] = 1e6;
-  x[at(Parameter ::KernelLaunchOverhead)] = 1e-3;
-  x[at(Parameter ::Launch)] = 1e-9;
-  x[at(Parameter ::HostOverheadPerMicrobatch)] = 0.5;
-  x[at(Parameter ::HostOverheadPerStep)] = 7;
+  x[at(Parameter::ProductEfficiency)] = 0.5;
+  x[at(Parameter::ProductDepth)] = 50;
+  x[at(Parameter::ProductWave)] = 1e6;
+  x[at(Parameter::KernelLaunchOverhead)] = 1e-3;
+  x[at(Parameter::Launch)] = 1e-9;
+  x[at(Parameter::HostOverheadPerMicrobatch)] = 0.5;
+  x[at(Parameter::HostOverheadPerStep)] = 7;
   double wave = 1 + 0.25 / (1 + 100.0 / 8192);
   EXPECT_NEAR(stepTime(c, x).total, 3 * (2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3) + 0.5) + 7, 1e-9);
   // A stage of half the blocks: m + p - 1 of them follow one another, each started by the host.
   p.blocks = 8;
   layout.pipeline = 2;
-  Candidate two = std ::get<Candidate>(candidateOf(p, layout, machine(), false));
+  Candidate two = std::get<Candidate>(candidateOf(p, layout, machine(), false));
   double stage = 4 * 2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3);
-  x[at(Parameter ::LinkLatency)] = 1e-12;
+  x[at(Parameter::LinkLatency)] = 1e-12;
   EXPECT_NEAR(stepTime(two, x).total, (3 + 1) * (stage + 0.5) + 7, 1e-6);
 }
 
@@ -141,14 +135,14 @@ TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {
     double devices, alpha, beta;
   };
   Parameters x = priorOf(machine());
-  x[at(Parameter ::LinkBandwidth)] = 240e9;
+  x[at(Parameter::LinkBandwidth)] = 240e9;
   for (auto [devices, alpha, beta] : {Fitted{2, 57e-6, 194e9}, {4, 69e-6, 220e9}, {8, 101e-6, 230e9}})
     for (double bytes : {6.4e7, 2.56e8, 1e9}) {
       double fitted = alpha + 2 * (devices - 1) / devices * bytes / beta;
       EXPECT_NEAR(allReduceTime({devices, bytes, 1, 2e12}, x), fitted, 0.2 * fitted);
     }
   // Without copies, latencies and flags it is the ring of Patarasuk and Yuan, 2009.
-  for (Parameter p : {Parameter ::LinkLatency, Parameter ::LinkStep, Parameter ::LinkCopies})
+  for (Parameter p : {Parameter::LinkLatency, Parameter::LinkStep, Parameter::LinkCopies})
     x[at(p)] = 1e-15;
   EXPECT_NEAR(allReduceTime({8, 1 << 28, 0.5, 2e12}, x), 1.75 * (1 << 28) / 120e9, 1e-12);
 }
@@ -159,24 +153,24 @@ TEST(CalibrateStepTime, StepsOfARecurrentLayerNeedNoFramework) {
   item.type = "bf16";
   item.count = 1000, item.bytes = 1, item.recurrent = true;
   p.items.push_back(item); // element-wise: a part of the products' kernels
-  item.work = WorkClass ::Product;
+  item.work = WorkClass::Product;
   item.flops = 3e8, item.m = item.n = item.k = 1e4;
   p.items.push_back(item);
-  Candidate c = std ::get<Candidate>(candidateOf(p, {}, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine(), false));
   Parameters x = priorOf(machine());
   double before = stepTime(c, x).total;
-  x[at(Parameter ::Launch)] *= 100;
+  x[at(Parameter::Launch)] *= 100;
   EXPECT_DOUBLE_EQ(stepTime(c, x).total, before);
-  x[at(Parameter ::KernelLaunchOverhead)] += 1e-6;
+  x[at(Parameter::KernelLaunchOverhead)] += 1e-6;
   EXPECT_NEAR(stepTime(c, x).total - before, 1e-3, 1e-9);
 }
 
 TEST(CalibrateStepTime, AStepWaitsForItsImages) {
   Profile p = network(1024, 1, 1024, 1);
-  Candidate c = std ::get<Candidate>(candidateOf(p, {}, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine(), false));
   Parameters x = priorOf(machine());
   double device = stepTime(c, x).total;
-  x[at(Parameter ::DecodeCost)] = 0.01;
+  x[at(Parameter::DecodeCost)] = 0.01;
   c.images = 0.5 * device / 0.01;
   EXPECT_DOUBLE_EQ(stepTime(c, x).total, device);
   c.images = 3 * device / 0.01;
@@ -191,11 +185,11 @@ TEST(CalibrateProfile, GradientOfAConvolutionsInput) {
     made.extent = extent, made.kind = kind;
     op.domain.push_back(made);
   };
-  loop(2, IteratorKind ::Parallel);
-  loop(64, IteratorKind ::Parallel);
+  loop(2, IteratorKind::Parallel);
+  loop(64, IteratorKind::Parallel);
   for (int64_t extent : {14, 14, 256, 3, 3})
-    loop(extent, IteratorKind ::Reduction);
-  auto tensor = [&](std ::vector<std ::vector<unsigned>> dimensions, bool written) {
+    loop(extent, IteratorKind::Reduction);
+  auto tensor = [&](std::vector<std::vector<unsigned>> dimensions, bool written) {
     LoopTensor made;
     made.written = written;
     for (auto &loops : dimensions) {
@@ -218,8 +212,8 @@ TEST(CalibrateProfile, GradientOfAConvolutionsInput) {
 }
 
 TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
-  std ::mt19937 random(7);
-  auto factor = [&] { return std ::exp2(static_cast<double>(random() % 1000) / 250.0 - 2); };
+  std::mt19937 random(7);
+  auto factor = [&] { return std::exp2(static_cast<double>(random() % 1000) / 250.0 - 2); };
   for (const Case &one : cases(unitFactors(), 0, 1))
     for (int round = 0; round < 20; ++round) {
       Factors f;
@@ -228,7 +222,7 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
       Parameters x = parametersOf(one.prior, f);
       const Candidate &c = one.candidates.front();
       StepTime t = stepTime(c, x);
-      ASSERT_TRUE(std ::isfinite(t.total) && t.total > 0);
+      ASSERT_TRUE(std::isfinite(t.total) && t.total > 0);
       EXPECT_NEAR(t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +
                       t.dataParallel + t.optimizer,
                   t.total, 1e-9 * t.total);
@@ -239,10 +233,10 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
       faster.layout.network *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
       faster = c;
-      for (Candidate ::Work &work : faster.work)
+      for (Candidate::Work &work : faster.work)
         work.peak *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
-      for (Candidate ::Work &work : faster.work)
+      for (Candidate::Work &work : faster.work)
         work.item.bytes *= 0.5, work.item.payload *= 0.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
     }
@@ -251,48 +245,48 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
 TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
   auto fitted = fit(cases(truth(), 0.02, 3), {.priorWeight = 1});
   const Fit &f = *fitted;
-  for (Parameter p : {Parameter ::ProductEfficiency, Parameter ::MemoryEfficiency, Parameter ::LinkBandwidth}) {
+  for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
     EXPECT_TRUE(f.informed[at(p)]) << info(p).name;
     EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(p).name;
     EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(p).name;
   }
-  EXPECT_FALSE(f.informed[at(Parameter ::Fp8Efficiency)]); // no row has any
-  EXPECT_FALSE(f.informed[at(Parameter ::LookupEfficiency)]);
+  EXPECT_FALSE(f.informed[at(Parameter::Fp8Efficiency)]); // no row has any
+  EXPECT_FALSE(f.informed[at(Parameter::LookupEfficiency)]);
   EXPECT_LT(scoreOf(residualsOf(cases(truth(), 0, 4), f.factors)).mape, 0.02);
 }
 
 TEST(CalibrateFit, WrongRowsPullLittle) {
-  std ::vector<Case> clean = cases(truth(), 0.02, 5), spoilt = clean;
+  std::vector<Case> clean = cases(truth(), 0.02, 5), spoilt = clean;
   for (size_t i = 0; i < spoilt.size(); i += 10)
     spoilt[i].seconds *= i % 20 ? 2.5 : 0.4;
   auto a = fit(clean, {.priorWeight = 1}), b = fit(spoilt, {.priorWeight = 1});
-  std ::vector<Case> others = cases(truth(), 0, 6);
+  std::vector<Case> others = cases(truth(), 0, 6);
   double before = scoreOf(residualsOf(others, a->factors)).mape;
   double after = scoreOf(residualsOf(others, b->factors)).mape;
   EXPECT_LT(after - before, 0.02);
 }
 
 TEST(CalibrateFit, OrderOfRowsDoesNotMatter) {
-  std ::vector<Case> rows = cases(truth(), 0.02, 8), turned(rows.rbegin(), rows.rend());
+  std::vector<Case> rows = cases(truth(), 0.02, 8), turned(rows.rbegin(), rows.rend());
   auto a = fit(rows, {.priorWeight = 1}), b = fit(turned, {.priorWeight = 1});
   EXPECT_EQ(a->factors, b->factors);
 }
 
 TEST(CalibrateFit, NothingToFit) {
   auto none = fit({});
-  EXPECT_EQ(none.error().code, Code ::NothingFitted);
-  std ::vector<Case> rows = cases(truth(), 0, 9);
+  EXPECT_EQ(none.error().code, Code::NothingFitted);
+  std::vector<Case> rows = cases(truth(), 0, 9);
   rows[3].seconds = 0;
   auto zero = fit(rows);
-  EXPECT_EQ(zero.error().code, Code ::NothingFitted);
+  EXPECT_EQ(zero.error().code, Code::NothingFitted);
 }
 
 TEST(CalibrateFit, BalancedHalvesKeepEveryShape) {
-  std ::vector<Case> rows = cases(unitFactors(), 0, 1);
+  std::vector<Case> rows = cases(unitFactors(), 0, 1);
   for (size_t i = 0; i < rows.size(); ++i)
-    rows[i].shape = std ::to_string(i / 2);
+    rows[i].shape = std::to_string(i / 2);
   for (unsigned split = 0; split < 5; ++split) {
-    std ::vector<bool> half = calibrationHalf(rows, split, true);
+    std::vector<bool> half = calibrationHalf(rows, split, true);
     for (size_t i = 0; i + 1 < rows.size(); i += 2)
       EXPECT_NE(half[i], half[i + 1]);
   }
@@ -300,7 +294,7 @@ TEST(CalibrateFit, BalancedHalvesKeepEveryShape) {
 
 TEST(CalibrateScore, RankCorrelationAndRegret) {
   // Spearman's example values: 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 0, 1, 1, 0 gives 0.8.
-  std ::vector<Residual> rows = {{"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
+  std::vector<Residual> rows = {{"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
   EXPECT_NEAR(rankingOf(rows).spearman, 0.8, 1e-12);
   EXPECT_NEAR(rankingOf(rows).regret, 0, 1e-12);
   rows[1].computed = 5; // the second best is chosen: twice the best
@@ -313,7 +307,7 @@ TEST(CalibrateScore, RankCorrelationAndRegret) {
 }
 
 CalibrationFile file() {
-  std ::vector<Case> rows = cases(truth(), 0.02, 3);
+  std::vector<Case> rows = cases(truth(), 0.02, 3);
   auto fitted = fit(rows, {.priorWeight = 1});
   const Fit &f = *fitted;
   return calibrationOf("m \"x\"", rows.front().prior, f, residualsOf(rows, f.factors), {"a thing"});
@@ -321,7 +315,7 @@ CalibrationFile file() {
 
 TEST(CalibrationFile, RoundTrip) {
   CalibrationFile before = file();
-  std ::string text = write(before);
+  std::string text = write(before);
   auto read = readCalibration(text, "c");
   ASSERT_TRUE(read) << read.error()[0].message;
   auto &after = *read;
@@ -334,17 +328,17 @@ TEST(CalibrationFile, RoundTrip) {
 }
 
 TEST(CalibrationFile, ErrorsHavePlaces) {
-  std ::string good = write(file());
-  auto first = [&](std ::string text, const std ::string &from, const std ::string &to) {
+  std::string good = write(file());
+  auto first = [&](std::string text, const std::string &from, const std::string &to) {
     size_t found = text.find(from);
-    EXPECT_NE(found, std ::string ::npos) << from;
+    EXPECT_NE(found, std::string::npos) << from;
     auto read = readCalibration(text.replace(found, from.size(), to), "c");
     return bool(read) ? Error{} : read.error()[0];
   };
   EXPECT_EQ(first(good, "launch =", "lunch =").message, "unknown name 'lunch'");
   EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
-  EXPECT_EQ(first(good, "launch = ", "launch = 9").code, Code ::BadCalibration); // outside of its interval
+  EXPECT_EQ(first(good, "launch = ", "launch = 9").code, Code::BadCalibration); // outside of its interval
   EXPECT_EQ(first(good, "host_overhead_per_step", "launch").message, "'launch' a second time");
   EXPECT_EQ(first(good, "machine ", "// ").message, "'machine' is missing");
   Error error = first(good, "prior_weight = 1", "prior_weight = 1 2");

@@ -1,18 +1,13 @@
-
 // Exchanges of data in a step: what they cost on a cluster, and when they run.
 
 #include "NetworkFixture.h"
-
 #include "lib/machine/cost/Estimate.h"
-
 #include "lib/planning/solve/ScheduleStep.h"
-
 #include "lib/planning/solve/SingleDevice.h"
-
 #include "lib/planning/verify/Verify.h"
 
 using namespace accord;
-using namespace accord ::testing;
+using namespace accord::testing;
 
 namespace {
 
@@ -32,7 +27,7 @@ Machine device() {
 
 /// Eight devices in each of four servers, 300 GB/s inside and 200 GB/s out of a server.
 Fabric servers() {
-  Fabric fabric{{network(Topology ::Switch, 8), network(Topology ::Switch, 4)}};
+  Fabric fabric{{network(Topology::Switch, 8), network(Topology::Switch, 4)}};
   fabric.levels[0].name = "nvlink";
   fabric.levels[0].bandwidth = BytesPerSecond(300e9);
   fabric.levels[0].energy = JoulesPerByte(1e-11);
@@ -43,34 +38,34 @@ Fabric servers() {
   return fabric;
 }
 
-Operation communication(const std ::string &name, const std ::string &axis, int64_t devices, int64_t payload) {
+Operation communication(const std::string &name, const std::string &axis, int64_t devices, int64_t payload) {
   Operation op;
   op.name = name;
   op.kind = "all_reduce";
-  op.phase = Phase ::Communication;
-  op.core = CoreKind ::Network;
+  op.phase = Phase::Communication;
+  op.core = CoreKind::Network;
   op.bytesRead = op.bytesWritten = payload;
   op.communication = Communication{"all_reduce", axis, devices, payload};
   return op;
 }
 
-WorkGraph graphOf(std ::vector<Operation> operations) {
+WorkGraph graphOf(std::vector<Operation> operations) {
   WorkGraph g;
   g.regions.resize(2);
   for (OperationId id = 0; id < operations.size(); ++id)
     g.regions[0].operations.push_back(id);
-  g.operations = std ::move(operations);
+  g.operations = std::move(operations);
   return g;
 }
 
-Result<Costs, Errors> price(const WorkGraph &g, const Fabric *fabric, std ::vector<Axis> axes = {}) {
+Result<Costs, Errors> price(const WorkGraph &g, const Fabric *fabric, std::vector<Axis> axes = {}) {
   EstimateOptions options;
   options.fabric = fabric;
-  options.axes = std ::move(axes);
+  options.axes = std::move(axes);
   return estimate(g, device(), options);
 }
 
-std ::string codeOf(const Result<Costs, Errors> &result) {
+std::string codeOf(const Result<Costs, Errors> &result) {
   auto *errors = result.getError();
   return errors && !errors->empty() ? errors->front().code : "";
 }
@@ -115,7 +110,7 @@ TEST(Communication, WhatCannotBePricedIsSaid) {
   Fabric fabric = servers();
   auto one = price(graphOf({communication("t", "tensor", 8, 8)}), nullptr);
   ASSERT_EQ(codeOf(one), "A0409");
-  EXPECT_NE(one.error()[0].message.find("a cluster would suffice"), std ::string ::npos);
+  EXPECT_NE(one.error()[0].message.find("a cluster would suffice"), std::string::npos);
   EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 64, 8)}), &fabric)), "A0455");
   EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 8, 8), communication("u", "tensor", 4, 8)}), &fabric)),
             "A0455");
@@ -142,7 +137,7 @@ TEST(Communication, TheLinksOfANetworkCarryOneExchangeAtATime) {
     ASSERT_TRUE(schedule);
     const Schedule &s = *schedule;
     double a = costs.operations[0].time.value, b = costs.operations[1].time.value;
-    double expected = same ? a + b : std ::max(a, b);
+    double expected = same ? a + b : std::max(a, b);
     EXPECT_NEAR(s.step.seconds().value, expected, 1e-11);
     EXPECT_NEAR(s.bound.seconds().value, expected, 1e-11);
     EXPECT_EQ(s.regions[0].slots[0].core, -1);
@@ -157,7 +152,7 @@ TEST(Communication, OverlapsWithArithmetic) {
   Operation product;
   product.name = "p";
   product.kind = "linear";
-  product.core = CoreKind ::Tensor;
+  product.core = CoreKind::Tensor;
   product.flops = 1000000000000;
   WorkGraph g = graphOf({product, communication("a", "tensor", 8, 800000000)});
   auto priced = price(g, &fabric);
@@ -192,7 +187,7 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   for (const Error &finding : verify(plan).findings)
     ADD_FAILURE() << finding.code << " " << finding.message;
   auto codes = [](const Plan &p) {
-    std ::set<std ::string> all;
+    std::set<std::string> all;
     for (const Error &finding : verify(p).findings)
       all.insert(finding.code);
     return all;
@@ -201,7 +196,7 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   for (Slot &slot : together.schedule.regions[0].slots)
     slot.start = {0};
   RegionSchedule &region = together.schedule.regions[0];
-  region.length = std ::max(region.slots[0].duration, region.slots[1].duration);
+  region.length = std::max(region.slots[0].duration, region.slots[1].duration);
   together.schedule.step = region.length;
   EXPECT_TRUE(codes(together).count("A0903"));
   Plan faster = plan;
