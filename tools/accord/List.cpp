@@ -115,7 +115,9 @@ int list(const ListOptions &options) {
   TextTable table("llll", {"name", "kind", "file", "description"});
   for (const Entry &one : entries)
     table.row({one.name, one.kind, one.file, one.text});
-  llvm::outs() << table.text(TextStyle::of(llvm::outs()));
+  TextStyle style = TextStyle::of(llvm::outs());
+  style.width = 1000; // names are never shortened
+  llvm::outs() << table.text(style);
   return kDone;
 }
 
