@@ -1,4 +1,5 @@
 // Operations that a user states: work, checks and gradients.
+#include "dialects/interfaces/DiagnosticCode.h"
 #include "dialects/dnn/Gradients.h"
 #include "dialects/dnn/Infer.h"
 #include "dialects/dnn/Scalar.h"
@@ -230,7 +231,7 @@ ACCORD_GRADIENT(CustomOp) {
   }
   for (auto [operand, any] : reached)
     if (!any)
-      return emitError() << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
+      return withCode(emitError(), "A0516") << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
                          << "everywhere, and nothing before it would be trained; state a 'surrogate' gradient";
   return success();
 }

@@ -1,4 +1,5 @@
 // Gradients of contractions, element-wise operations, normalizations and losses.
+#include "dialects/interfaces/DiagnosticCode.h"
 #include "dialects/dnn/Gradients.h"
 
 using namespace mlir;
@@ -195,7 +196,7 @@ ACCORD_GRADIENT(MseOp) { return differenceLoss<MseGradOp>(context, getA(), getB(
 ACCORD_GRADIENT(SmoothL1Op) { return differenceLoss<SmoothL1GradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(BinaryCrossEntropyOp) {
   if (context.needed[1])
-    return emitError() << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
+    return withCode(emitError(), "A0706") << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
   context.operandGradients[0] = lossGradient<BinaryCrossEntropyGradOp>(context, getLogits(), getLabels());
   return success();
 }

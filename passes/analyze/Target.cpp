@@ -1,5 +1,6 @@
 #include "passes/analyze/Target.h"
 #include "dialects/accel/AccelDialect.h"
+#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
 
@@ -31,7 +32,8 @@ static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
 
 void emitIssues(mlir::Operation *fallback, ArrayRef<Issue> issues) {
   for (const Issue &issue : issues) {
-    InFlightDiagnostic error = emitError(placeOf(fallback, issue.location)) << issue.message;
+    InFlightDiagnostic error = withCode(emitError(placeOf(fallback, issue.location)), issue.code);
+    error << issue.message;
     for (const auto &[at, message] : issue.notes)
       error.attachNote(placeOf(fallback, at)) << message;
   }

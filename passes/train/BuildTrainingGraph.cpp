@@ -1,5 +1,7 @@
 // The pass: one training graph for each model.
 #include "lib/training/differentiate/Differentiator.h"
+#include "dialects/interfaces/DiagnosticCode.h"
+#include "lib/compilation/TrainingRequest.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
 #include "llvm/ADT/MapVector.h"
@@ -84,7 +86,7 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
   bool all = true;
   for (auto parameter : graph.getParameters())
     if (!reached.contains(parameter.getSymNameAttr())) {
-      parameter.emitError() << "parameter '" << parameter.getSymName() << "' does not reach the loss";
+      withCode(parameter.emitError(), "A0516") << "parameter '" << parameter.getSymName() << "' does not reach the loss";
       all = false;
     }
   return success(all);
@@ -99,6 +101,8 @@ LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &set
                                             dnn::OptimizerKindAttr::get(model.getContext(), *settings.optimizer));
   if (model.getInputNamesAttr())
     graph.setInputNamesAttr(model.getInputNamesAttr());
+  if (Attribute policy = model->getAttr(kRecomputePolicy))
+    graph->setAttr(kRecomputePolicy, policy);
   builder.setInsertionPointToEnd(&graph.getBlock());
   auto microbatch = dnn::MicrobatchOp::create(builder, model.getLoc());
   auto step = dnn::OptimizerStepOp::create(builder, model.getLoc());

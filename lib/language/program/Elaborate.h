@@ -126,6 +126,7 @@ struct TrainingJob {
   SourceRange objectiveAt;                       ///< where the file states it
   std::optional<ObjectiveExpression> expression; ///< of mining, instead of `objective`
   std::vector<Requirement> requirements;
+  std::vector<std::shared_ptr<const Constant>> conditions; ///< of `requirements`, one each, as values
   std::vector<std::string> assumptions; ///< defaults that change a number
 };
 

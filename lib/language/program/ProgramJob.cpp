@@ -99,6 +99,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
     auto *rule = entry->as<ast::Rule>();
     Position p = diags.sources().position(entry->range);
     std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+    job.conditions.push_back(std::make_shared<Constant>(condition));
     job.requirements.push_back(
         requirement(condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
   }

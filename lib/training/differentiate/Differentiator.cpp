@@ -1,3 +1,4 @@
+#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/training/differentiate/Differentiator.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -71,7 +72,7 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return op->emitError() << "'" << op->getName().getStringRef()
+    return withCode(op->emitError(), "A0706") << "'" << op->getName().getStringRef()
                            << "' has no gradient but lies between a parameter and the loss";
 
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();

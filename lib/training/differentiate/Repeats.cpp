@@ -1,4 +1,5 @@
 // A repeat is differentiated as a region.
+#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/training/differentiate/Differentiator.h"
 
 using namespace mlir;
@@ -49,7 +50,7 @@ static Value stackOf(dnn::RepeatOp repeat, Value value) {
 static LogicalResult requireTensor(Value value, dnn::RepeatOp repeat, StringRef what) {
   if (isa<RankedTensorType>(value.getType()))
     return success();
-  return repeat.emitError() << "repeat '" << repeat.getLabel() << "' " << what << " a " << value.getType()
+  return withCode(repeat.emitError(), "A0706") << "repeat '" << repeat.getLabel() << "' " << what << " a " << value.getType()
                             << ", which has no gradient there";
 }
 
