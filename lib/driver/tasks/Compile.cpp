@@ -1,0 +1,121 @@
+#include "lib/driver/tasks/Compile.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/PlacementSummary.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/PlanMlir.h"
+#include "lib/planning/output/Report.h"
+#include "lib/planning/output/Trace.h"
+#include "lib/planning/output/WhatIfTable.h"
+#include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+bool emitAll(Session &session, const Plan &plan, const Options &options) {
+  Diagnostics &diags = session.diagnostics();
+  if (!makeFolder(diags, options.output))
+    return false;
+  auto path = [&](const char *name) { return options.output + "/" + name; };
+  bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
+  if (auto issue = ok ? writeCertificate(options.output, plan) : std::nullopt) {
+    diags.error(Code::CannotWrite, {}, issue->message);
+    return false;
+  }
+  std::string mlirText;
+  llvm::raw_string_ostream stream(mlirText);
+  mlir::OwningOpRef<mlir::ModuleOp> planModule = toPlanDialect(*session.module().getContext(), plan);
+  planModule->print(stream);
+  ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
+  ok = ok && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {});
+  ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
+  ReportOptions reportOptions;
+  reportOptions.sequence = session.sequence();
+  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+  return ok && !diags.hasErrors();
+}
+
+/// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
+int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits) {
+  auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsedLimits)) {
+    session.diagnostics().error(Code::BadCommandLine, {}, *message);
+    return session.finish(kWrongInput, "compile");
+  }
+  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+  std::optional<PlacementPlan> plan;
+  {
+    SolverMonitor watch("placing", {true, seconds, true});
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }};
+    plan = session.placement();
+    session.search = {};
+  }
+  if (!plan)
+    return session.finish(kWrongInput, "compile");
+  // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
+  PlacementProof brief;
+  brief.effort /= 20;
+  Verification proof = verifyPlacement(*plan, brief);
+  for (const Issue &finding : proof.findings)
+    session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
+  if (!proof.holds())
+    return session.finish(kInternal, "compile");
+  PlacementReportOptions report;
+  report.sequence = session.sequence();
+  if (auto issue = writePlacement(options.output, *plan, report)) {
+    session.report(*issue);
+    return session.finish(kWrongInput, "compile");
+  }
+  if (options.json) {
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  } else {
+    SummaryOptions summary;
+    summary.sequence = session.sequence();
+    if (plan->result.plan)
+      summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
+    llvm::outs() << placementSummary(*plan, summary, TextStyle::of(llvm::outs()));
+  }
+  return session.finish(plan->result.plan ? kDone : kInfeasible, "compile");
+}
+
+} // namespace
+
+int compile(Options options, const PlanSearchLimits &limits) {
+  options.elaborate.clusters = options.elaborate.placement = true;
+  Session session(options);
+  if (!session.prepare())
+    return session.finish(kWrongInput, "compile");
+  if (session.cluster())
+    return compilePlacement(session, options, limits);
+  auto plan = planInterruptibly(session, limits);
+  if (!plan)
+    return session.finish(kWrongInput, "compile");
+  Verification proof = verify(*plan);
+  if (!proof.holds()) {
+    for (const Issue &finding : proof.findings)
+      session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
+    return session.finish(kInternal, "compile");
+  }
+  if (!emitAll(session, *plan, options))
+    return session.finish(kWrongInput, "compile");
+  if (options.json) {
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  } else {
+    SummaryOptions summary;
+    summary.sequence = session.sequence();
+    summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
+    llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
+  }
+  return session.finish(plan->feasible ? kDone : kInfeasible, "compile");
+}
+
+} // namespace accord
