@@ -22,6 +22,8 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
   one.gap = planning.gap;
   one.stop = planning.stop;
   one.progress = planning.progress;
+  one.fabric = planning.fabric;
+  one.axes = planning.axes;
   return one;
 }
 

@@ -47,10 +47,10 @@ struct PlacePass : impl::PlaceBase<PlacePass> {
     FailureOr<ClusterTarget> target = targetOf(cluster);
     if (!request || failed(target))
       return failure();
-    TrainingGraphs graphs([&](std::optional<int64_t>) { return cast<dnn::ModelOp>(op.getModel()->clone()); });
+    TrainingGraphs own([&](std::optional<int64_t>) { return cast<dnn::ModelOp>(op.getModel()->clone()); });
     Planning defaults;
     Planning &how = planning ? *planning : defaults;
-    auto placed = PlacementPlanner(*request, *target, graphs, errors.diagnostics()).plan(how);
+    auto placed = PlacementPlanner(*request, *target, how.graphs ? *how.graphs : own, errors.diagnostics()).plan(how);
     if (!placed)
       return failure();
     OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), *placed);

@@ -38,7 +38,9 @@ struct ScheduleStepPass : impl::ScheduleStepBase<ScheduleStepPass> {
     Planning &how = planning ? *planning : defaults;
     auto planned = planOnDevice(*request, *machine, graphs, how);
     if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-      emitIssues(op, *issues);
+      if (!planning)
+        emitIssues(op, *issues);
+      how.issues = std::move(*issues);
       return failure();
     }
     Plan &found = std::get<Plan>(planned);
