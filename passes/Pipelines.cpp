@@ -64,9 +64,12 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
     if (training.fuse)
       passes.addNestedPass<dnn::TrainingGraphOp>(createFuse());
     break;
-  case PipelinePhase::Cost:
-    passes.addPass(createEstimateCost(EstimateCostOptions{.requested = true}));
+  case PipelinePhase::Cost: {
+    EstimateCostOptions cost;
+    cost.requested = true;
+    passes.addPass(createEstimateCost(cost));
     break;
+  }
   case PipelinePhase::Place:
     passes.addPass(createPlacePass(options.planning));
     break;

@@ -53,7 +53,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     precision = precision.drop_back();
   double max = 0;
   for (const Core &core : machine.cores)
-    if (core.deviceType == CoreKind::Tensor)
+    if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
           max = std::max(max, peak * static_cast<double>(core.count));

@@ -2,6 +2,7 @@
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/support/Check.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <functional>
 #include <map>
