@@ -193,7 +193,7 @@ std::optional<Verification> verifyVote(const std::string &path, bool json) {
   return verification;
 }
 
-class EnsembleCertificate : public CertificateKind {
+class EnsembleCertificateKind : public CertificateKind {
   const char *subject() const override { return "ensemble"; }
   bool matches(const std::string &path) const override { return hasResultFile(path, kVoteFile); }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
@@ -204,6 +204,6 @@ class EnsembleCertificate : public CertificateKind {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> ensembleCertificate() { return std::make_unique<EnsembleCertificate>(); }
+std::unique_ptr<CertificateKind> ensembleCertificate() { return std::make_unique<EnsembleCertificateKind>(); }
 
 } // namespace accord

@@ -402,7 +402,7 @@ llvm::json::Array toJson(const std::vector<std::pair<CertificateAnswer, MiningPr
   });
 }
 
-class ExplorationCertificate : public CertificateKind {
+class ExplorationCertificateKind : public CertificateKind {
   const char *subject() const override { return "mining"; }
   bool matches(const std::string &path) const override {
     if (!llvm::sys::fs::is_directory(path))
@@ -413,7 +413,9 @@ class ExplorationCertificate : public CertificateKind {
     auto verified = MiningProver(request.path, request.json).prove();
     if (!verified)
       return std::nullopt;
-    return VerifiedCertificate{std::move(verified->proof), {{"answers", toJson(verified->answers)}}};
+    VerifiedCertificate out{std::move(verified->proof)};
+    out.more["answers"] = toJson(verified->answers);
+    return out;
   }
 };
 
@@ -426,7 +428,7 @@ const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> explorationCertificate() { return std::make_unique<ExplorationCertificate>(); }
+std::unique_ptr<CertificateKind> explorationCertificate() { return std::make_unique<ExplorationCertificateKind>(); }
 
 CertificatePrices pricesOf(const MiningCertificate &certificate) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;

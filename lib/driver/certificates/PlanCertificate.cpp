@@ -7,7 +7,7 @@
 namespace accord {
 namespace {
 
-class PlanCertificate : public CertificateKind {
+class PlanCertificateKind : public CertificateKind {
   const char *subject() const override { return "plan"; }
   bool matches(const std::string &) const override { return true; }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
@@ -21,7 +21,7 @@ class PlanCertificate : public CertificateKind {
   }
 };
 
-class PlacementCertificate : public CertificateKind {
+class PlacementCertificateKind : public CertificateKind {
   const char *subject() const override { return "plan"; }
   bool matches(const std::string &path) const override { return holdsPlacement(path); }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
@@ -37,7 +37,7 @@ class PlacementCertificate : public CertificateKind {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> planCertificate() { return std::make_unique<PlanCertificate>(); }
-std::unique_ptr<CertificateKind> placementCertificate() { return std::make_unique<PlacementCertificate>(); }
+std::unique_ptr<CertificateKind> planCertificate() { return std::make_unique<PlanCertificateKind>(); }
+std::unique_ptr<CertificateKind> placementCertificate() { return std::make_unique<PlacementCertificateKind>(); }
 
 } // namespace accord

@@ -99,7 +99,7 @@ Verification verifySchedule(const std::string &file, const std::string &solver) 
   return proof;
 }
 
-class ScheduleCertificate : public CertificateKind {
+class ScheduleCertificateKind : public CertificateKind {
   const char *subject() const override { return "schedule"; }
   bool matches(const std::string &path) const override { return scheduleFileOf(path).has_value(); }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
@@ -109,6 +109,6 @@ class ScheduleCertificate : public CertificateKind {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> scheduleCertificate() { return std::make_unique<ScheduleCertificate>(); }
+std::unique_ptr<CertificateKind> scheduleCertificate() { return std::make_unique<ScheduleCertificateKind>(); }
 
 } // namespace accord

@@ -64,7 +64,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   return verification;
 }
 
-class SparsityCertificate : public CertificateKind {
+class SparsityCertificateKind : public CertificateKind {
   const char *subject() const override { return "choice"; }
   bool matches(const std::string &path) const override { return hasResultFile(path, kSparsityFile); }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
@@ -75,6 +75,6 @@ class SparsityCertificate : public CertificateKind {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> sparsityCertificate() { return std::make_unique<SparsityCertificate>(); }
+std::unique_ptr<CertificateKind> sparsityCertificate() { return std::make_unique<SparsityCertificateKind>(); }
 
 } // namespace accord
