@@ -157,7 +157,7 @@ void registerPipelines() {
           return success();
         return fail(error);
       },
-      [](function_ref<void(const detail::PassOptions &)> see) { see(PipelineText()); });
+      [](function_ref<void(const mlir::detail::PassOptions &)> see) { see(PipelineText()); });
 }
 
 } // namespace accord

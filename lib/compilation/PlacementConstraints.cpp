@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:lib/compilation/PlacementConstraints.cpp
 #include "lib/compilation/PlacementConstraints.h"
-========
-#include "lib/driver/PlacementConstraints.h"
->>>>>>>> tools:lib/driver/PlacementConstraints.cpp
 #include "lib/language/requests/LayerConstraints.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/STLExtras.h"

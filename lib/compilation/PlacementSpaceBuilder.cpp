@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:lib/compilation/PlacementSpaceBuilder.cpp
 #include "lib/compilation/PlacementSpaceBuilder.h"
-========
-#include "lib/driver/PlacementSpaceBuilder.h"
->>>>>>>> tools:lib/driver/PlacementSpaceBuilder.cpp
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>

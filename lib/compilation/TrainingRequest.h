@@ -2,13 +2,11 @@
 // besides machines and clusters.
 #pragma once
 #include "dialects/plan/PlanDialect.h"
+#include "lib/compilation/RecomputePolicy.h"
 #include "lib/compilation/TrainingGraphs.h"
 #include "lib/language/program/Elaborate.h"
 
 namespace accord {
-
-/// Attribute of models and training graphs: the recomputation policy they are built with.
-inline constexpr const char *kRecomputePolicy = "dnn.recompute_policy";
 
 struct TrainingRequest {
   TrainingJob job;   ///< without `declaration`, `model` and `arguments` once it was read from a module

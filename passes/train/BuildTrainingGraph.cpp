@@ -1,7 +1,7 @@
 // The pass: one training graph for each model.
 #include "lib/training/differentiate/Differentiator.h"
 #include "dialects/interfaces/DiagnosticCode.h"
-#include "lib/compilation/TrainingRequest.h"
+#include "lib/compilation/RecomputePolicy.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,6 @@
 // The pass: the candidates of a request, one model for each recomputation policy.
 #include "dialects/plan/PlanDialect.h"
-#include "lib/compilation/TrainingRequest.h"
+#include "lib/compilation/RecomputePolicy.h"
 #include "passes/train/Passes.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/driver/exploration/MineMetric.h"
-#include "lib/driver/PlacementConstraints.h"
+#include "lib/compilation/PlacementConstraints.h"
 #include "lib/driver/PlacementFile.h"
 #include <algorithm>
 #include <cmath>
