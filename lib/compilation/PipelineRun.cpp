@@ -1,6 +1,6 @@
 #include "lib/compilation/PipelineRun.h"
-#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include <fmt/format.h>
@@ -14,14 +14,14 @@ PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes) {
       run.remarks.push_back(d.str());
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
-    Issue issue{codeOf(d), d.str(), sourceOf(d.getLocation()), {}};
+    Error error{codeOf(d, Code::InternalError), d.str(), sourceOf(d.getLocation()), {}};
     for (mlir::Diagnostic &note : d.getNotes())
-      issue.notes.push_back({sourceOf(note.getLocation()), note.str()});
-    run.errors.push_back(std::move(issue));
+      error.notes.push_back({sourceOf(note.getLocation()), note.str()});
+    run.errors.push_back(std::move(error));
     return mlir::success();
   });
   if (mlir::failed(passes.run(module)) && run.errors.empty())
-    run.errors.push_back({"", "a pass failed without saying why", {}, {}});
+    run.errors.push_back({Code::InternalError, "a pass failed without saying why", {}, {}});
   return run;
 }
 
@@ -30,7 +30,7 @@ PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
   std::string error;
   llvm::raw_string_ostream stream(error);
   if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream)))
-    return {{{"", fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}}, {}};
+    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}}, {}};
   return runPasses(module, passes);
 }
 

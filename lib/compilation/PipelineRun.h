@@ -1,6 +1,6 @@
 // Runs a pipeline that is registered under a name, and keeps what its passes say.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir {
@@ -11,8 +11,8 @@ namespace accord {
 
 /// What the passes of one run said.
 struct PipelineRun {
-  /// Errors in their order, each with its code where the pass states one (`withCode`); a run that failed has at least one.
-  std::vector<Issue> errors;
+  /// Errors in their order; one whose pass states no code (`withCode`) is internal. A run that failed has at least one.
+  Errors errors;
   std::vector<std::string> remarks;
 };
 

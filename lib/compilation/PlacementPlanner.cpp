@@ -56,7 +56,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
-          max = std::max(max, peak * static_cast<double>(core.count));
+          max = std::max(max, peak * core.count);
           break;
         }
   return max;
@@ -98,14 +98,13 @@ void nameRequirements(std::vector<Conflict> &conflicts, const TrainingJob &job, 
 
 } // namespace
 
-void reportIssue(Diagnostics &diags, const Issue &issue, llvm::StringRef help) {
+void reportError(Diagnostics &diags, const Error &found, llvm::StringRef help) {
   auto rangeOf = [&](const SourceLocation &at) {
     auto file = diags.sources().find(at.file);
     return file ? diags.sources().at(*file, {at.line, at.column}) : SourceRange{};
   };
-  const ErrorEntry *entry = findError(issue.code);
-  auto error = diags.error(entry ? entry->code : Code::InternalError, rangeOf(issue.location), issue.message);
-  for (auto &[location, message] : issue.notes)
+  auto error = diags.error(found.code, rangeOf(found.location), found.message);
+  for (auto &[location, message] : found.notes)
     error.note(rangeOf(location), message);
   if (!help.empty())
     error.help(help.str());
@@ -128,16 +127,16 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
-std::variant<WorkGraph, Issue> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy,
+Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy,
                                                         int64_t microbatch) {
   TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, degrees, policy));
   if (!built.graph)
-    return Issue{"A0705", built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message, {}, {}};
+    return Error{Code::NotSupported, built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message, {}, {}};
   int64_t microbatches = std::max<int64_t>(1, job.batch / microbatch / std::max<int64_t>(1, degrees.data));
   std::string error;
   auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
   if (!work)
-    return Issue{"A0205", error, {}, {}};
+    return Error{Code::NumberTooLarge, error, {}, {}};
   work->model = job.name;
   work->recompute = policy;
   return std::move(*work);
@@ -198,12 +197,12 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   }
   made.limits = limitsOf(job, made.memory);
   made.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                               const std::string &policy) -> Result<WorkGraph> {
     return workOf({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
   made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
                                       int64_t data,
-                                      const PlacementSpace::ReplicaSharding &sharding) -> std::variant<WorkGraph, Issue> {
+                                      const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
     return workOf({tensor, data, sequence, sharding.experts > 1,
                             sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
                            policy, microbatch);
@@ -218,13 +217,13 @@ std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
   if (!made)
     return std::nullopt;
   auto built = buildPlacementProblem(*made);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&built)) {
-    for (const Issue &issue : *issues)
-      reportIssue(diags, issue);
+  if (!built) {
+    for (const Error &error : built.error())
+      reportError(diags, error);
     return std::nullopt;
   }
-  BuiltPlacementProblem found = std::move(std::get<BuiltPlacementProblem>(built));
-  int64_t layers = static_cast<int64_t>(found.problem.layers.size());
+  BuiltPlacementProblem found = std::move(*built);
+  int64_t layers = found.problem.layers.size();
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().min > layers) {
     SourceRange where = request.at;
@@ -245,20 +244,20 @@ std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
   llvm::append_range(assumptions, chosen);
   llvm::append_range(assumptions, found.assumptions);
   found.assumptions = std::move(assumptions);
-  if (std::vector<Issue> wrong = check(found.problem); !wrong.empty()) {
-    for (const Issue &issue : wrong)
-      reportIssue(diags, issue);
+  if (Errors wrong = check(found.problem); !wrong.empty()) {
+    for (const Error &error : wrong)
+      reportError(diags, error);
     return std::nullopt;
   }
   return found;
 }
 
 std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
-  auto offered = problem();
-  if (!offered)
+  auto built = problem();
+  if (!built)
     return std::nullopt;
   PlacementPlan plan;
-  plan.problem = std::move(offered->problem);
+  plan.problem = std::move(built->problem);
   PlacementOptions how;
   how.gap = planning.gap;
   how.stop = planning.stop;
@@ -275,22 +274,22 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   if (!request.model.empty())
     plan.model = request.model;
   plan.cluster = target.cluster.name;
-  plan.precision = offered->precision;
-  plan.optimizer = offered->optimizer;
-  plan.parameters = offered->parameters;
-  plan.modelFlops = offered->modelFlops;
+  plan.precision = built->precision;
+  plan.optimizer = built->optimizer;
+  plan.parameters = built->parameters;
+  plan.modelFlops = built->modelFlops;
   for (const Cluster &group : target.groups)
     plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
   if (llvm::is_contained(plan.peakFlops, 0.0))
     plan.peakFlops.clear();
   plan.version = kVersion;
   plan.location = plan.problem.location;
-  plan.assumptions = std::move(offered->assumptions);
+  plan.assumptions = std::move(built->assumptions);
   plan.sizes = request.sizes;
   plan.sequence = request.sequence.value_or(0);
   plan.samples = job.samples;
   if (job.tokens > 0)
-    plan.samples = std::ceil(job.tokens / static_cast<double>(plan.sequence));
+    plan.samples = std::ceil(job.tokens / plan.sequence);
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);

@@ -28,7 +28,7 @@ public:
   static TrainingOptions optionsAt(const TrainingOptions &base, const Degrees &degrees, llvm::StringRef policy);
 
 private:
-  std::variant<WorkGraph, Issue> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
+  Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
 
   const TrainingRequest &request;
   const TrainingJob &job;
@@ -37,7 +37,7 @@ private:
   Diagnostics &diags;
 };
 
-/// Reports an issue at its place, with its code.
-void reportIssue(Diagnostics &diags, const Issue &issue, llvm::StringRef help = {});
+/// Reports an error at its place, with its code.
+void reportError(Diagnostics &diags, const Error &error, llvm::StringRef help = {});
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/PlacementPlan.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "lib/support/Result.h"
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -24,7 +25,7 @@ struct Planning {
   TrainingGraphs *graphs = nullptr;   ///< those of the request that are built already; null: they are built again
   Diagnostics *diagnostics = nullptr; ///< gets errors with their places; null: they become diagnostics of MLIR
 
-  std::vector<Issue> issues;              ///< why there is no plan
+  Errors errors;                          ///< why there is no plan
   std::optional<Plan> plan;               ///< of the phase schedule
   std::optional<PlacementPlan> placement; ///< of the phase place
 };

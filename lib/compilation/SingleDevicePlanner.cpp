@@ -27,38 +27,38 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
   return one;
 }
 
-std::variant<Plan, std::vector<Issue>> planOnDevice(const TrainingRequest &request, const Machine &machine,
+Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine &machine,
                                                     const std::map<std::string, dnn::TrainingGraphOp> &graphs,
                                                     const Planning &planning) {
   const TrainingJob &job = request.job;
   SingleDeviceRequest one = deviceRequest(request, planning);
   one.instantiate = [&](int64_t microbatch, int64_t microbatches,
-                        const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                        const std::string &policy) -> Result<WorkGraph> {
     std::string error;
     dnn::TrainingGraphOp graph = graphs.at(policy);
     auto work = workGraphFrom(graph, microbatch, microbatches, error);
     if (!work)
-      return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
+      return Error{Code::NumberTooLarge, error, sourceOf(graph->getLoc()), {}};
     work->model = job.name;
     work->recompute = policy;
     return std::move(*work);
   };
   auto planned = planSingleDevice(one, machine);
-  auto *plan = std::get_if<Plan>(&planned);
+  Plan *plan = planned.get();
   if (!plan)
     return planned;
   plan->assumptions.insert(plan->assumptions.end(), job.assumptions.begin(), job.assumptions.end());
   if (job.dataLoader) {
     auto loading = stepDataLoading(plan->graph, plan->machine, *job.dataLoader, plan->schedule.step.seconds());
-    if (auto *issue = std::get_if<Issue>(&loading))
-      return std::vector<Issue>{*issue};
-    const auto &assumptions = std::get<StepDataLoading>(loading).assumptions;
+    if (!loading)
+      return loading.takeError();
+    const auto &assumptions = loading->assumptions;
     plan->assumptions.insert(plan->assumptions.end(), assumptions.begin(), assumptions.end());
   }
   if (!plan->schedule.stopped.empty() && planning.stopReason) {
     plan->schedule.stopped = planning.stopReason();
     plan->assumptions.push_back(
-        fmt::format("planning was stopped ({}): another plan may be better; the gap says how much at most",
+        fmt::format("planning was stopped ({}): a better plan may exist; the gap bounds the improvement",
                     plan->schedule.stopped));
   }
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));

@@ -4,11 +4,8 @@
 
 namespace accord {
 
-std::variant<ClusterTarget, Issue> clusterTarget(accel::ClusterOp cluster, std::vector<Machine> machines) {
-  auto groups = groupsFrom(cluster, std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&groups))
-    return *issue;
-  auto &found = std::get<ClusterGroups>(groups);
+Result<ClusterTarget> clusterTarget(accel::ClusterOp cluster, std::vector<Machine> machines) {
+  ACCORD_TRY(found, groupsFrom(cluster, std::move(machines)));
   ClusterTarget target;
   target.groups = std::move(found.groups);
   target.between = std::move(found.between);

@@ -1,8 +1,8 @@
 // What a training runs on, as plain data.
 #pragma once
 #include "lib/machine/collectives/Cluster.h"
+#include "lib/support/Result.h"
 #include <optional>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -18,6 +18,6 @@ struct ClusterTarget {
 };
 
 /// The groups of a cluster whose devices are these machines, by group: see `acceleratorsOf` and `groupsFrom`.
-std::variant<ClusterTarget, Issue> clusterTarget(accel::ClusterOp cluster, std::vector<Machine> machines);
+Result<ClusterTarget> clusterTarget(accel::ClusterOp cluster, std::vector<Machine> machines);
 
 } // namespace accord

@@ -48,7 +48,7 @@ TrainingGraphs::Built &TrainingGraphs::get(const TrainingOptions &options, std::
     return built;
   auto graphs = built.module->getOps<dnn::TrainingGraphOp>();
   if (graphs.empty())
-    built.errors.push_back({"A0810", "the passes left no training graph", {}, {}});
+    built.errors.push_back({Code::PassFailed, "the passes left no training graph", {}, {}});
   else
     built.graph = *graphs.begin();
   return built;

@@ -1,7 +1,7 @@
 // The training graphs of one job: each is built once, by the phases train, simplify and shard of the pipeline.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <functional>
@@ -33,7 +33,7 @@ public:
     mlir::OwningOpRef<mlir::ModuleOp> module;
     dnn::TrainingGraphOp graph;        ///< null after an error
     std::vector<std::string> remarks; ///< of the passes that share the step: what stays whole
-    std::vector<Issue> errors;        ///< empty where there was no model: whoever makes it has reported why
+    Errors errors;                    ///< empty where there was no model: whoever makes it has reported why
   };
   /// Makes the model, perhaps for another length of its sequences; null after an error.
   using Model = std::function<dnn::ModelOp(std::optional<int64_t> sequence)>;

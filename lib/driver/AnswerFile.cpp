@@ -1,7 +1,7 @@
 #include "lib/driver/AnswerFile.h"
+#include "lib/driver/Session.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonParse.h"
-#include "lib/driver/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

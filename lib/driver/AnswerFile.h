@@ -18,8 +18,8 @@ struct ResultFile {
 std::optional<ResultFile> readResultFile(const std::string &path, const std::string &name, bool json,
                                          const char *command);
 
-/// The plan of one device in a folder that `accord compile` wrote, or in its plan.json. Nothing after a refusal on behalf of
-/// `command`.
+/// The plan of one device in a folder that `accord compile` wrote, or in its plan.json. Nothing after a refusal on
+/// behalf of `command`.
 std::optional<Plan> readPlan(const std::string &path, bool json, const char *command);
 
 } // namespace accord

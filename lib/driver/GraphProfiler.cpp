@@ -74,7 +74,7 @@ static Parameters parametersOf(dnn::TrainingGraphOp graph) {
       tables.insert(update.getParameter());
   });
   graph->walk([&](dnn::ParameterOp parameter) {
-    double elements = static_cast<double>(parameter.getElements());
+    double elements = parameter.getElements();
     if (tables.count(parameter.getSymName()))
       parameters.table += elements;
     else if (parameter.getCopies() > 1)
@@ -89,18 +89,18 @@ GraphProfiler::GraphProfiler(mlir::MLIRContext &context, std::string catalog)
     : data(new Data{context, std::move(catalog), {}, {}}) {}
 GraphProfiler::~GraphProfiler() = default;
 
-std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, int64_t microbatch,
+Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microbatch,
                                                     const SourceLocation &row) {
   std::tuple key(workload.text, Data::optionsOf(workload), microbatch);
   auto known = data->profiles.find(key);
   if (known != data->profiles.end())
     return known->second;
   auto work = graph(workload, microbatch, 1, row);
-  if (auto *issue = std::get_if<Issue>(&work))
-    return *issue;
+  if (!work)
+    return work.takeError();
   std::string error;
   Parameters parameters = parametersOf(data->graphOf(workload, error));
-  Profile profile = profileOf(std::get<WorkGraph>(work));
+  Profile profile = profileOf(*work);
   profile.blockParameters = parameters.block;
   profile.otherParameters = parameters.other;
   profile.tableParameters = parameters.table;
@@ -108,19 +108,19 @@ std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, in
   return profile;
 }
 
-std::variant<WorkGraph, Issue> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
+Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                                                     const SourceLocation &row) {
   std::string error;
   dnn::TrainingGraphOp graph = data->graphOf(workload, error);
   if (!graph)
-    return Issue{"A0466", "the row's training graph cannot be built: " + error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + error, row, {}};
   auto work = workGraphFrom(graph, microbatch, microbatches, error);
   if (!work)
-    return Issue{"A0466", "the row's training graph is too large: " + error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph is too large: " + error, row, {}};
   return std::move(*work);
 }
 
-std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
+Result<Machine> GraphProfiler::machine(const std::string &target) {
   SourceManager sources;
   Diagnostics diags(sources);
   // A program needs a main file; what it says does not matter here.
@@ -131,10 +131,10 @@ std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
   Program program(diags, data->context, "machine.dnn", options);
   accel::AcceleratorOp op = program.machine(target, {});
   if (!op || diags.hasErrors())
-    return Issue{"A0466", diags.text(), {}, {}};
+    return Error{Code::RowNotBuilt, diags.text(), {}, {}};
   auto machine = machineFrom(op);
   if (mlir::failed(machine))
-    return Issue{"A0466", "the machine '" + target + "' cannot be used", {}, {}};
+    return Error{Code::RowNotBuilt, "the machine '" + target + "' cannot be used", {}, {}};
   return *machine;
 }
 

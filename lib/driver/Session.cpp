@@ -12,6 +12,7 @@
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -25,15 +26,6 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-
-Code codeOf(llvm::StringRef number) {
-  const ErrorEntry *entry = findError(number);
-  return entry ? entry->code : Code::InternalError;
-}
-
-} // namespace
-
 SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   if (auto file = diags.sources().find(location.file))
     return diags.sources().at(*file, {location.line, location.column});
@@ -177,12 +169,12 @@ dnn::TrainingGraphOp Session::trainingGraph(const std::string &policy, std::opti
   return built.graph;
 }
 
-/// Errors of passes that state no code are those of the user's passes, if there are any.
-void Session::reportPasses(std::vector<Issue> errors) {
+/// Errors whose passes state no code are those of the user's passes, if there are any.
+void Session::reportPasses(Errors errors) {
   bool own = options.modelPasses.empty() && options.passes.empty();
-  for (Issue &error : errors) {
-    if (error.code.empty())
-      error.code = entryOf(own ? Code::InternalError : Code::PassFailed).number.str();
+  for (Error &error : errors) {
+    if (error.code == Code::InternalError && !own)
+      error.code = Code::PassFailed;
     report(error);
   }
 }
@@ -227,9 +219,9 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
   }
   size_t before = diags.errors();
   PipelineRun run = runPasses(made, passes);
-  for (const Issue &issue : planning.issues)
-    report(issue);
-  if (planning.issues.empty() && diags.errors() == before)
+  for (const Error &error : planning.errors)
+    report(error);
+  if (planning.errors.empty() && diags.errors() == before)
     reportPasses(run.errors);
   return run.errors.empty();
 }
@@ -269,12 +261,12 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   }
   // Built before by `prepare`; the planner may ask from several threads.
   request.instantiate = [this](int64_t microbatch, int64_t microbatches,
-                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                               const std::string &policy) -> Result<WorkGraph> {
     std::string error;
     dnn::TrainingGraphOp graph = graphs->at(optionsAt(policy, {})).graph;
     if (auto work = extract(graph, policy, microbatch, microbatches, error))
       return std::move(*work);
-    return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
+    return Error{Code::NumberTooLarge, error, sourceOf(graph->getLoc()), {}};
   };
   return request;
 }
@@ -287,15 +279,15 @@ int64_t Session::smallestMicrobatch() const {
   return microbatch || theCluster ? microbatch : batch;
 }
 
-void Session::report(const Issue &issue, llvm::StringRef help) { reportIssue(diags, issue, help); }
+void Session::report(const Error &error, llvm::StringRef help) { reportError(diags, error, help); }
 
 std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> degrees) {
   SingleDeviceRequest one = request(degrees);
   one.batch = graph.microbatch * graph.microbatches;
   auto result = accord::planFor(std::move(graph), theMachine, one);
-  if (auto *plan = std::get_if<Plan>(&result))
+  if (auto *plan = result.get())
     return std::move(*plan);
-  for (const Issue &issue : std::get<std::vector<Issue>>(result))
+  for (const Error &issue : result.error())
     report(issue);
   return std::nullopt;
 }
@@ -307,18 +299,18 @@ void Session::account(const Plan &plan, EstimateTotals &totals) {
   totals.idle = energy.idle;
   totals.memories = energy.memories;
   if (auto issue = checkPower(energy, plan.machine, totals.step))
-    diags.warning(codeOf(issue->code), rangeOf(diags, issue->location), issue->message);
+    diags.warning(issue->code, rangeOf(diags, issue->location), issue->message);
 }
 
 std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions) {
   if (!theJob->dataLoader)
     return std::nullopt;
   auto result = stepDataLoading(plan.graph, plan.machine, *theJob->dataLoader, plan.schedule.step.seconds());
-  if (auto *issue = std::get_if<Issue>(&result)) {
-    diags.error(codeOf(issue->code), theJob->dataLoaderAt, issue->message);
+  if (!result) {
+    diags.error(result.error().code, theJob->dataLoaderAt, result.error().message);
     return std::nullopt;
   }
-  auto &dataLoading = std::get<StepDataLoading>(result);
+  auto &dataLoading = *result;
   assumptions.insert(assumptions.end(), dataLoading.assumptions.begin(), dataLoading.assumptions.end());
   return DataLoaderRow{dataLoading.batch,
                        dataLoading.load,

@@ -1,4 +1,5 @@
-// One program of a user, from its files to a plan: the job, its machine or cluster, its training graphs, its diagnostics.
+// One program of a user, from its files to a plan: the job, its machine or cluster, its training graphs, its
+// diagnostics.
 #pragma once
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
@@ -100,7 +101,7 @@ public:
   std::optional<DesignSpace> designSpace();
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
-  /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
+  /// The smallest micro-batch that is in the search space and divides them, else all of them; on a cluster 0
   /// where none divides them.
   int64_t smallestMicrobatch() const;
   std::optional<int64_t> sequence() const { return theSequence; }
@@ -111,7 +112,7 @@ public:
   /// Prints the diagnostics: to standard error, or with --json as one document on standard output.
   /// Returns `status`, or 1 when there were errors.
   int finish(int status, llvm::StringRef command);
-  void report(const Issue &issue, llvm::StringRef help = {});
+  void report(const Error &issue, llvm::StringRef help = {});
 
   /// Of searches for plans from here on.
   struct Search {
@@ -134,7 +135,7 @@ private:
   TrainingOptions optionsAt(const std::string &recompute, const std::optional<Degrees> &degrees) const;
   dnn::TrainingGraphOp trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
                                      const std::optional<Degrees> &degrees = {});
-  void reportPasses(std::vector<Issue> errors);
+  void reportPasses(Errors errors);
   TrainingRequest &trainingRequest();
   mlir::OwningOpRef<mlir::ModuleOp> shardedModule();
   PlacementPlanner &planner();

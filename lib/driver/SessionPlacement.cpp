@@ -1,4 +1,5 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
+
 #include "dialects/accel/AccelDialect.h"
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/language/machines/ElaborateAccel.h"
@@ -27,11 +28,11 @@ bool Session::prepareGroups() {
 
 bool Session::takeGroups(std::vector<Machine> machines) {
   auto made = clusterTarget(theProgram->cluster(), std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&made)) {
-    report(*issue);
+  if (!made) {
+    report(made.error());
     return false;
   }
-  theGroups = std::move(std::get<ClusterTarget>(made));
+  theGroups = std::move(*made);
   theCluster = theGroups.cluster;
   return true;
 }
@@ -48,7 +49,7 @@ bool Session::useDevice(const Machine &machine, Objective objective) {
 double Session::maxMemoryOn(const Machine &machine) {
   TrainingJob limited;
   limited.limits = theProgram->limitsOn(*theJob, machine);
-  return static_cast<double>(memoryLimit(limited));
+  return memoryLimit(limited);
 }
 
 PlacementPlanner &Session::planner() {

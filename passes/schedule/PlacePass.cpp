@@ -18,23 +18,23 @@ namespace {
 
 FailureOr<ClusterTarget> targetOf(accel::ClusterOp cluster) {
   auto accelerators = acceleratorsOf(cluster);
-  if (auto *issue = std::get_if<Issue>(&accelerators)) {
-    emitIssues(cluster, *issue);
+  if (!accelerators) {
+    emitErrors(cluster, accelerators.error());
     return failure();
   }
   std::vector<Machine> machines;
-  for (accel::AcceleratorOp one : std::get<std::vector<accel::AcceleratorOp>>(accelerators)) {
+  for (accel::AcceleratorOp one : *accelerators) {
     FailureOr<Machine> machine = machineFrom(one);
     if (failed(machine))
       return failure();
     machines.push_back(std::move(*machine));
   }
   auto target = clusterTarget(cluster, std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&target)) {
-    emitIssues(cluster, *issue);
+  if (!target) {
+    emitErrors(cluster, target.error());
     return failure();
   }
-  return std::move(std::get<ClusterTarget>(target));
+  return std::move(*target);
 }
 
 struct PlacePass : impl::PlaceBase<PlacePass> {

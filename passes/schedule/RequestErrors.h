@@ -1,7 +1,7 @@
 // Errors of a phase that works on a request: for the caller with their places, or as diagnostics of MLIR.
 #pragma once
-#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/EmitError.h"
 #include "mlir/IR/Operation.h"
 
 namespace accord {
@@ -20,7 +20,7 @@ public:
         at = mlir::FileLineColLoc::get(op->getContext(), sources.path(one.range.file), position.line, position.column);
       }
       if (one.severity == Severity::Error)
-        withCode(mlir::emitError(at), entryOf(one.code).number) << one.message;
+        emitError(at, one.code) << one.message;
       else
         mlir::emitWarning(at) << one.message;
     }

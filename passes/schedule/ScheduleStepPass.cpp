@@ -37,13 +37,13 @@ struct ScheduleStepPass : impl::ScheduleStepBase<ScheduleStepPass> {
     Planning defaults;
     Planning &how = planning ? *planning : defaults;
     auto planned = planOnDevice(*request, *machine, graphs, how);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
+    if (!planned) {
       if (!planning)
-        emitIssues(op, *issues);
-      how.issues = std::move(*issues);
+        emitErrors(op, planned.error());
+      how.errors = planned.takeError();
       return failure();
     }
-    Plan &found = std::get<Plan>(planned);
+    Plan &found = *planned;
     OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), found);
     if (auto before = getOperation().lookupSymbol<plan::PlacementOp>(found.job))
       before->erase(); // of an earlier run

@@ -1,6 +1,5 @@
 // The pass: one training graph for each model.
 #include "lib/training/differentiate/Differentiator.h"
-#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/compilation/RecomputePolicy.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
@@ -10,6 +9,7 @@ using namespace mlir;
 
 namespace accord {
 #define GEN_PASS_DEF_BUILDTRAININGGRAPH
+#include "lib/support/EmitError.h"
 #include "passes/train/Passes.h.inc"
 
 namespace {
@@ -86,7 +86,8 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
   bool all = true;
   for (auto parameter : graph.getParameters())
     if (!reached.contains(parameter.getSymNameAttr())) {
-      withCode(parameter.emitError(), "A0516") << "parameter '" << parameter.getSymName() << "' does not reach the loss";
+      accord::emitError(parameter, accord::Code::NoGradient)
+          << "parameter '" << parameter.getSymName() << "' does not reach the loss";
       all = false;
     }
   return success(all);

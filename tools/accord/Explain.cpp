@@ -82,7 +82,7 @@ const CommandEntry
       command.flag("--markdown", *markdown, "Print all error codes as one Markdown page, docs/errors.md")
           .excludes(plan);
       addJson(command, *json);
-      command.example("accord explain out/ gpt_logits.block.attended.linear\n"
+      command.example("accord explain out/ gpt_logits.block.attn.linear\n"
                       "         accord explain A0104");
       command.action([=] {
         if (!*markdown && what->empty())

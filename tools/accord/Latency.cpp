@@ -11,7 +11,7 @@ static const CommandEntry
       addProgramOptions(command, *options);
       command.option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
       command
-          .option("--form", options->formats,
+          .option("--format", options->formats,
                   "Formats to write: c, python, mlir, csv; printed where there is no folder")
           .commaSeparated()
           .oneOf({"c", "python", "mlir", "csv"});

@@ -41,11 +41,13 @@ void addSearch(Command &command, MineOptions &options) {
           "objective of the file)")
       .check(wrongMetric);
   command
-      .option("--blend", options.aggregation,
-              "Of several files: worst_ratio (each job against its own best design) or sum")
-      .oneOf({"worst_ratio", "sum"})
+      .option("--aggregation", options.aggregation,
+              "Of several files: minimax_regret (each job against its own best design) or sum")
+      .oneOf({"minimax_regret", "sum"})
       .showDefault();
-  command.option("--weights", options.weights, "Weight of each file in --blend sum, such as 3,1 (default: all alike)")
+  command
+      .option("--weights", options.weights,
+              "Of --aggregation sum: weight of each file, such as 3,1 (default: equal weights)")
       .commaSeparated()
       .positive();
   command.option("--evaluations", options.evaluations, "Maximum number of design evaluations").range(1, kMaxCount);
@@ -72,13 +74,13 @@ void addReportOptions(Command &command, MineOptions &options) {
       .oneOf(miningStrategies());
   command
       .option(
-          "--front", options.front,
+          "--pareto-front", options.front,
           "Also the Pareto front in objective, area and TDP, to this relative epsilon: 1% where none is given, 0 for "
           "all. Takes longer than the search itself")
       .valueIfAlone("1%")
       .check(wrongShare);
   command
-      .option("--close", options.scheduleEffort,
+      .option("--schedule-effort", options.scheduleEffort,
               "Also search for better schedules and higher bounds of the designs that may be best, with the effort of "
               "`accord compile` or a number up to 12: the gap is what that leaves. Takes longer than the search itself")
       .valueIfAlone("4")
@@ -86,7 +88,7 @@ void addReportOptions(Command &command, MineOptions &options) {
   command.flag("--sensitivity", options.sensitivity,
                "Also the best design with each choice of each parameter, and with each limit relaxed by 10 %; a search "
                "for each");
-  command.option("--against", options.against,
+  command.option("--reference", options.against,
                  "A machine that the best design is compared with in the report: a name, or FILE.accel[:NAME]");
   command
       .option(
@@ -114,7 +116,7 @@ const CommandEntry kEntry("mine", "Search a design space for the best accelerato
   command.example(
       "accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
       "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
-      "Several jobs: the best design of each alone, then the one whose worst job is nearest to its own best.\n"
+      "Several jobs: the best design of each alone, then the one whose worst job is nearest to its individual best.\n"
       "Ctrl-C writes the best design so far, with its gap.\n"
       "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
   command.action([options] {

@@ -11,7 +11,7 @@ static const CommandEntry kEntry("verify", "Check an answer and its certificate 
               "A folder that `accord compile`, `mine`, `prune`, `vote` or `schedule` wrote, a plan.json, or a schedule "
               "in the plan dialect (.mlir)")
       .required();
-  command.option("--solver", request->solver, "SMT solver that checks the queries again: z3, cvc5 or a path");
+  command.option("--solver", request->solver, "SMT solver that re-checks the queries: z3, cvc5 or a path");
   addJson(command, request->json);
   command.example("accord verify out/\n"
                   "         accord verify schedule/ --solver cvc5");

@@ -31,23 +31,24 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
 void printDocument(VerifiedCertificate &verified) {
   const Verification &proof = verified.proof;
   llvm::json::Array findings;
-  for (const Issue &finding : proof.findings)
-    findings.push_back(llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
+  for (const Error &finding : proof.findings)
+    findings.push_back(llvm::json::Object{{"code", numberOf(finding.code)}, {"message", jsonString(finding.message)}});
   llvm::json::Object document = std::move(verified.more);
   document["command"] = "verify";
   document["version"] = kVersion;
   document["status"] = proof.holds() ? "done" : "error";
-  document["holds"] = proof.holds();
+  document["valid"] = proof.holds();
   document["findings"] = std::move(findings);
   document["checked"] = strings(proof.checked);
-  document["trusted"] = strings(proof.trusted);
+  document["assumed"] = strings(proof.trusted);
   llvm::outs() << jsonText(std::move(document)) << "\n";
 }
 
-void printFinding(const Issue &finding, const std::string &path, bool located) {
+void printFinding(const Error &finding, const std::string &path, bool located) {
   const SourceLocation &at = finding.location;
   std::string place = fmt::format("{}:{}:{}", at.file, at.line, at.column);
-  fmt::print(stderr, "{}: error[{}]: {}\n", located && !at.file.empty() ? place : path, finding.code, finding.message);
+  fmt::print(stderr, "{}: error[{}]: {}\n", located && !at.file.empty() ? place : path, numberOf(finding.code),
+             finding.message);
   if (!located && !at.file.empty() && at.line > 0)
     fmt::print(stderr, "{}: note: it is written here\n", place);
 }
@@ -78,14 +79,14 @@ int verifyAnswer(const CertificateRequest &request) {
       for (const std::string &line : proof.checked)
         llvm::outs() << "  checked  " << line << "\n";
       for (const std::string &line : proof.trusted)
-        llvm::outs() << "  rests on " << line << "\n";
+        llvm::outs() << "  assumes  " << line << "\n";
     }
-    for (const Issue &finding : proof.findings)
+    for (const Error &finding : proof.findings)
       printFinding(finding, request.path, verified->locatedByFindings);
     if (!request.json)
-      llvm::outs() << fmt::format("the {} {}\n", kind->subject(),
-                                  proof.holds() ? "holds"
-                                                : fmt::format("does not hold: {} findings", proof.findings.size()));
+      llvm::outs() << fmt::format("the {} is {}\n", kind->subject(),
+                                  proof.holds() ? "valid"
+                                                : fmt::format("not valid: {} findings", proof.findings.size()));
     return proof.holds() ? kDone : kWrongInput;
   }
   return refuse(Code::CannotRead, fmt::format("'{}' is no answer that can be verified", request.path), request.json,

@@ -1,15 +1,15 @@
 // accord mine, after its command line is read.
 #pragma once
-#include "lib/exploration/solve/MiningProblem.h"
 #include "lib/driver/PlanInterruptibly.h"
 #include "lib/driver/Session.h"
+#include "lib/exploration/solve/MiningProblem.h"
 
 namespace accord {
 
 struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
-  std::string strategy = "exact", metric, aggregation = "worst_ratio";
+  std::string strategy = "exact", metric, aggregation = "minimax_regret";
   std::vector<double> weights;    ///< by file, of a sum; empty: all 1
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   uint64_t checkpointEvery = MiningOptions().checkpointEvery;

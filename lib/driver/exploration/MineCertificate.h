@@ -1,8 +1,8 @@
 // What a mining leaves behind for `accord verify`.
 #pragma once
+#include "lib/driver/exploration/MineJobs.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/support/Diagnostics.h"
-#include "lib/driver/exploration/MineJobs.h"
 
 namespace accord {
 

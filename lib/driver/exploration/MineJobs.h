@@ -1,10 +1,10 @@
 // What `accord mine` mines for: a space, the jobs of its files, on one device or placed on a
 // cluster, and designs in words.
 #pragma once
+#include "lib/driver/exploration/Mine.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"
 #include "lib/exploration/steps/StepProblem.h"
-#include "lib/driver/exploration/Mine.h"
 
 namespace accord {
 

@@ -1,7 +1,7 @@
 // What is made least by `accord mine`: a word, or an expression over a design and its step.
 #pragma once
-#include "lib/exploration/steps/StepProblem.h"
 #include "lib/driver/exploration/Mine.h"
+#include "lib/exploration/steps/StepProblem.h"
 
 namespace accord {
 

@@ -1,9 +1,9 @@
 // accord mine where a file trains on a cluster: its job as one of mining, and the placement on the
 // design that is best.
 #pragma once
+#include "lib/driver/Session.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"
-#include "lib/driver/Session.h"
 
 namespace accord {
 

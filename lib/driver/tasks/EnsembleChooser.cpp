@@ -1,10 +1,10 @@
 // The choice of an ensemble, its guarantees, and what is refused.
+#include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/MoreData.h"
 #include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/ensembles/verify/Members.h"
-#include "lib/driver/tasks/Vote.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -62,7 +62,7 @@ private:
         auto times = static_cast<size_t>(std::ranges::count(joint.kinds, joint.kinds[i]));
         std::vector<double> sets(size + 1, 0), next(size + 1, 0);
         for (size_t n = times; n <= size; ++n)
-          sets[n] = n == times ? 1 : sets[n - 1] * static_cast<double>(n) / static_cast<double>(n - times);
+          sets[n] = n == times ? 1 : sets[n - 1] * n / (n - times);
         for (size_t n = 0; n <= size; ++n)
           for (size_t of = 0; of <= n; ++of)
             next[n] = std::max(next[n], max[n - of] * sets[of]);

@@ -1,7 +1,7 @@
 // What training a member takes on a machine.
 #pragma once
-#include "lib/ensembles/problem/Members.h"
 #include "lib/driver/Session.h"
+#include "lib/ensembles/problem/Members.h"
 
 namespace accord {
 

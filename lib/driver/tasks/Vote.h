@@ -1,7 +1,7 @@
 // accord vote, after its command line is read.
 #pragma once
-#include "lib/ensembles/problem/EnsemblePlan.h"
 #include "lib/driver/Session.h"
+#include "lib/ensembles/problem/EnsemblePlan.h"
 
 namespace accord {
 

@@ -1,10 +1,10 @@
 #include "lib/driver/tasks/VoteWidths.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/solve/MemberWidths.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/driver/tasks/Vote.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::optional<double> scalarsOf(Session &session, const std::map<std::string, in
   }
   double scalars = 0;
   for (dnn::ParameterOp parameter : model.getBlock().getOps<dnn::ParameterOp>())
-    scalars += static_cast<double>(parameter.getElements());
+    scalars += parameter.getElements();
   model->erase();
   return scalars;
 }

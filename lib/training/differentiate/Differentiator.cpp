@@ -1,5 +1,5 @@
-#include "dialects/interfaces/DiagnosticCode.h"
 #include "lib/training/differentiate/Differentiator.h"
+#include "lib/support/EmitError.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -72,8 +72,8 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return withCode(op->emitError(), "A0706") << "'" << op->getName().getStringRef()
-                           << "' has no gradient but lies between a parameter and the loss";
+    return emitError(op, Code::OperationNotSupported)
+           << "'" << op->getName().getStringRef() << "' has no gradient but lies between a parameter and the loss";
 
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
   SmallVector<Value> operandGradients(op->getNumOperands());
