@@ -45,14 +45,12 @@ const std::vector<Known> &knownDimensions() {
 }
 
 std::string baseUnits(const Dimension &dimension) {
-  static const char *const symbols[] = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K"};
-  static_assert(std::size(symbols) == Dimension::kBases);
   std::string above, below;
   for (unsigned i = 0; i < Dimension::kBases; ++i) {
     int e = dimension.exponents[i];
     if (e == 0)
       continue;
-    std::string part = symbols[i] + (e == 1 || e == -1 ? "" : "^" + std::to_string(e < 0 ? -e : e));
+    std::string part = Dimension::symbols()[i] + (e == 1 || e == -1 ? "" : "^" + std::to_string(e < 0 ? -e : e));
     if (e > 0)
       above += (above.empty() ? "" : "*") + part;
     else
@@ -62,6 +60,11 @@ std::string baseUnits(const Dimension &dimension) {
 }
 
 } // namespace
+
+const std::array<const char *, Dimension::kBases> &Dimension::symbols() {
+  static constexpr std::array<const char *, kBases> kSymbols = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K"};
+  return kSymbols;
+}
 
 std::string Dimension::name() const {
   for (const Known &known : knownDimensions())

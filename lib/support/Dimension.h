@@ -37,6 +37,8 @@ struct Dimension {
       d.exponents[i] = static_cast<int8_t>(exponents[i] * n);
     return d;
   }
+  /// Symbols of the base units, in their order: "s", "B", ….
+  static const std::array<const char *, kBases> &symbols();
   /// The field's word for it ("time", "bandwidth", "power", …), or the base units written out ("B^2/s").
   std::string name() const;
 };

@@ -135,9 +135,10 @@ bool Session::takeGroups(std::vector<Machine> machines) {
   return true;
 }
 
-bool Session::useDevice(const Machine &machine, Objective objective) {
+bool Session::useDevice(const Machine &machine, PlacementObjective objective) {
   theMachine = machine;
-  theJob->objective = objective;
+  theJob->objective = objective == PlacementObjective::StepTime ? Objective::StepTime : Objective::OfCluster;
+  theJob->placementObjective = objective;
   if (!takeGroups({machine}))
     return false;
   theJob->limits = theProgram->limitsOn(*theJob, machine);
@@ -171,6 +172,32 @@ std::variant<WorkGraph, Issue> Session::workOfPlacement(const Degrees &degrees, 
   return Issue{"A0705", problem, {}, {}};
 }
 
+/// What the objective needs to know of the cluster: its prices, its powers, or a key of its own.
+bool Session::findObjectiveNumbers(PlacementProblemRequest &request) {
+  using Needs = ObjectiveFormula::Needs;
+  const ObjectiveFormula &formula = formulaOf(request.objective);
+  auto missing = [&](const std::string &what, const std::string &help) {
+    diags.error(Code::ObjectiveWithoutNumbers, theJob->objectiveAt, what).help(help);
+    return false;
+  };
+  for (const Cluster &group : groups()) {
+    if (formula.needs == Needs::Price && group.pricePerHour <= 0)
+      return missing(fmt::format("cluster '{}' states no price of '{}'", theCluster->name, group.machine.name),
+                     "in the cluster: price = 4 USD/h per gpu");
+    if (formula.needs == Needs::Tdp && group.machine.tdp.value <= 0)
+      return missing(fmt::format("nothing states the thermal design power of '{}'", group.machine.name),
+                     "in the accelerator: power { tdp = 400 W }");
+    if (!formula.clusterKey)
+      continue;
+    auto stated = group.keys.find(formula.clusterKey);
+    if (stated == group.keys.end())
+      return missing(fmt::format("cluster '{}' states no '{}'", theCluster->name, formula.clusterKey),
+                     fmt::format("in the cluster: {} = {}", formula.clusterKey, formula.clusterExample));
+    request.costPerJoule = stated->second;
+  }
+  return true;
+}
+
 std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std::string> &assumptions) {
   auto chosen = choicesOf(*this);
   if (!chosen)
@@ -189,23 +216,7 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
     Position p = diags.sources().position(at);
     request.location = {diags.sources().path(at.file).str(), p.line, p.column};
   }
-  switch (theJob->objective) {
-  case Objective::Throughput:
-  case Objective::StepTime:
-    break;
-  case Objective::Energy:
-    request.objective = PlacementObjective::Energy;
-    break;
-  case Objective::Price:
-    request.objective = PlacementObjective::Price;
-    break;
-  case Objective::TdpTime:
-    request.objective = PlacementObjective::TdpTime;
-    break;
-  case Objective::Memory:
-    request.objective = PlacementObjective::Memory;
-    break;
-  }
+  request.objective = theJob->placementObjective;
   if (theJob->tokens > 0 && theSequence.value_or(0) <= 0) {
     diags
         .error(Code::TokensUnknown, theJob->amountAt,
@@ -213,17 +224,8 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
         .help("state 'samples' instead");
     return std::nullopt;
   }
-  for (const Cluster &group : groups()) {
-    bool price = theJob->objective == Objective::Price && group.pricePerHour <= 0;
-    if (price || (theJob->objective == Objective::TdpTime && group.machine.tdp.value <= 0)) {
-      diags
-          .error(Code::ObjectiveWithoutNumbers, theJob->objectiveAt,
-                 price ? fmt::format("cluster '{}' states no price of '{}'", theCluster->name, group.machine.name)
-                       : fmt::format("nothing states the thermal design power of '{}'", group.machine.name))
-          .help(price ? "in the cluster: price = 4 USD/h per gpu" : "in the accelerator: power { tdp = 400 W }");
-      return std::nullopt;
-    }
-  }
+  if (!findObjectiveNumbers(request))
+    return std::nullopt;
   request.limits = limitsOf(*theJob, request.memory);
   request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
                                const std::string &policy) -> std::variant<WorkGraph, Issue> {

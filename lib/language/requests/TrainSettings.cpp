@@ -130,19 +130,26 @@ private:
     llvm::StringRef name = word ? llvm::StringRef(word->text) : "";
     if (maximize && name == "throughput")
       out.objective = Objective::Throughput;
-    else if (!maximize && name == "step_time")
-      out.objective = Objective::StepTime;
-    else if (!maximize && name == "energy")
-      out.objective = Objective::Energy;
-    else if (!maximize && name == "device.memory")
-      out.objective = Objective::Memory;
-    else if (!maximize && name == "price")
-      out.objective = Objective::Price;
+    else if (const ObjectiveFormula *formula = maximize ? nullptr : findMinimized(name))
+      out.objective = onOneDevice(formula->objective), out.placementObjective = formula->objective;
     else if (maximize && perTdp(value))
-      out.objective = Objective::TdpTime;
+      out.objective = Objective::OfCluster, out.placementObjective = PlacementObjective::TdpTime;
     else
       out.expression = ObjectiveExpression{maximize, diags.sources().text(rule.expr->range).str(),
                                            std::make_shared<Constant>(std::move(value)), rule.expr->range};
+  }
+  /// What an objective of placements is on one device.
+  static Objective onOneDevice(PlacementObjective objective) {
+    switch (objective) {
+    case PlacementObjective::StepTime:
+      return Objective::StepTime;
+    case PlacementObjective::Energy:
+      return Objective::Energy;
+    case PlacementObjective::Memory:
+      return Objective::Memory;
+    default:
+      return Objective::OfCluster;
+    }
   }
   /// throughput / power.tdp
   static bool perTdp(const Constant &value) {
@@ -377,13 +384,18 @@ private:
 
 void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
   auto *word = expression.value->as<Word>();
+  std::vector<std::string> minimized;
+  for (const ObjectiveFormula &formula : objectiveFormulas())
+    if (formula.minimize)
+      minimized.push_back(formula.minimize);
+  std::string last = minimized.back(),
+              others = fmt::format("{}", fmt::join(minimized.begin(), minimized.end() - 1, ", "));
+  minimized.insert(minimized.begin(), "throughput");
   diags
       .error(Code::UnknownChoice, expression.at,
              fmt::format("{} is no objective of a training", expression.value->describe()))
-      .suggest(nearest(word ? llvm::StringRef(word->text) : "",
-                       std::vector<std::string>{"throughput", "step_time", "energy", "price", "device.memory"}))
-      .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
-            "price or device.memory");
+      .suggest(nearest(word ? llvm::StringRef(word->text) : "", minimized))
+      .help(fmt::format("maximize throughput or throughput / power.tdp, or minimize {} or {}", others, last));
 }
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags,

@@ -232,6 +232,12 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
       return *issue;
     cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
   }
+  Keys own(op, op.getEntries(), nullptr);
+  for (NamedAttribute entry : op.getEntries())
+    if (auto value = own.number(entry.getName()))
+      cluster.keys[entry.getName().str()] = *value;
+  if (own.issue)
+    return *own.issue;
   cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
     Keys keys(host, host.getEntries(), nullptr);

@@ -11,22 +11,6 @@ namespace accord {
 
 using Id = PlacementProblem::Id;
 
-const char *name(PlacementObjective objective) {
-  switch (objective) {
-  case PlacementObjective::StepTime:
-    return "step_time";
-  case PlacementObjective::Energy:
-    return "energy";
-  case PlacementObjective::Price:
-    return "price";
-  case PlacementObjective::TdpTime:
-    return "tdp_time";
-  case PlacementObjective::Memory:
-    return "memory";
-  }
-  return "step_time";
-}
-
 const char *name(PlacementProblem::RankOrder order) {
   return order == PlacementProblem::RankOrder::TensorPipelineData ? "tensor_pipeline_data" : "tensor_data_pipeline";
 }
@@ -218,11 +202,10 @@ public:
       metrics.joules += kindOf(g).idleWatts * seconds * static_cast<double>(devices);
       metrics.price += kindOf(g).pricePerHour / 3600 * seconds * static_cast<double>(devices);
     }
-    metrics.value = problem_.objective == PlacementObjective::StepTime ? static_cast<double>(metrics.step)
-                    : problem_.objective == PlacementObjective::Energy ? metrics.joules
-                    : problem_.objective == PlacementObjective::Price  ? metrics.price
-                    : problem_.objective == PlacementObjective::Memory ? static_cast<double>(maxDeviceMemory(metrics))
-                                                                       : tdpTimeOf(problem_, plan_, metrics);
+    metrics.value = formulaOf(problem_.objective)
+                        .value({static_cast<double>(metrics.step), metrics.joules, metrics.price,
+                                tdpTimeOf(problem_, plan_, metrics), static_cast<double>(maxDeviceMemory(metrics))},
+                               problem_.costPerJoule);
     return metrics;
   }
 

@@ -159,6 +159,8 @@ json::Value write(const PlacementProblem &p) {
       {"hides", p.maxOverlap},
       {"per_microbatch_ps", p.hostOverheadPerMicrobatch},
       {"per_step_ps", p.hostOverheadPerStep}};
+  if (p.costPerJoule != 1)
+    o["cost_per_joule"] = p.costPerJoule;
   if (p.uniformClass)
     o["evenly"] = static_cast<int64_t>(*p.uniformClass);
   if (!p.placementConstraints.empty())

@@ -73,10 +73,14 @@ bool read(const json::Value &value, Path at, PipelineSchedule &out) {
                "expected gpipe, one_f_one_b, interleaved or zero_bubble");
 }
 bool read(const json::Value &value, Path at, PlacementObjective &out) {
-  return named(value, at, out,
-               {PlacementObjective::StepTime, PlacementObjective::Energy, PlacementObjective::Price,
-                PlacementObjective::TdpTime, PlacementObjective::Memory},
-               "expected step_time, energy, price, tdp_time or memory");
+  auto text = value.getAsString();
+  const ObjectiveFormula *found = text ? findObjective(*text) : nullptr;
+  if (!found) {
+    at.report("expected an objective of placements");
+    return false;
+  }
+  out = found->objective;
+  return true;
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
@@ -254,6 +258,7 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   Fields f(value, at);
   f.text("name", p.name)
       .read("objective", [&](const json::Value &v, Path q) { return read(v, q, p.objective); })
+      .number("cost_per_joule", p.costPerJoule, false)
       .read("limits", [&](const json::Value &v, Path q) { return read(v, q, p.limits); })
       .integer("batch", p.batch, 1);
   all(f, "kinds", p.deviceTypes);

@@ -29,22 +29,6 @@ std::string GroupFigures::ranks() const {
 
 int64_t GroupFigures::peak() const { return std::accumulate(memory.begin(), memory.end(), int64_t(0)); }
 
-PlacementUnit unitOf(PlacementObjective objective) {
-  switch (objective) {
-  case PlacementObjective::StepTime:
-    return {"s", 1e-12};
-  case PlacementObjective::Energy:
-    return {"J", 1};
-  case PlacementObjective::Price:
-    return {"", 1};
-  case PlacementObjective::TdpTime:
-    return {"W s", 1};
-  case PlacementObjective::Memory:
-    return {"B", 1};
-  }
-  return {"", 1};
-}
-
 namespace {
 
 /// Of one stage in a whole step; `worth` has its times of a micro-batch.

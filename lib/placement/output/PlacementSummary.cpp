@@ -33,12 +33,12 @@ std::string scheduleText(const Placement &placement) {
 }
 
 std::string valueText(const PlacementProblem &problem, double value) {
-  PlacementUnit unit = unitOf(problem.objective);
-  if (problem.objective == PlacementObjective::Memory)
+  const ObjectiveFormula &formula = formulaOf(problem.objective);
+  if (formula.unit == std::string_view("B"))
     return formatBytes(value);
-  if (problem.objective == PlacementObjective::Price)
+  if (!*formula.unit)
     return fmt::format("{:.6g} USD", value);
-  return *unit.unit ? formatSi(value * unit.scale, unit.unit) : fmt::format("{:.6g}", value);
+  return formatSi(value * formula.scale, formula.unit);
 }
 
 /// "weights 6.1 GiB, gradients …".
@@ -179,9 +179,7 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)
       lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    std::string value = fmt::format(
-        "{} {}", problem.objective == PlacementObjective::TdpTime ? "step time x TDP" : words(name(problem.objective)),
-        valueText(problem, plan.result.value));
+    std::string value = fmt::format("{} {}", formulaOf(problem.objective).label, valueText(problem, plan.result.value));
     lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
                                  gap <= 0 ? value + ", proven least of what is offered"
                                           : value + ", no plan below " + valueText(problem, plan.result.bound)));

@@ -1,6 +1,7 @@
 // A training step cut into pipeline stages for groups of devices: the problem, a plan, what a plan is worth. Input and
 // answer of lib/place; lib/verify judges the same data again.
 #pragma once
+#include "lib/placement/problem/Objective.h"
 #include "lib/placement/problem/PlacementPaths.h"
 #include "lib/support/Check.h"
 #include <cstdint>
@@ -24,17 +25,6 @@ namespace accord {
 ///   micro-batches in flight in every stage.
 enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
 const char *name(PipelineSchedule); ///< "gpipe", "one_f_one_b", "interleaved", "zero_bubble"
-
-/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price
-/// * time. Of plans that are equal in it (within 1e-9 of it) the one with the shortest step is best.
-enum class PlacementObjective : uint8_t {
-  StepTime,
-  Energy,  ///< joules of a step
-  Price,   ///< of a step
-  TdpTime, ///< step time * thermal design power of the devices used: most throughput per watt of TDP
-  Memory   ///< bytes of the fullest device, whatever its kind
-};
-const char *name(PlacementObjective); ///< "step_time", "energy", "price", "tdp_time", "memory"
 
 /// Picoseconds = latency + bytes * perByte, rounded up.
 struct AlphaBetaModel {
@@ -174,6 +164,7 @@ struct PlacementProblem {
 
   std::string name;
   PlacementObjective objective = PlacementObjective::StepTime;
+  double costPerJoule = 1; ///< where the objective counts joules: what it counts each as
   Limits limits;
   int64_t batch = 1; ///< samples of a step: data * microbatch * micro-batches
   std::vector<DeviceType> deviceTypes;

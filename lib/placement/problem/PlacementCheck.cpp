@@ -86,7 +86,7 @@ private:
                                {"schedules", p.schedules.size()}})
       if (count == 0)
         report(p.location, fmt::format("there are no {}", what));
-    if (static_cast<unsigned>(p.objective) > static_cast<unsigned>(PlacementObjective::Memory))
+    if (static_cast<size_t>(p.objective) >= objectiveFormulas().size())
       report(p.location, fmt::format("objective {} is none", static_cast<unsigned>(p.objective)));
     for (PipelineSchedule schedule : p.schedules) {
       if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
@@ -118,6 +118,7 @@ private:
     number(p.location, "the share of an exchange that hides", p.maxOverlap, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
+    number(p.location, "what a joule costs", p.costPerJoule);
     number(p.location, "the limit of watts", p.limits.watts);
     number(p.location, "the limit of joules", p.limits.joules);
     number(p.location, "the limit of price", p.limits.price);

@@ -118,8 +118,7 @@ double ConfigurationSearch::leaf(const std::vector<Placed> &stages, bool exhaust
   // that of the first chunk, and what it hides less of the exchange it takes less itself.
   bool monotone = configuration_.schedule != PipelineSchedule::ZeroBubble && problem_.limits.watts <= 0 &&
                   problem_.overlapFraction <= 1 && (problem_.overlapFraction <= 0 || configuration_.virtualStages == 1);
-  bool energy =
-      problem_.objective == PlacementObjective::Energy || problem_.limits.joules > 0 || problem_.limits.watts > 0;
+  bool energy = formulaOf(problem_.objective).countsJoules || problem_.limits.joules > 0 || problem_.limits.watts > 0;
   std::vector<RecomputeSolver::Options> options;
   for (size_t g = 0; g < p; ++g) {
     std::vector<uint64_t> key{g, stages[g].parallelConfig};

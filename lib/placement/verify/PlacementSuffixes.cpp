@@ -1,4 +1,5 @@
 #include "lib/placement/verify/PlacementSuffixes.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include <algorithm>
 #include <cmath>
 
@@ -23,18 +24,7 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
   if (passed(step, static_cast<double>(p.limits.step)) || passed(joules, p.limits.joules) ||
       passed(price * seconds, p.limits.price) || (p.limits.devices > 0 && devices > p.limits.devices))
     return INFINITY;
-  switch (p.objective) {
-  case PlacementObjective::StepTime:
-  case PlacementObjective::Memory: // never: see `proveBound`
-    return step;
-  case PlacementObjective::Energy:
-    return joules;
-  case PlacementObjective::Price:
-    return price * seconds;
-  case PlacementObjective::TdpTime:
-    return tdp * seconds;
-  }
-  return step;
+  return ruleOf(p.objective).value(p, {step, joules, price * seconds, tdp * seconds, 0});
 }
 
 int64_t PlacementSuffixes::inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {

@@ -1,4 +1,5 @@
 #include "lib/placement/verify/PlacementWorkBound.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -43,7 +44,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
     return INFINITY;
   if (p.objective == PlacementObjective::StepTime)
     return step;
-  return m * paid * 1e-12 + (p.objective == PlacementObjective::Energy ? joules : 0);
+  return m * paid * 1e-12 + (ruleOf(p.objective).countsJoules ? joules * p.costPerJoule : 0);
 }
 
 double reprovedLowerBound(const PlacementProblem &problem) {

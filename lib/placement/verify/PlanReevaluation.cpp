@@ -1,4 +1,5 @@
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PipelineReplay.h"
 #include <algorithm>
 #include <cmath>
@@ -398,24 +399,12 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   double seconds = static_cast<double>(metrics.step) * 1e-12;
   metrics.joules += idle * seconds;
   metrics.price = price * seconds;
-  switch (p.objective) {
-  case PlacementObjective::StepTime:
-    metrics.value = static_cast<double>(metrics.step);
-    break;
-  case PlacementObjective::Energy:
-    metrics.value = metrics.joules;
-    break;
-  case PlacementObjective::Price:
-    metrics.value = metrics.price;
-    break;
-  case PlacementObjective::TdpTime:
-    metrics.value = tdp * seconds;
-    break;
-  case PlacementObjective::Memory:
-    for (int64_t bytes : metrics.memory)
-      metrics.value = std::max(metrics.value, static_cast<double>(bytes));
-    break;
-  }
+  double memory = 0;
+  for (int64_t bytes : metrics.memory)
+    memory = std::max(memory, static_cast<double>(bytes));
+  metrics.value =
+      ruleOf(p.objective)
+          .value(p, {static_cast<double>(metrics.step), metrics.joules, metrics.price, tdp * seconds, memory});
   return metrics;
 }
 

@@ -1,4 +1,5 @@
 #include "lib/placement/verify/StageMinCosts.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PlanReevaluation.h"
 #include <algorithm>
 #include <bit>
@@ -446,18 +447,7 @@ double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id paral
   const PlacementProblem::DeviceType &deviceType =
       problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
   auto devices = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
-  switch (problem.objective) {
-  case PlacementObjective::StepTime:
-  case PlacementObjective::Memory: // not of time
-    return 0;
-  case PlacementObjective::Energy:
-    return deviceType.idleWatts * devices;
-  case PlacementObjective::Price:
-    return deviceType.pricePerHour / 3600 * devices;
-  case PlacementObjective::TdpTime:
-    return deviceType.tdpWatts * devices;
-  }
-  return 0;
+  return ruleOf(problem.objective).perSecond(problem, deviceType) * devices;
 }
 
 } // namespace accord

@@ -23,10 +23,8 @@ const char *name(Objective objective) {
     return "memory";
   case Objective::Energy:
     return "energy";
-  case Objective::Price:
-    return "price";
-  case Objective::TdpTime:
-    return "tdp_time";
+  case Objective::OfCluster:
+    return "step_time";
   }
   return "throughput";
 }
@@ -58,8 +56,7 @@ void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
     plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
     return;
   case Objective::StepTime:
-  case Objective::Price: // of placements alone
-  case Objective::TdpTime:
+  case Objective::OfCluster:
     plan.objectiveValue = achieved.stepTime.value;
     plan.objectiveBound = bound;
     return;
