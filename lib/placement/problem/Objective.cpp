@@ -20,6 +20,9 @@ const std::vector<ObjectiveFormula> &objectiveFormulas() {
        [](const SecondCosts &costs, double) { return costs.tdpTime; }, false},
       {PlacementObjective::Memory, "memory", "device.memory", "memory", "B", 1, Nothing, nullptr, nullptr,
        [](const StepCosts &costs, double) { return costs.memory; }, nullptr, false},
+      {PlacementObjective::Carbon, "carbon", "carbon", "carbon", "gCO2e", 1, Nothing, "grid_intensity", "400 g/kWh",
+       [](const StepCosts &costs, double gramsPerJoule) { return costs.joules * gramsPerJoule; },
+       [](const SecondCosts &costs, double gramsPerJoule) { return costs.joules * gramsPerJoule; }, true},
   };
   return table;
 }

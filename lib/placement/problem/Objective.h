@@ -14,7 +14,8 @@ enum class PlacementObjective : uint8_t {
   Energy,  ///< joules of a step
   Price,   ///< of a step
   TdpTime, ///< step time * thermal design power of the devices used: maximum throughput per watt of TDP
-  Memory   ///< bytes of the device that uses most of its memory, whatever its type
+  Memory,  ///< bytes of the device that uses most of its memory, whatever its type
+  Carbon   ///< grams of carbon dioxide equivalent of a step: energy times the intensity of the grid
 };
 
 /// What a step of a plan takes, or a lower bound of each.

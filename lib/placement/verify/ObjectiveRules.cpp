@@ -19,6 +19,9 @@ const ObjectiveRule &ruleOf(PlacementObjective objective) {
                                      [](const Problem &, const Type &type) { return type.tdpWatts; }, false, false};
   static const ObjectiveRule memory{[](const Problem &, const RecountedStep &s) { return s.memory; },
                                     [](const Problem &, const Type &) { return 0.0; }, false, true};
+  static const ObjectiveRule carbon{[](const Problem &p, const RecountedStep &s) { return p.costPerJoule * s.joules; },
+                                    [](const Problem &p, const Type &type) { return p.costPerJoule * type.idleWatts; },
+                                    true, false};
   switch (objective) {
   case PlacementObjective::StepTime:
     return step;
@@ -30,6 +33,8 @@ const ObjectiveRule &ruleOf(PlacementObjective objective) {
     return tdpTime;
   case PlacementObjective::Memory:
     return memory;
+  case PlacementObjective::Carbon:
+    return carbon;
   }
   return step;
 }

@@ -384,8 +384,9 @@ TEST(Place, OfEqualPlansTheShortestStep) {
   problem.edges = {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}};
   problem.links = {{}};
   for (PlacementObjective objective : {PlacementObjective::Price, PlacementObjective::TdpTime,
-                                       PlacementObjective::Energy, PlacementObjective::Memory}) {
+                                       PlacementObjective::Energy, PlacementObjective::Carbon, PlacementObjective::Memory}) {
     problem.objective = objective;
+    problem.costPerJoule = objective == PlacementObjective::Carbon ? 400 / 3.6e6 : 1;
     if (objective == PlacementObjective::Memory)
       problem.limits.devices = 3; // the fewest bytes are with a layer on each device
     PlacementResult result = place(problem);
@@ -400,6 +401,9 @@ TEST(Place, OfEqualPlansTheShortestStep) {
       break;
     case PlacementObjective::Energy:
       EXPECT_DOUBLE_EQ(result.value, 50 * 120);
+      break;
+    case PlacementObjective::Carbon: // 6 kJ at 1/9000 g/J
+      EXPECT_DOUBLE_EQ(result.value, 2.0 / 3);
       break;
     default: // two layers in the last of three stages, which holds one micro-batch
       EXPECT_EQ(result.value, 220);
