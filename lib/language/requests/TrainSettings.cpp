@@ -181,11 +181,9 @@ private:
 
   /// Orders of passes of a pipeline; `interleaved` says how many chunks a device may have.
   void schedule(const Constant &value) {
-    const std::vector<PipelineSchedule> known{PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
-                                              PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubble};
     std::vector<std::string> names;
-    for (PipelineSchedule one : known)
-      names.push_back(name(one));
+    for (const ScheduleModel *one : scheduleModels())
+      names.push_back(one->name);
     std::vector<Constant> members{value};
     if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
       members = *choice->members;
@@ -196,29 +194,28 @@ private:
       auto *word = member.as<Word>();
       auto *call = member.as<CallValue>();
       std::string text = word ? word->text : call ? call->name : "";
-      auto found = llvm::find(names, text);
-      if (found == names.end()) {
+      const ScheduleModel *found = findSchedule(text);
+      if (!found) {
         diags
             .error(Code::UnknownChoice, member.range,
                    fmt::format("'schedule' is one of {}, not {}", fmt::join(names, ", "), member.describe()))
             .suggest(nearest(text, names));
         continue;
       }
-      PipelineSchedule which = known[static_cast<size_t>(found - names.begin())];
-      if (!llvm::is_contained(out.schedules, which))
-        out.schedules.push_back(which);
+      bool listed = found->virtualStages == ScheduleModel::VirtualStages::Listed;
+      if (!llvm::is_contained(out.schedules, found->schedule))
+        out.schedules.push_back(found->schedule);
       if (!call)
         continue;
-      if (which != PipelineSchedule::Interleaved || call->arguments.size() != 1) {
+      if (!listed || call->arguments.size() != 1) {
         diags
             .error(Code::WrongType, member.range,
-                   which == PipelineSchedule::Interleaved
-                       ? fmt::format("'interleaved' takes the number of chunks of a device")
-                       : fmt::format("schedule '{}' takes no numbers", text))
+                   listed ? fmt::format("'{}' takes the number of chunks of a device", text)
+                          : fmt::format("schedule '{}' takes no numbers", text))
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
       }
-      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, "interleaved", /*least=*/2,
+      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, text, /*least=*/2,
                                           /*most=*/64))
         out.virtualStages.insert(out.virtualStages.end(), virtualStages->begin(), virtualStages->end());
     }

@@ -67,10 +67,14 @@ bool named(const json::Value &value, Path at, E &out, const E (&all)[N], StringL
   return false;
 }
 bool read(const json::Value &value, Path at, PipelineSchedule &out) {
-  return named(value, at, out,
-               {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved,
-                PipelineSchedule::ZeroBubble},
-               "expected gpipe, one_f_one_b, interleaved or zero_bubble");
+  auto text = value.getAsString();
+  const ScheduleModel *found = text ? findSchedule(*text) : nullptr;
+  if (!found) {
+    at.report("expected a schedule of pipelines");
+    return false;
+  }
+  out = found->schedule;
+  return true;
 }
 bool read(const json::Value &value, Path at, PlacementObjective &out) {
   auto text = value.getAsString();

@@ -19,17 +19,9 @@ std::string words(std::string text) {
 }
 
 std::string scheduleText(const Placement &placement) {
-  switch (placement.schedule) {
-  case PipelineSchedule::GPipe:
-    return "GPipe";
-  case PipelineSchedule::OneFOneB:
-    return "1F1B";
-  case PipelineSchedule::Interleaved:
-    return fmt::format("interleaved 1F1B, {} chunks a device", placement.virtualStages);
-  case PipelineSchedule::ZeroBubble:
-    return "zero bubble";
-  }
-  return "1F1B";
+  const ScheduleModel &model = modelOf(placement.schedule);
+  return placement.virtualStages > 1 ? fmt::format("{}, {} chunks a device", model.label, placement.virtualStages)
+                                     : model.label;
 }
 
 std::string valueText(const PlacementProblem &problem, double value) {
@@ -211,19 +203,19 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
   TextTable table("lrlrrrrr", {"layers", "stage", "devices", "forward", "backward", "in flight", "memory", "bubble"});
-  size_t groups = figures.groups.size();
   for (size_t s = 0; s < placement.stages.size(); ++s) {
-    const GroupFigures &group = figures.groups[s % groups];
+    size_t g = placement.groupOf(s);
+    const GroupFigures &group = figures.groups[g];
     const StageTimes &times = plan.result.metrics.times[s];
     std::string layers = fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
-    bool first = s < groups;
+    bool first = s == g;
     table.row(
         {layers, std::to_string(s),
          first
              ? fmt::format("{} {}",
                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
                            group.ranks())
-             : fmt::format("as stage {}", s % groups),
+             : fmt::format("as stage {}", g),
          formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
          formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
          std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(static_cast<double>(group.peak())) : "",

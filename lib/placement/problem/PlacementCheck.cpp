@@ -89,10 +89,10 @@ private:
     if (static_cast<size_t>(p.objective) >= objectiveFormulas().size())
       report(p.location, fmt::format("objective {} is none", static_cast<unsigned>(p.objective)));
     for (PipelineSchedule schedule : p.schedules) {
-      if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
+      if (static_cast<size_t>(schedule) >= scheduleModels().size())
         report(p.location, fmt::format("schedule {} is none", static_cast<unsigned>(schedule)));
-      if (schedule == PipelineSchedule::Interleaved && p.virtualStages.empty())
-        report(p.location, "schedule interleaved is offered without a number of chunks");
+      else if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::Listed && p.virtualStages.empty())
+        report(p.location, fmt::format("schedule {} is offered without a number of chunks", name(schedule)));
     }
     if (p.uniformClass &&
         std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))

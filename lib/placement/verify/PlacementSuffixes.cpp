@@ -1,5 +1,6 @@
 #include "lib/placement/verify/PlacementSuffixes.h"
 #include "lib/placement/verify/ObjectiveRules.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <cmath>
 
@@ -28,10 +29,7 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
 }
 
 int64_t PlacementSuffixes::inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {
-  int64_t max = c.schedule == PipelineSchedule::GPipe        ? c.microbatches
-                : c.schedule == PipelineSchedule::ZeroBubble ? groups
-                                                             : behind;
-  return std::min(c.microbatches, max);
+  return ruleOf(c.schedule).held(c.microbatches, groups, behind);
 }
 
 bool PlacementSuffixes::prepend(const Configuration &c, size_t from, size_t to, Id parallelConfig, int64_t groups,
@@ -44,7 +42,7 @@ bool PlacementSuffixes::prepend(const Configuration &c, size_t from, size_t to, 
     return false;
   int64_t m = c.microbatches, back = stage.backward + *recomputeTime;
   int64_t pass = stage.forward + back + stage.weight, stepTail = stage.stepTail(p, *recomputeTime);
-  bool delays = c.schedule == PipelineSchedule::ZeroBubble;
+  bool delays = ruleOf(c.schedule).delaysWeights;
   int64_t leaves = delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight : m * pass;
   int64_t ends;
   if (cuts.chain()) {
@@ -137,7 +135,7 @@ double PlacementSuffixes::valueWith(const Configuration &c, const PrefixBound &b
   if (left == 0)
     return INFINITY;
   double m = static_cast<double>(c.microbatches), ends = m * before.busy / double(left);
-  if (c.schedule != PipelineSchedule::ZeroBubble)
+  if (!ruleOf(c.schedule).delaysWeights)
     ends = std::max(ends, static_cast<double>(state.leaves) + before.busy);
   auto min = std::max(state.ends, static_cast<int64_t>(std::min(ends, 0x1p61)));
   return valueOf(state.used, min, state.joules) + m * before.paid * 1e-12;

@@ -1,5 +1,6 @@
 #include "lib/placement/verify/PlacementWorkBound.h"
 #include "lib/placement/verify/ObjectiveRules.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -33,8 +34,8 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
       continue;
     double n = static_cast<double>(groups);
     double all = pass + n * static_cast<double>(c.virtualStages) * static_cast<double>(p.hostOverheadPerMicrobatch);
-    bool fills = chain && c.virtualStages == 1 && c.schedule != PipelineSchedule::ZeroBubble;
-    bool closes = fills && (c.schedule == PipelineSchedule::GPipe || c.microbatches > groups);
+    bool fills = chain && c.virtualStages == 1 && !ruleOf(c.schedule).splitsWeights;
+    bool closes = fills && (ruleOf(c.schedule).turnsAtEnd || c.microbatches > groups);
     step = std::min(step, closes  ? (m + n - 1) / n * all
                           : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                   : m * all / n);

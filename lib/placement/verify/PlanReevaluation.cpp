@@ -1,6 +1,7 @@
 #include "lib/placement/verify/PlanReevaluation.h"
 #include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PipelineReplay.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ private:
   }
 
   void pipeline() {
-    bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    bool offered = false;
     if (!std::any_of(p.groups.begin(), p.groups.end(),
                      [&](const PlacementProblem::GroupRange &r) {
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
@@ -82,26 +83,24 @@ private:
       offered |= schedule == plan.schedule;
     if (!offered)
       report("A0950", "the schedule of the passes is not offered");
-    if (!interleaves && plan.virtualStages != 1)
-      report("A0950", fmt::format("{} chunks without an interleaved schedule", plan.virtualStages));
-    if (interleaves) {
-      bool known = false;
-      for (int64_t virtualStages : p.virtualStages)
-        known |= virtualStages == plan.virtualStages && virtualStages > 1;
-      if (!known)
-        report("A0950", fmt::format("{} chunks are not offered", plan.virtualStages));
-      if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
-        report("A0950",
-               fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
-      if (p.uniformClass)
-        return;
-      auto [min, max] = std::minmax_element(plan.stages.begin(), plan.stages.end(), [](const auto &a, const auto &b) {
-        return a.layers.size() < b.layers.size();
-      });
-      if (max->layers.size() > min->layers.size() + 1)
-        report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even", min->layers.size(),
-                                    max->layers.size()));
-    }
+    std::vector<int64_t> known = stagesOfGroups(p, plan.schedule);
+    bool several = ruleOf(plan.schedule).stages != ScheduleRule::Stages::One;
+    if (std::find(known.begin(), known.end(), plan.virtualStages) == known.end())
+      report("A0950", several ? fmt::format("{} chunks are not offered", plan.virtualStages)
+                              : fmt::format("{} chunks without an interleaved schedule", plan.virtualStages));
+    if (!several)
+      return;
+    if (!runsOn(plan.schedule, static_cast<int64_t>(groups), plan.microbatches))
+      report("A0950",
+             fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
+    if (p.uniformClass)
+      return;
+    auto [min, max] = std::minmax_element(plan.stages.begin(), plan.stages.end(), [](const auto &a, const auto &b) {
+      return a.layers.size() < b.layers.size();
+    });
+    if (max->layers.size() > min->layers.size() + 1)
+      report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even", min->layers.size(),
+                                  max->layers.size()));
   }
 
   /// False: forms or layers cannot be looked up.
@@ -246,6 +245,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
+  auto groupOf = [&](size_t stage) { return ruleOf(plan.schedule).groupOf(stage, groups); };
   Traffic traffic = trafficOf(p, plan);
   if (static_cast<double>(plan.microbatches) * static_cast<double>(stages + traffic.size()) > passes)
     return std::nullopt;
@@ -261,7 +261,7 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   for (size_t s = 0; s < stages; ++s) {
     const PlacedStage &stage = plan.stages[s];
     StageTimes &times = pipeline.stages[s];
-    size_t g = s % groups;
+    size_t g = groupOf(s);
     int64_t activations = 0, weights = 0, hostActivations = 0;
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       const auto &cost = *p.cost(stage.layers[i], stage.parallelConfig);
@@ -301,7 +301,9 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     tdp += deviceType.tdpWatts * static_cast<double>(devices);
     auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), recomputeChoices[g]);
     for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
-      metrics.inFlight[virtualStage * groups + g] = held[virtualStage];
+      for (size_t s = virtualStage * groups; s < (virtualStage + 1) * groups; ++s)
+        if (groupOf(s) == g)
+          metrics.inFlight[s] = held[virtualStage];
     metrics.memory[g] += bytes + workspace[g];
     metrics.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
     metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
@@ -347,7 +349,7 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   for (const auto &[ends, bytes] : traffic) {
     auto [from, to] = ends;
     pipeline.feeds[to].push_back(from);
-    size_t a = from % groups, b = to % groups;
+    size_t a = groupOf(from), b = groupOf(to);
     if (a == b)
       continue;
     const auto &sends = p.parallelConfigs[plan.stages[a].parallelConfig],
@@ -370,9 +372,9 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     for (size_t s = 0; s < stages; ++s)
       for (Id l : plan.stages[s].layers) {
         if (l == tie.a)
-          at[0] = s % groups;
+          at[0] = groupOf(s);
         if (l == tie.b)
-          at[1] = s % groups;
+          at[1] = groupOf(s);
       }
     if (at[0] == at[1])
       continue;

@@ -1,6 +1,7 @@
 #include "lib/placement/verify/StageMinCosts.h"
 #include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -227,7 +228,7 @@ StageCosts::StageCosts(const PlacementProblem &problem, const PlacementCuts &cut
 void StageCosts::paths() {
   size_t n = p.layers.size();
   fastest.assign(n, 0), fastestBack.assign(n, 0);
-  bool delays = std::find(p.schedules.begin(), p.schedules.end(), PipelineSchedule::ZeroBubble) != p.schedules.end();
+  bool delays = maySplitWeights(p);
   for (Id l = 0; l < n; ++l) {
     bool any = false;
     for (const auto &cost : p.classOf(l).costs)
