@@ -129,16 +129,17 @@ std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool a
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const PlacementProblem::ParallelConfig &parallelConfig =
         problem.parallelConfigs[placement.stages[s].parallelConfig];
-    if (parallelConfig.kind != first.kind && !allowMixedDeviceTypes)
+    if (parallelConfig.deviceType != first.deviceType && !allowMixedDeviceTypes)
       return cannot(fmt::format("stages are on '{}' and '{}': one launch starts servers of one "
                                 "kind (JobSets of Kubernetes have several)",
-                                problem.deviceTypes[first.kind].name, problem.deviceTypes[parallelConfig.kind].name));
+                                problem.deviceTypes[first.deviceType].name,
+                                problem.deviceTypes[parallelConfig.deviceType].name));
     layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
     if (s >= groups)
       continue;
     same &= placement.stages[s].parallelConfig == placement.stages[0].parallelConfig;
-    within.push_back(used[parallelConfig.kind]);
-    used[parallelConfig.kind] += parallelConfig.devices();
+    within.push_back(used[parallelConfig.deviceType]);
+    used[parallelConfig.deviceType] += parallelConfig.devices();
     tensor += fmt::format("{}{}", s ? " " : "", parallelConfig.tensor);
     data += fmt::format("{}{}", s ? " " : "", parallelConfig.data);
     sequence += fmt::format("{}{}", s ? " " : "", parallelConfig.sequence ? 1 : 0);
@@ -161,8 +162,9 @@ std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool a
   }
   shape.perNode = shape.pools.front().perNode;
   for (size_t g = 0; g < groups; ++g)
-    stageRanks += fmt::format("{}{}", g ? " " : "",
-                              before[problem.parallelConfigs[placement.stages[g].parallelConfig].kind] + within[g]);
+    stageRanks +=
+        fmt::format("{}{}", g ? " " : "",
+                    before[problem.parallelConfigs[placement.stages[g].parallelConfig].deviceType] + within[g]);
   shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
   shape.title = sanitized(
       fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster, degreesText(problem, placement), plan.version));

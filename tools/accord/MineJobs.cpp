@@ -110,7 +110,7 @@ void MineJobs::chooseCluster(size_t job, const Design &design) { sessions_[job]-
 bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives) {
   SingleDeviceRequest request = session.request();
   for (int64_t microbatch : request.microbatches)
-    for (const std::string &policy : request.recomputePolicies) {
+    for (const std::string &policy : request.recomputes) {
       if (request.batch % microbatch != 0)
         continue;
       auto work = request.instantiate(microbatch, request.batch / microbatch, policy);

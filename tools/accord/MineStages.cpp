@@ -90,7 +90,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     one.devices = parallelConfig.devices();
     one.forward = static_cast<double>(times.forward) * 1e-12;
     one.backward = static_cast<double>(times.backward + times.weight) * 1e-12;
-    one.finish = static_cast<double>(times.finish) * 1e-12;
+    one.finish = static_cast<double>(times.stepTail) * 1e-12;
     one.bytes = static_cast<double>(found->metrics.memory[s % groups]);
     mined.stages.push_back(std::move(one));
     if (s < groups)

@@ -21,7 +21,7 @@ void addPartition(CLI::App &app, int &status) {
                       "no limit)");
   command->add_option("--bandwidth", options->bandwidth,
                       "Of .txt: between two accelerators, and of an all-reduce: 12GB/s");
-  command->add_flag("!--no-replicas", options->replicates, "Of .txt: each stage on one accelerator");
+  command->add_flag("!--no-replicas", options->allowReplicas, "Of .txt: each stage on one accelerator");
   command->add_option("--effort", options->effort, "Work limit: each step doubles it (default: 10, at most 40)");
   command->add_option("--gap", options->gap, "Stop when the load is proven to be so near the best: 2%");
   command->add_option("--time-limit", options->timeLimit,

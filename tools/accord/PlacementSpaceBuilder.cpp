@@ -155,7 +155,7 @@ private:
       space.microbatches = spreadDivisors(job_.batch);
       assume("microbatch: {}, as nothing says which", fmt::join(space.microbatches, ", "));
     }
-    space.recomputePolicies = job_.recomputePolicies;
+    space.recomputePolicies = job_.recomputes;
     llvm::sort(space.recomputePolicies, [](const std::string &a, const std::string &b) {
       auto time = [](const std::string &policy) { // what takes the least first
         return policy == "none" ? 0 : policy == "selective" ? 1 : 2;

@@ -59,7 +59,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     precision = precision.drop_back();
   double max = 0;
   for (const Core &core : machine.cores)
-    if (core.deviceType == CoreKind::Tensor)
+    if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
           max = std::max(max, peak * static_cast<double>(core.count));
@@ -233,7 +233,7 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
   };
   request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
                                       int64_t data,
-                                      const PlacementSpace::Division &division) -> std::variant<WorkGraph, Issue> {
+                                      const PlacementSpace::ReplicaSharding &division) -> std::variant<WorkGraph, Issue> {
     return workOfPlacement({tensor, data, sequence, division.experts > 1,
                             division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
                            policy, microbatch);

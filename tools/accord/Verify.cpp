@@ -50,7 +50,7 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     verifyQueries(proof, *plan, llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(),
                   solver);
   if (placement && proof.holds())
-    verifyPlacementClaim(proof, *placement,
+    verifyPlacementSmtQuery(proof, *placement,
                          llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(), solver);
   if (json) {
     llvm::json::Array findings;

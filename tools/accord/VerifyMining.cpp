@@ -201,7 +201,7 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = certificate_.metric == "tdp_time";
     return tdp ? plan->result.metrics.value
-               : verifier.metrics(machine, {static_cast<double>(plan->result.metrics.step) * 1e-12, 0,
+               : verifier.metricValue(machine, {static_cast<double>(plan->result.metrics.step) * 1e-12, 0,
                                             certificate_.jobs[job].batch});
   }
 

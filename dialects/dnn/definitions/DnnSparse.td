@@ -11,7 +11,7 @@ def Dnn_EmbeddingOp : Dnn_ForwardOp<"embedding", 0> {
     "`%y = dnn.embedding %ids, %t : (tensor<?x1024xi32>, tensor<50257x1600xbf16>) -> tensor<?x1024x1600xbf16>`";
   let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<BoolAttr, "false">:$sparse, OptionalAttr<StrAttr>:$optimizer);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {1});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation()), {1});";
   let more = Dnn_ReadsTouched;
 }
 def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
@@ -19,7 +19,7 @@ def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
   let description = "1 FLOP per element of dy. Reads dy, ids and the touched rows, writes the touched rows; a sparse dtable: reads dy and ids, writes ids and rows.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids);
   let results = (outs Dnn_Tensor:$dtable);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
   let more = Dnn_BothTouched;
   let hasVerifier = 1;
 }
@@ -63,14 +63,14 @@ def Dnn_RelativeBiasOp : Dnn_ForwardOp<"relative_bias", 0> {
   let arguments = (ins Dnn_Tensor:$table, OptionalAttr<Dnn_Int>:$queries, OptionalAttr<Dnn_Int>:$keys,
                        DefaultValuedAttr<Dnn_Int, "128">:$max_distance, DefaultValuedAttr<BoolAttr, "true">:$bidirectional);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
 }
 def Dnn_RelativeBiasGradOp : Dnn_WorkOp<"relative_bias_grad", 1> {
   let summary = "gradient of `dnn.relative_bias`: dtable[bucket(k - q), h] += dy[h, q, k]";
   let description = "1 FLOP per element of dy.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Int:$max_distance, BoolAttr:$bidirectional);
   let results = (outs Dnn_Tensor:$dtable);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {1});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {1});";
 }
 def Dnn_GatherOp : Dnn_ForwardOp<"gather", 0> {
   let summary = "y = x's entries `ids` along `axis`; ids' dimensions replace the axis";
@@ -78,7 +78,7 @@ def Dnn_GatherOp : Dnn_ForwardOp<"gather", 0> {
     "`%y = dnn.gather %x, %i {axis = 0 : i64} : (tensor<?x2708x16xf32>, tensor<?x10556xi32>) -> tensor<?x10556x16xf32>`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, DefaultValuedAttr<Dnn_Int, "0">:$axis);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
   let more = Dnn_ReadsTouched;
 }
 def Dnn_GatherGradOp : Dnn_WorkOp<"gather_grad", 1> {
@@ -86,7 +86,7 @@ def Dnn_GatherGradOp : Dnn_WorkOp<"gather_grad", 1> {
   let description = "1 FLOP per element of dy. Writes dx, then reads and writes the touched entries.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, Dnn_Int:$axis);
   let results = (outs Dnn_Tensor:$dx);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
   let more = Dnn_BothTouched;
 }
 def Dnn_ScatterOp : Dnn_ForwardOp<"scatter", 1> {
@@ -95,7 +95,7 @@ def Dnn_ScatterOp : Dnn_ForwardOp<"scatter", 1> {
     "`%y = dnn.scatter %x, %i, %u {axis = 0 : i64} : (tensor<?x8x4xf32>, tensor<?x3xi32>, tensor<?x3x4xf32>) -> tensor<?x8x4xf32>`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, Dnn_Tensor:$updates, DefaultValuedAttr<Dnn_Int, "0">:$axis);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getUpdates().getType()), {0, 3});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getUpdates().getType()), {0, 3});";
 }
 def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
   let summary = "y[s, ..] = sum of x[i, ..] over the i with ids[i] = s";
@@ -103,7 +103,7 @@ def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
                     "(tensor<?x10556x16xf32>, tensor<?x10556xi32>) -> tensor<?x2708x16xf32>`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, OptionalAttr<Dnn_Int>:$segments);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getX().getType()), {2});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getX().getType()), {2});";
 }
 def Dnn_SegmentSoftmaxOp : Dnn_ForwardOp<"segment_softmax", 5> {
   let summary = "y[i, ..] = exp(x[i, ..] - max) / sum of exp(x[j, ..] - max) over the j with ids[j] = ids[i]";
@@ -153,13 +153,13 @@ def Dnn_TopkOp : Dnn_ForwardOp<"topk", 1> {
     "`%v, %i = dnn.topk %x {k = 2 : i64} : (tensor<?x1024x8xf32>) -> (tensor<?x1024x2xf32>, tensor<?x1024x2xi32>)`";
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$k);
   let results = (outs Dnn_Tensor:$values, Dnn_Tensor:$ids);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::alongWork(getOperation(), getX().getType(), -1), {1, 2});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::alongWork(getOperation(), getX().getType(), -1), {1, 2});";
 }
 def Dnn_TopkGradOp : Dnn_WorkOp<"topk_grad", 0> {
   let summary = "gradient of `dnn.topk`: dvalues at their positions, zero elsewhere";
   let description = "No FLOP; dx is written.";
   let arguments = (ins Dnn_Tensor:$dvalues, Dnn_Tensor:$ids);
   let results = (outs Dnn_Tensor:$dx);
-  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0, 1});";
+  let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation()), {0, 1});";
 }
 #endif

@@ -52,7 +52,7 @@ Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desi
     Rational min = integer ? Rational(1) : Rational(0);
     if (schema.range != accel::Range::Any && value < min)
       value = min;
-    if (schema.range == accel::Range::Share && value > Rational(1))
+    if (schema.range == accel::Range::Fraction && value > Rational(1))
       value = Rational(1);
     if (integer)
       value = std::min(max ? value.floor() : value.ceil(), Rational(kMaxInteger));
@@ -294,7 +294,7 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, Bo
     if (std::optional<size_t> count = cores[i].count) {
       bool max = end == BoxCorner::Max || end == BoxCorner::Best;
       core.count = cast<IntegerAttr>(choices[*count][(max ? box.high : box.low)[*count]]).getInt();
-      core.either = core.either && core.count > 1;
+      core.anyMapping = core.anyMapping && core.count > 1;
     }
   }
   bool design = end == BoxCorner::Design, min = end == BoxCorner::Min;

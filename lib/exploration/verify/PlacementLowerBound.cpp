@@ -76,7 +76,7 @@ std::string PlacementLowerBound::keyOf(const Machine &machine) const {
     put(memory.doubleBuffered), put(memory.capacity.value > 0), put(overlapsTransfers(memory));
   }
   for (const Core &core : machine.cores) {
-    put(core.deviceType), put(core.overlapFill), put(core.overlapDrain), put(core.perInstanceMapping);
+    put(core.kind), put(core.overlapFill), put(core.overlapDrain), put(core.perInstanceMapping);
     put(core.anyMapping);
     for (int64_t n : {core.rows, core.cols, core.lanes, core.count, int64_t(core.reads)})
       put(n);
@@ -177,11 +177,11 @@ double PlacementLowerBound::value(const Machine &machine) {
     for (size_t step : steps_[parallelConfig]) {
       if (!uses[step])
         uses[step] = layers_[step].lowerBound(machine);
-      if (!layers_[step].recomputeTime()) // no other takes less
+      if (!layers_[step].again()) // no other takes less
         break;
     }
   }
-  return known->second = minOfPlacements(lowerBound(machine, all, uses));
+  return known->second = reprovedLowerBound(lowerBound(machine, all, uses));
 }
 
 PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below) {

@@ -16,7 +16,7 @@ public:
   Solver(const PartitioningGraph &graph, const StageCostRules &rules, const PartitioningOptions &options)
       : graph(graph), rules(rules), options(options), shift(std::min(options.effort, 38u)) {
     budget = uint64_t(1) << (14 + shift);
-    bound = place::minLoad(graph, rules);
+    bound = place::loadLowerBound(graph, rules);
   }
 
   void run() {
@@ -161,7 +161,7 @@ PartitioningStage stageOf(const PartitioningProblem &problem, const Partitioning
 void explain(const PartitioningProblem &problem, const PartitioningGraph &graph, const PartitioningOptions &options,
              PartitioningResult &result) {
   StageCostRules rules(problem);
-  rules.minMemory = true;
+  rules.minimizeMemory = true;
   Solver solver(graph, rules, options);
   solver.run();
   if (!solver.best) {
@@ -194,7 +194,7 @@ void explain(const PartitioningProblem &problem, const PartitioningGraph &graph,
 
 } // namespace
 
-PartitioningResult minLoad(const PartitioningProblem &problem, const PartitioningOptions &options) {
+PartitioningResult partitionGraph(const PartitioningProblem &problem, const PartitioningOptions &options) {
   PartitioningResult result;
   PartitioningGraph graph = partitioningGraph(problem);
   StageCostRules rules(problem);

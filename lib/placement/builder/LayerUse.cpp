@@ -228,7 +228,7 @@ private:
   void staticTensors() {
     std::set<std::string> sparse; // tables
     for (OperationId id : graph_.regions[kUpdateRegion].operations)
-      if (const Operation &op = operation(id); op.deviceType == "update_rows")
+      if (const Operation &op = operation(id); op.kind == "update_rows")
         sparse.insert(op.name.substr(0, op.name.rfind(".update")));
     for (const StaticTensor &r : graph_.staticTensors) {
       std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);

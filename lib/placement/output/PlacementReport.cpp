@@ -78,7 +78,7 @@ json::Array slices(const PipelinePicture &shown) {
     json::Array flat;
     for (const PipelineSlice &slice : group)
       if (slice.kind != PipelineSlice::Kind::Bubble) {
-        flat.push_back(static_cast<int64_t>(slice.deviceType));
+        flat.push_back(static_cast<int64_t>(slice.kind));
         flat.push_back(static_cast<int64_t>(slice.stage));
         flat.push_back(static_cast<int64_t>(slice.microbatch));
         flat.push_back(slice.start);
@@ -144,7 +144,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
 json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &options) {
   const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
   json::Array deviceTypes, shares, memories, whatIf, conflicts, front, sliceKinds, communication;
-  for (const PlacementProblem::Kind &deviceType : plan.problem.deviceTypes)
+  for (const PlacementProblem::DeviceType &deviceType : plan.problem.deviceTypes)
     deviceTypes.push_back(json::Object{{"name", jsonString(deviceType.name)},
                                        {"devices", deviceType.devices},
                                        {"perServer", deviceType.devicesPerNode}});

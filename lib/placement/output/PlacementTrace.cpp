@@ -133,7 +133,7 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
       events.push_back(
           named("thread_name", kDevices, tid,
                 fmt::format("group {}: {} {}", g,
-                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].kind].name,
+                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
                             group.ranks())));
       for (const PipelineSlice &slice : shown.groups[g]) {
         bool pass = slice.kind <= Kind::Weight;

@@ -100,7 +100,7 @@ private:
     SelectionInfeasibilityProof proof =
         proveInfeasible(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
     std::string claim = none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
-    if (proof.outcome == SelectionInfeasibilityProof::Outcome::Some)
+    if (proof.outcome == SelectionInfeasibilityProof::Outcome::Feasible)
       find("A0906", claim + " is claimed, but one does");
     else if (proof.outcome == SelectionInfeasibilityProof::Outcome::Unknown)
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));

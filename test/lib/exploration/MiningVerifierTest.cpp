@@ -348,7 +348,7 @@ struct Small {
       DesignEvaluation known = problem.evaluate(space.at(i), INFINITY);
       if (known.value < answer.value)
         answer.value = known.value, answer.winner = space.at(i);
-      answer.bound = std::min(answer.bound, known.bound);
+      answer.lowerBound = std::min(answer.bound, known.bound);
     }
     certificate.answers = {answer};
   }
