@@ -120,8 +120,9 @@ private:
       report("A0915", fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
                                   "make the batch, {}",
                                   s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
-    if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
-      report("A0950", fmt::format("stages {} and {} share devices, but not their form", s - groups, s));
+    if (size_t first = ruleOf(plan.schedule).groupOf(s, groups);
+        stage.parallelConfig != plan.stages[first].parallelConfig)
+      report("A0950", fmt::format("stages {} and {} share devices, but not their form", first, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
