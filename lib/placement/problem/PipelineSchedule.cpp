@@ -141,6 +141,68 @@ private:
   }
 };
 
+class ZeroBubbleV : public ScheduleModel {
+public:
+  ZeroBubbleV()
+      : ScheduleModel(PipelineSchedule::ZeroBubbleV, "zero_bubble_v", "zero bubble V", VirtualStages::Two,
+                      WeightGradients::InOrder) {}
+
+  int64_t groupOf(int64_t stage, int64_t groups) const override {
+    return stage < groups ? stage : 2 * groups - 1 - stage;
+  }
+  int64_t stageOf(int64_t group, int64_t index, int64_t groups) const override {
+    return index == 0 ? group : 2 * groups - 1 - group;
+  }
+  int64_t turns() const override { return 1; }
+
+  /// Passes of the group's first stage are capital letters below, those of its second small ones. Micro-batches beyond
+  /// the last one, where there are fewer than 2 p - 1, are left out.
+  std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) const override {
+    int64_t p = shape.groups, n = std::max(shape.microbatches, 2 * p - 1);
+    const std::pair<int64_t, const char *> phases[] = {{2 * (p - group) - 1, "F"},
+                                                       {group, "fF"},
+                                                       {p - group, "fbw"},
+                                                       {n - 2 * p + group + 1, "FBWfbw"},
+                                                       {p - group - 1, "BWfbw"},
+                                                       {group, "Bb"},
+                                                       {p - group, "BW"},
+                                                       {group, "w"},
+                                                       {group, "W"}};
+    std::vector<PipelinePass> order;
+    uint32_t done[2][3] = {};
+    for (auto [times, pattern] : phases)
+      for (int64_t i = 0; i < times; ++i)
+        for (const char *letter = pattern; *letter; ++letter) {
+          bool second = *letter >= 'a';
+          char kind = second ? static_cast<char>(*letter - 'a' + 'A') : *letter;
+          Pass pass = kind == 'F' ? Pass::Forward : kind == 'B' ? Pass::Backward : Pass::Weight;
+          uint32_t microbatch = done[second][static_cast<size_t>(pass)]++;
+          if (microbatch < shape.microbatches)
+            order.push_back({pass, static_cast<uint32_t>(stageOf(group, second, p)), microbatch});
+        }
+    return order;
+  }
+
+  InFlightStates inFlightStatesOf(const PipelineShape &shape, int64_t group) const override {
+    InFlightStates found;
+    std::vector<int64_t> held(2);
+    for (const PipelinePass &pass : passesOf(shape, group)) {
+      int64_t &mine = held[pass.stage >= shape.groups];
+      if (pass.pass == Pass::Weight)
+        --mine;
+      else if (pass.pass == Pass::Forward && (++mine, std::find(found.begin(), found.end(), held) == found.end()))
+        found.push_back(held);
+    }
+    return maximal(found);
+  }
+
+  /// For tF = tB = tW and m >= 2 p - 1, when no group waits between its passes.
+  double closedForm(const PipelineShape &shape, double forward, double backward, double weight) const override {
+    auto m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
+    return m * (forward + backward + weight) + (p - 1) * forward / 2;
+  }
+};
+
 } // namespace
 
 bool ScheduleModel::allows(int64_t groups, int64_t) const { return virtualStages == VirtualStages::One || groups > 1; }
@@ -157,7 +219,8 @@ const std::vector<const ScheduleModel *> &scheduleModels() {
   static const OneStage oneFOneB(PipelineSchedule::OneFOneB, "one_f_one_b", "1F1B");
   static const Interleaved interleaved;
   static const ZeroBubble zeroBubble;
-  static const std::vector<const ScheduleModel *> all{&gpipe, &oneFOneB, &interleaved, &zeroBubble};
+  static const ZeroBubbleV zeroBubbleV;
+  static const std::vector<const ScheduleModel *> all{&gpipe, &oneFOneB, &interleaved, &zeroBubble, &zeroBubbleV};
   return all;
 }
 

@@ -17,7 +17,11 @@ namespace accord {
 ///   `PlacementProblem::uniformClass` says what is equal.
 /// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024):
 ///   at most p micro-batches in flight in every stage.
-enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
+/// - `ZeroBubbleV`: two stages per device in a V, s and 2 p - 1 - s on device s, and weight gradients in their place of
+///   the order (ZB-V; Qi et al., NeurIPS 2024, "Pipeline Parallelism with Controllable Memory"). From 2 p - 1
+///   micro-batches on, no device waits between its passes if all take equally long; each holds the activations of at
+///   most p micro-batches of both stages, as the first stage of 1F1B. Stages are balanced as those of Interleaved.
+enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble, ZeroBubbleV };
 
 enum class Pass : uint8_t {
   Forward,

@@ -26,6 +26,54 @@ int64_t rounds(const ReplayInput &pipeline, int64_t group) {
   return 2 * (pipeline.groups - 1 - group) + (pipeline.virtualStages - 1) * pipeline.groups + 1;
 }
 
+/// ZB-V, by counting: `first` and `second` are forward, backward and weight passes of a group's two stages.
+class VOrder {
+public:
+  VOrder(const ReplayInput &pipeline, int64_t group)
+      : in_(pipeline), all_(std::max(pipeline.microbatches, 2 * pipeline.groups - 1)),
+        near_(static_cast<size_t>(group)), far_(static_cast<size_t>(2 * pipeline.groups - 1 - group)) {
+    int64_t ahead = 2 * (in_.groups - group) - 1;
+    while (first_.forward < ahead)
+      forward(first_, near_);
+    while (first_.forward < ahead + group)
+      forward(second_, far_), forward(first_, near_);
+    while (second_.forward < in_.groups)
+      forward(second_, far_), backward(second_, far_), weight(second_, far_);
+    while (second_.forward < all_) {
+      if (first_.forward < all_)
+        forward(first_, near_);
+      backward(first_, near_), weight(first_, near_);
+      forward(second_, far_), backward(second_, far_), weight(second_, far_);
+    }
+    while (second_.backward < all_)
+      backward(first_, near_), backward(second_, far_);
+    while (first_.backward < all_)
+      backward(first_, near_), weight(first_, near_);
+    while (second_.weight < all_)
+      weight(second_, far_);
+    while (first_.weight < all_)
+      weight(first_, near_);
+  }
+  std::vector<ReplayPass> order;
+
+private:
+  struct Done {
+    int64_t forward = 0, backward = 0, weight = 0;
+  };
+  void add(ReplayPass pass) {
+    if (pass.microbatch < in_.microbatches)
+      order.push_back(pass);
+  }
+  void forward(Done &done, size_t stage) { add({stage, false, done.forward++}); }
+  void backward(Done &done, size_t stage) { add({stage, true, done.backward++}); }
+  void weight(Done &done, size_t stage) { add({stage, false, done.weight++, true}); }
+
+  const ReplayInput &in_;
+  int64_t all_;
+  size_t near_, far_;
+  Done first_, second_;
+};
+
 } // namespace
 
 void RoundCursor::next() {
@@ -58,6 +106,17 @@ const ScheduleRule &ruleOf(PipelineSchedule schedule) {
       "ZB-H1", One,     true,     true,
       false,   false,   toTheEnd, [](int64_t m, int64_t groups, int64_t) { return std::min(m, groups); },
       inRow,   byWindow};
+  static const ScheduleRule zeroBubbleV{
+      "ZB-V",
+      Two,
+      true,
+      false,
+      false,
+      false,
+      nullptr,
+      nullptr,
+      [](size_t stage, size_t groups) { return std::min(stage, 2 * groups - 1 - stage); },
+      [](const ReplayInput &pipeline, int64_t group) { return VOrder(pipeline, group).order; }};
   switch (schedule) {
   case PipelineSchedule::GPipe:
     return gpipe;
@@ -67,6 +126,8 @@ const ScheduleRule &ruleOf(PipelineSchedule schedule) {
     return interleaved;
   case PipelineSchedule::ZeroBubble:
     return zeroBubble;
+  case PipelineSchedule::ZeroBubbleV:
+    return zeroBubbleV;
   }
   return oneFOneB;
 }
