@@ -14,7 +14,7 @@ public:
   explicit Megatron(const PlacementPlan &plan)
       : problem(plan.problem), plan(plan), placement(*plan.result.plan), groups(placement.groups()) {}
 
-  std::variant<MegatronArguments, Issue> run() {
+  Result<MegatronArguments> run() {
     if (auto error = schedule())
       return cannot(*error);
     if (auto error = parallelConfigs())
@@ -27,7 +27,9 @@ public:
   }
 
 private:
-  Issue cannot(std::string error) const { return {"A0955", "Megatron-LM " + std::move(error), plan.location, {}}; }
+  Error cannot(std::string error) const {
+    return {Code::LauncherCannot, "Megatron-LM " + std::move(error), plan.location, {}};
+  }
   void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
 
   std::optional<std::string> schedule() const {
@@ -43,7 +45,7 @@ private:
     for (size_t s = 1; s < groups; ++s)
       if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
         return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
-                           "another form than stage 0",
+                           "another parallel configuration than stage 0",
                            s);
     if (parallelConfig.zero > 1)
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
@@ -169,7 +171,7 @@ private:
     }
     if (gathered > 0)
       out.remarks.push_back(fmt::format("slower than planned: {} blocks keep in the plan what "
-                                        "sequence parallelism gathers, Megatron-LM gathers again",
+                                        "sequence parallelism gathers, Megatron-LM gathers a second time",
                                         gathered));
     if (full == 0 && selective == 0)
       return;
@@ -237,9 +239,9 @@ private:
 
 } // namespace
 
-std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan) {
+Result<MegatronArguments> megatronArguments(const PlacementPlan &plan) {
   if (!plan.result.plan)
-    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+    return Error{Code::NotAPlacement, "there is no plan to launch: the job is infeasible", plan.location, {}};
   return Megatron(plan).run();
 }
 

@@ -34,10 +34,10 @@ int emitCommand(const EmitOptions &options) {
                     .Case("trainjob", KubernetesKind::TrainJob)
                     .Default(KubernetesKind::Job);
   auto made = launchText(*plan, launcher, launch);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return refuse(issue->code == "A0956" ? Code::NotAPlacement : Code::LauncherCannot, issue->message, options.json,
-                  "emit");
-  const auto &text = std::get<std::string>(made);
+  if (!made)
+    return refuse(made.error().code == Code::NotAPlacement ? Code::NotAPlacement : Code::LauncherCannot,
+                  made.error().message, options.json, "emit");
+  const auto &text = *made;
   if (!options.output.empty()) {
     std::error_code problem;
     llvm::raw_fd_ostream file(options.output, problem);
@@ -67,7 +67,7 @@ int emitCommand(const EmitOptions &options) {
 
 void addEmit(CLI::App &app, int &status) {
   auto options = std::make_shared<EmitOptions>();
-  CLI::App *command = app.add_subcommand("emit", "Write what starts a plan: a script or a manifest");
+  CLI::App *command = app.add_subcommand("emit", "Write a launch script or manifest for a plan");
   command->add_option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
       ->required()
       ->check(CLI::IsMember({"torchrun", "megatron", "slurm", "kubernetes"}));

@@ -26,7 +26,7 @@ struct Row {
   LatencyEvaluation found;
 };
 
-/// By a plan of the smallest micro-batch that is offered: its order of operations is the model's.
+/// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
 std::optional<LatencyModel> modelOfOneDevice(Session &session) {
   int64_t microbatch = session.smallestMicrobatch();
   auto work = session.workAt(microbatch, session.job().batch / microbatch);
@@ -53,11 +53,11 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
   options.single = !options.batches;
   options.optimize = options.batches ? 2 : 1;
   auto compiled = LatencyJit::compile(model, options);
-  if (auto *issue = std::get_if<Issue>(&compiled)) {
-    session.report(*issue);
+  if (!compiled) {
+    session.report(compiled.error());
     return std::nullopt;
   }
-  const LatencyJit &jit = *std::get<0>(compiled);
+  const LatencyJit &jit = **compiled;
   if (options.single) {
     for (Row &row : rows)
       row.found = jit.evaluate(row.arguments);
@@ -85,11 +85,11 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                            {"unit", a.unit},
                            {"description", a.text},
                            {"default", number(a.initial, a.integer)},
-                           {"least", number(a.min, a.integer)},
-                           {"most", number(a.max, a.integer)},
+                           {"min", number(a.min, a.integer)},
+                           {"max", number(a.max, a.integer)},
                            {"multiple", a.multiple}};
     if (!a.fixedReason.empty())
-      one["held"] = a.fixedReason;
+      one["fixed_reason"] = a.fixedReason;
     if (!a.allowed.empty())
       one["allowed"] = llvm::json::Array(a.allowed);
     arguments.push_back(std::move(one));
@@ -179,14 +179,14 @@ int latency(LatencyOptions options) {
         llvm::outs() << form.print(*model);
   }
   auto sweep = parseSweep(*model, options.at);
-  if (auto *issue = std::get_if<Issue>(&sweep)) {
-    session.report(*issue);
+  if (!sweep) {
+    session.report(sweep.error());
     return stop();
   }
   bool quiet = options.at.empty() && !options.json && (writes || !options.formats.empty());
   if (quiet)
     return session.finish(kDone, "latency");
-  auto rows = evaluateAll(session, *model, std::get<LatencySweep>(sweep));
+  auto rows = evaluateAll(session, *model, *sweep);
   if (!rows)
     return session.finish(kInternal, "latency");
   if (llvm::all_of(*rows, [](const Row &row) { return row.found.status != 0; })) {
@@ -197,7 +197,7 @@ int latency(LatencyOptions options) {
   if (options.json)
     llvm::outs() << jsonText(document(*model, *rows)) << "\n";
   else
-    printTables(*model, std::get<LatencySweep>(sweep), *rows);
+    printTables(*model, *sweep, *rows);
   return session.finish(kDone, "latency");
 }
 
@@ -210,7 +210,9 @@ void addLatency(CLI::App &app, int &status) {
       app.add_subcommand("latency", "Step time, memory and FLOPs as functions of sizes and of the machine");
   addProgramOptions(*command, *options);
   command->add_option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
-  command->add_option("--form", options->formats, "Which forms: c, python, mlir, csv; printed when there is no folder")
+  command
+      ->add_option("--format", options->formats,
+                   "Formats to write: c, python, mlir, csv; printed when there is no folder")
       ->delimiter(',')
       ->check(CLI::IsMember({"c", "python", "mlir", "csv"}));
   command->add_option("--at", options->at, "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");

@@ -114,18 +114,19 @@ bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> 
       if (request.batch % microbatch != 0)
         continue;
       auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
-      if (auto *issue = std::get_if<Issue>(&work)) {
-        session.report(*issue);
+      if (!work) {
+        session.report(work.error());
         return false;
       }
       alternatives.push_back(
           {fmt::format("micro-batch {}{}", microbatch, policy == "none" ? "" : ", recompute " + policy),
-           std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
+           std::make_shared<StepWork>(std::move(*work))});
     }
   if (!alternatives.empty())
     return true;
-  session.diagnostics().error(Code::BatchNotDivisible, session.job().microbatchAt,
-                              fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
+  session.diagnostics().error(
+      Code::BatchNotDivisible, session.job().microbatchAt,
+      fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch));
   return false;
 }
 
@@ -139,7 +140,7 @@ std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem, co
   std::vector<std::vector<LimitShare>> limits(jobs_.size());
   auto made = space_->machine(design);
   auto *steps = dynamic_cast<StepProblem *>(&problem);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
       limits[j] = stepLimits(*jobs_[j].alternatives[step->alternative].work, *machine);
@@ -150,7 +151,7 @@ std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, con
   std::vector<std::vector<CoreDelay>> delays(jobs_.size());
   auto made = space_->machine(design);
   auto *steps = dynamic_cast<StepProblem *>(&problem);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
       if (auto plan = jobs_[j].alternatives[step->alternative].work->planned(*machine)) {
@@ -162,7 +163,7 @@ std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, con
 
 std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   auto made = space_->machine(design);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; machine && !machine->memories.empty() && j < jobs_.size(); ++j) {
     if (placed_[j]) {
       if (!stepOf(problem, j, j, design))
@@ -171,7 +172,7 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
     }
     auto *steps = dynamic_cast<StepProblem *>(&problem);
     if (auto step = steps ? steps->step(j, design) : std::nullopt; steps && (!step || !step->fits))
-      return fmt::format("'{}' has no room in '{}'", jobs_[j].name, machine->memories[0].name);
+      return fmt::format("'{}' does not fit into '{}'", jobs_[j].name, machine->memories[0].name);
   }
   return "no step";
 }
@@ -236,7 +237,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, 
   MinedDesign mined;
   mined.name = name;
   auto machine = space_->machine(design);
-  if (auto *known = std::get_if<Machine>(&machine))
+  if (auto *known = machine.get())
     mined.machine = std::move(*known);
   for (size_t i = 0; i < design.size(); ++i)
     mined.chosen.push_back(space_->parameters()[i].labels[design[i]]);
@@ -265,7 +266,7 @@ void MineJobs::explain(MiningPlan &plan) {
     return;
   }
   auto max = space_->best(all);
-  auto *machine = std::get_if<Machine>(&max);
+  auto *machine = max.get();
   if (!machine || machine->memories.empty())
     return;
   if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))
@@ -298,9 +299,9 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     first()
         .diagnostics()
         .error(Code::NotSupported, {},
-               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'", space_->metric(),
+               fmt::format("not supported yet: '{}' is about '{}' alone, it is not known of '{}'", space_->metric(),
                            space_->name(), machine))
-        .help("leave out --against");
+        .help("leave out --reference");
     status = first().finish(kWrongInput, "mine");
     return std::nullopt;
   }
@@ -312,7 +313,7 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
                  fmt::format("not supported yet: '{}' is placed on a cluster, and only one device can be "
                              "compared with '{}'",
                              jobs_[j].name, machine))
-          .help("leave out --against");
+          .help("leave out --reference");
       status = session.finish(kWrongInput, "mine");
       return std::nullopt;
     }

@@ -82,15 +82,15 @@ void verifyPlacementSmtQuery(Verification &proof, const PlacementPlan &plan, con
   std::string claim = placementSmtQuery(plan);
   if (claim.empty())
     return;
-  auto fail = [&](const std::string &message) { proof.findings.push_back({"A0906", message, {}, {}}); };
+  auto fail = [&](const std::string &message) { proof.findings.push_back({Code::BoundNotProved, message, {}, {}}); };
   std::string path = (folder.empty() ? "." : folder) + "/" + kPlacementSmtQuery;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer && solver.empty()) // nothing rests on it
     return;
   if (!buffer)
-    return fail(fmt::format("the claim of the plan's arithmetic is missing: '{}'", path));
+    return fail(fmt::format("the SMT query of the plan's arithmetic is missing: '{}'", path));
   if ((*buffer)->getBuffer() != claim)
-    return fail(fmt::format("'{}' does not claim the arithmetic of this plan", path));
+    return fail(fmt::format("'{}' is not the SMT query of the arithmetic of this plan", path));
   proof.checked.push_back(fmt::format("'{}' is the arithmetic of this plan, byte for byte", kPlacementSmtQuery));
   SolverResult answer;
   if (solver.empty()) {

@@ -100,7 +100,7 @@ public:
   std::optional<DesignSpace> designSpace();
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
-  /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
+  /// The smallest micro-batch that is in the search space and divides them, else all of them; on a cluster 0
   /// where none divides them.
   int64_t smallestMicrobatch() const;
   std::optional<int64_t> sequence() const { return theSequence; }
@@ -111,7 +111,7 @@ public:
   /// Prints the diagnostics: to standard error, or with --json as one document on standard output.
   /// Returns `status`, or 1 when there were errors.
   int finish(int status, llvm::StringRef command);
-  void report(const Issue &issue, llvm::StringRef help = {});
+  void report(const Error &issue, llvm::StringRef help = {});
 
   /// Of searches for plans from here on.
   struct Search {
@@ -127,7 +127,7 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
-  std::variant<WorkGraph, Issue> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
+  Result<WorkGraph> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
   bool loadPlugins();
   /// A training graph, and the remarks of the passes that shared it.
   struct Built {

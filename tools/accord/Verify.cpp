@@ -54,15 +54,16 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
                          llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(), solver);
   if (json) {
     llvm::json::Array findings;
-    for (const Issue &finding : proof.findings)
-      findings.push_back(llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
+    for (const Error &finding : proof.findings)
+      findings.push_back(
+          llvm::json::Object{{"code", numberOf(finding.code)}, {"message", jsonString(finding.message)}});
     llvm::json::Object document{{"command", "verify"},
                                 {"version", kVersion},
                                 {"status", proof.holds() ? "done" : "error"},
-                                {"holds", proof.holds()},
+                                {"valid", proof.holds()},
                                 {"findings", std::move(findings)},
                                 {"checked", strings(proof.checked)},
-                                {"trusted", strings(proof.trusted)}};
+                                {"assumed", strings(proof.trusted)}};
     if (mining)
       document["answers"] = toJson(mining->answers);
     llvm::outs() << jsonText(std::move(document)) << "\n";
@@ -70,27 +71,28 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const std::string &line : proof.checked)
       llvm::outs() << "  checked  " << line << "\n";
     for (const std::string &line : proof.trusted)
-      llvm::outs() << "  rests on " << line << "\n";
+      llvm::outs() << "  assumes  " << line << "\n";
   }
-  for (const Issue &finding : proof.findings) {
+  for (const Error &finding : proof.findings) {
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
                    : fmt::format("{}:{}:{}", finding.location.file, finding.location.line, finding.location.column),
-               finding.code, finding.message);
+               numberOf(finding.code), finding.message);
     if (!scheduled && !finding.location.file.empty() && finding.location.line > 0)
       fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file, finding.location.line,
                  finding.location.column);
   }
   if (!json)
-    llvm::outs() << fmt::format("the {} {}\n",
-                                mined       ? "mining"
+    llvm::outs() << fmt::format("the {} is {}
+                                ",
+                                    mined
+                                    ? "mining"
                                 : voted     ? "ensemble"
                                 : pruned    ? "choice"
                                 : scheduled ? "schedule"
                                             : "plan",
-                                proof.holds() ? "holds"
-                                              : fmt::format("does not hold: {} findings", proof.findings.size()));
+                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 
@@ -107,7 +109,7 @@ void addVerify(CLI::App &app, int &status) {
                    "plan.json, or "
                    "a schedule in the plan dialect (.mlir)")
       ->required();
-  command->add_option("--solver", *solver, "z3, cvc5 or the path of one, asked again what a solver said");
+  command->add_option("--solver", *solver, "SMT solver that re-checks the queries: z3, cvc5 or a path");
   addJson(*command, *json);
   command->footer("Examples: accord verify out/\n"
                   "          accord verify schedule/ --solver cvc5");

@@ -41,7 +41,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     read = read && readReportedSelection(document, shown, root);
     if (read && unfit.empty()) {
       proof = verify(problem, result);
-      std::vector<Issue> found = verify(problem, result, shown);
+      Errors found = verify(problem, result, shown);
       if (found.empty())
         proof.checked.push_back("what is shown of layers, options and the step is what was chosen");
       proof.findings.insert(proof.findings.end(), found.begin(), found.end());
@@ -56,11 +56,11 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   verification.checked = std::move(proof.checked);
   verification.trusted = std::move(proof.trusted);
   verification.trusted.push_back("times, energies, bytes and losses of the options, as the cost model and the "
-                                 "evidence gave them");
+                                 "measurements gave them");
   if (const llvm::json::Object *all = document.getAsObject(); all && all->get("accuracy"))
-    verification.trusted.push_back("what is said of accuracy, as the evidence showed it");
+    verification.trusted.push_back("what is said of accuracy, as the measurements showed it");
   if (pipeline)
-    verification.trusted.push_back("what is told of stages: their cycles, what limits them, and why");
+    verification.trusted.push_back("what is stated of stages: their cycles, what limits them, and why");
   return verification;
 }
 

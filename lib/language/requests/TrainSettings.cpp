@@ -210,7 +210,7 @@ private:
       if (!listed || call->arguments.size() != 1) {
         diags
             .error(Code::WrongType, member.range,
-                   listed ? fmt::format("'{}' takes the number of chunks of a device", text)
+                   listed ? fmt::format("'{}' takes the number of virtual stages of a device", text)
                           : fmt::format("schedule '{}' takes no numbers", text))
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
@@ -235,9 +235,9 @@ private:
                                       {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
                                       {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
                                       {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
-                                      {"recompute_per", {out.recomputeGranularity, {"layer", "model"}, true}},
-                                      {"sequence_gathers", {out.regatherSequence, {"again", "kept"}}},
-                                      {"stages", {out.stages, {"any", "equal"}, true}}};
+                                      {"recompute_granularity", {out.recomputeGranularity, {"layer", "model"}, true}},
+                                      {"regather_sequence", {out.regatherSequence, {"true", "false"}}},
+                                      {"stages", {out.stages, {"any", "uniform"}, true}}};
     auto found = by.find(pair.key.text);
     if (found == by.end())
       return false;
@@ -268,8 +268,8 @@ private:
                                         "rank_order",
                                         "transfers",
                                         "table_parallel",
-                                        "recompute_per",
-                                        "sequence_gathers",
+                                        "recompute_granularity",
+                                        "regather_sequence",
                                         "stages"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();

@@ -9,22 +9,21 @@ namespace accord {
 /// instances, and that a missing efficiency is 1.
 class PeakRateModel : public CostModel {
 public:
-  std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const final;
+  Result<ComputeTime> compute(const CostQuery &, Assumptions &) const final;
 
 private:
-  virtual std::variant<ComputeTime, Issue> computeAt(const CostQuery &, const Core &, FlopsPerSecond peak,
-                                                     Assumptions &) const = 0;
+  virtual Result<ComputeTime> computeAt(const CostQuery &, const Core &, FlopsPerSecond peak, Assumptions &) const = 0;
 };
 
 /// flops / (instances * peak * efficiency).
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 
-/// (1 + half_work / flops) * cycles / (clock * efficiency) for cycles of an array or of lanes,
+/// (1 + half_performance_work / flops) * cycles / (clock * efficiency) for cycles of an array or of lanes,
 /// `how` being their formula. The clock is the machine's, or peak / FLOP per cycle where that
 /// differs: the peak is of another arithmetic, or there is no clock.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles, const std::string &how, Assumptions &);
 
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
-Issue missingGeometryIssue(const CostQuery &, const char *model, const char *what);
+Error missingGeometryError(const CostQuery &, const char *model, const char *what);
 
 } // namespace accord

@@ -1,4 +1,5 @@
 // What an offer takes for granted, in words.
+
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace accord {
 namespace {
 
-/// Of what is offered besides degrees.
+/// Of what is in the search space besides degrees.
 void others(const PlacementProblemRequest &request, const PlacementProblem &p, std::vector<std::string> &all) {
   auto assume = [&](const char *text) { all.push_back(text); };
   bool ring = false, host = request.space.offloadActivations, divided = false;
@@ -61,12 +62,12 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
                      p.blockingTransfers ? "stop the stage that receives them"
                                          : "run beside its passes, one after the other"));
   if (p.uniformClass)
-    assume(fmt::format("stages = equal: each has equally many layers '{}'", p.classes[*p.uniformClass].name));
+    assume(fmt::format("stages = uniform: each has equally many layers '{}'", p.classes[*p.uniformClass].name));
   if (request.space.uniformRecompute)
-    assume("recompute_per = model: all layers of a kind of devices keep alike what their backward "
-           "pass needs, but for those that computing again saves nothing");
+    assume("recompute_granularity = model: all layers of a device type save equally what their backward "
+           "pass needs, but for those whose recomputation saves nothing");
   if (numDominated > 0)
-    assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
+    assume(fmt::format("{} dominated parallel configurations are pruned: another of the same degrees takes no more of "
                        "anything",
                        numDominated));
   others(request, p, all);
@@ -78,7 +79,7 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
   return all;
 }
 
-std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
+std::optional<Error> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
                                           PlacementProblem &problem) {
   if (!request.space.uniformStages)
     return std::nullopt;
@@ -88,23 +89,25 @@ std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request
     if (const Layering::Class &one = layering.classes[cls]; one.iterated && one.count > max)
       max = one.count, name = one.name, problem.uniformClass = static_cast<PlacementProblem::Id>(cls);
   if (max == 0)
-    return Issue{
-        "A0946", "stages = equal: there is no repeat whose iterations stages could share", request.location, {}};
+    return Error{Code::NothingToPlace,
+                 "stages = uniform: there is no repeat whose iterations stages could share",
+                 request.location,
+                 {}};
   bool any = request.space.groups.empty();
   for (const PlacementProblem::GroupRange &range : request.space.groups)
     for (int64_t p = range.min; p <= std::min(max, range.max); ++p)
       any |= max % p == 0;
   if (any)
     return std::nullopt;
-  return Issue{"A0946",
-               fmt::format("stages = equal: no pipeline_parallel that is offered divides the {} "
+  return Error{Code::NothingToPlace,
+               fmt::format("stages = uniform: no pipeline_parallel in the search space divides the {} "
                            "layers '{}'",
                            max, name),
                request.location,
                {}};
 }
 
-Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem) {
+Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t devices = 0;
   std::vector<int64_t> tensor;
   for (const PlacementSpace::TensorSharding &sharding : request.space.tensorShardings)
@@ -112,7 +115,7 @@ Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
       tensor.push_back(sharding.tensor);
   for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
     devices = std::max(devices, deviceType.devices);
-  return {"A0946",
+  return {Code::NothingToPlace,
           fmt::format("no choice of tensor_parallel {}, data_parallel {}{} and micro-batch {} "
                       "divides the batch of {} among {} devices",
                       fmt::join(tensor, ", "),
@@ -126,13 +129,13 @@ Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
           {}};
 }
 
-std::optional<Issue> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
+std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t min = INT64_MAX;
   for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
     min = std::min(min, request.batch / (parallelConfig.data * parallelConfig.microbatch));
   if (min <= kMaxSearchedPasses)
     return std::nullopt;
-  return Issue{"A0946",
+  return Error{Code::NothingToPlace,
                fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
                            "micro-batches that divide it; at most {} are looked at",
                            request.batch, min, kMaxSearchedPasses),

@@ -55,7 +55,7 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
     work.weights += cost->weights;
     work.activations += recomputeChoice.activations;
     work.workspace = std::max(work.workspace, recomputeChoice.workspace);
-    work.joules += cost->joules + cost->recomputeJoules * static_cast<double>(recomputeChoice.recomputeTime);
+    work.joules += cost->joules + cost->recomputeJoules * recomputeChoice.recomputeTime;
   }
   return work;
 }
@@ -92,7 +92,7 @@ int64_t gradientSyncTime(const PlacementProblem &problem, Id parallelConfig, con
     for (const PlacementProblem::GradientSync &one : gradientSyncs)
       if (!sync || one.replicasPerNode <= here)
         sync = &one;
-    return sync ? minTime(sync->alternatives, static_cast<double>(bytes)) : 0;
+    return sync ? minTime(sync->alternatives, bytes) : 0;
   };
   return takes(f.gradientSyncs, work.gradients, replicasPerNode) +
          takes(f.expertGradientSyncs, work.expertGradients, replicasPerNode / f.expert);
@@ -101,9 +101,8 @@ int64_t gradientSyncTime(const PlacementProblem &problem, Id parallelConfig, con
 int64_t exposedStepTail(const PlacementProblem &problem, Id parallelConfig, const StageWork &work,
                         int64_t replicasPerNode) {
   int64_t exchange = gradientSyncTime(problem, parallelConfig, work, replicasPerNode);
-  auto behind = static_cast<int64_t>(problem.overlapFraction * static_cast<double>(work.backward + work.weight));
-  int64_t can =
-      problem.maxOverlap < 1 ? static_cast<int64_t>(problem.maxOverlap * static_cast<double>(exchange)) : exchange;
+  auto behind = static_cast<int64_t>(problem.overlapFraction * (work.backward + work.weight));
+  int64_t can = problem.maxOverlap < 1 ? static_cast<int64_t>(problem.maxOverlap * exchange) : exchange;
   return exchange - std::min(can, behind) + work.update;
 }
 
@@ -111,9 +110,9 @@ double tdpTimeOf(const PlacementProblem &problem, const Placement &plan, const P
   double tdp = 0;
   for (size_t g = 0; g < metrics.memory.size(); ++g) {
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
-    tdp += problem.deviceTypes[parallelConfig.deviceType].tdpWatts * static_cast<double>(parallelConfig.devices());
+    tdp += problem.deviceTypes[parallelConfig.deviceType].tdpWatts * parallelConfig.devices();
   }
-  return tdp * static_cast<double>(metrics.step) * 1e-12;
+  return tdp * metrics.step * 1e-12;
 }
 
 int64_t maxDeviceMemory(const PlanMetrics &metrics) {
@@ -147,7 +146,7 @@ public:
       works.push_back(*workOf(problem_, stage));
     for (size_t s = 0; s < works.size(); ++s) {
       const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
-      int64_t gather = minTime(parallelConfig.gather, static_cast<double>(works[s].weights));
+      int64_t gather = minTime(parallelConfig.gather, works[s].weights);
       metrics.times.push_back({works[s].forward + problem_.hostOverheadPerMicrobatch + gather,
                                works[s].backward + gather, works[s].weight, 0, 0});
       metrics.joules += works[s].joules;
@@ -196,8 +195,8 @@ public:
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.parallelConfigs[plan_.stages[g].parallelConfig].devices();
       metrics.devices += devices;
-      metrics.joules += kindOf(g).idleWatts * seconds * static_cast<double>(devices);
-      metrics.price += kindOf(g).pricePerHour / 3600 * seconds * static_cast<double>(devices);
+      metrics.joules += kindOf(g).idleWatts * seconds * devices;
+      metrics.price += kindOf(g).pricePerHour / 3600 * seconds * devices;
     }
     metrics.value = formulaOf(problem_.objective)
                         .value({static_cast<double>(metrics.step), metrics.joules, metrics.price,
@@ -255,8 +254,7 @@ private:
     const PlacementProblem::ParallelConfig &a = problem_.parallelConfigs[parallelConfig],
                                            &b = problem_.parallelConfigs[plan_.stages[h].parallelConfig];
     if (a.order == PlacementProblem::RankOrder::TensorPipelineData)
-      return replicasShareNode(problem_, parallelConfig, static_cast<int64_t>(g), static_cast<int64_t>(h),
-                               static_cast<int64_t>(groups_));
+      return replicasShareNode(problem_, parallelConfig, g, h, groups_);
     int64_t devicesPerNode = problem_.deviceTypes[a.deviceType].devicesPerNode;
     int64_t first = std::min(offsets_[g], offsets_[h]);
     int64_t last = std::max(offsets_[g] + a.devices(), offsets_[h] + b.devices()) - 1;
@@ -300,8 +298,8 @@ private:
       all.expertGradients += works[s].expertGradients;
     }
     Id parallelConfig = plan_.stages[group].parallelConfig;
-    metrics.times[group].stepTail = exposedStepTail(
-        problem_, parallelConfig, all, countReplicasPerNode(problem_, parallelConfig, static_cast<int64_t>(groups_)));
+    metrics.times[group].stepTail =
+        exposedStepTail(problem_, parallelConfig, all, countReplicasPerNode(problem_, parallelConfig, groups_));
   }
 
   const PlacementProblem &problem_;
@@ -340,13 +338,13 @@ private:
     if (plan_.virtualStages >= 1 && plan_.microbatches >= 1 && !plan_.stages.empty() &&
         plan_.stages.size() % static_cast<size_t>(plan_.virtualStages) == 0)
       return true;
-    violation("it has no stages, chunks or micro-batches, or chunks do not divide the stages");
+    violation("it has no stages, virtual stages or micro-batches, or virtual stages do not divide the stages");
     return false;
   }
 
   void verifySchedule() {
     if (std::find(problem_.schedules.begin(), problem_.schedules.end(), plan_.schedule) == problem_.schedules.end())
-      violation(fmt::format("schedule {} is not offered", name(plan_.schedule)));
+      violation(fmt::format("schedule {} is not in the search space", name(plan_.schedule)));
   }
 
   void verifyVirtualStages() {
@@ -354,13 +352,13 @@ private:
     std::vector<int64_t> known = virtualStagesOf(problem_, model);
     if (std::find(known.begin(), known.end(), plan_.virtualStages) == known.end() ||
         !model.allows(static_cast<int64_t>(plan_.groups()), plan_.microbatches))
-      violation(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups",
+      violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
                             plan_.virtualStages, plan_.microbatches, model.name, plan_.groups()));
   }
 
   void verifyGroups() {
     if (!problem_.mayHaveGroups(static_cast<int64_t>(plan_.groups())))
-      violation(fmt::format("{} groups in a row are not offered", plan_.groups()));
+      violation(fmt::format("{} groups in a row are not in the search space", plan_.groups()));
   }
 
   void verifyUniformStages() {
@@ -374,7 +372,7 @@ private:
         return layer < problem_.layers.size() && isOfClass(problem_.layers[layer]);
       }));
       if (has * plan_.stages.size() != all)
-        violation(fmt::format("stage {} has {} of {} layers '{}' that {} stages share evenly", s, has, all,
+        violation(fmt::format("stage {} has {} of {} layers '{}' that {} uniform stages divide", s, has, all,
                               problem_.classes[*problem_.uniformClass].name, plan_.stages.size()));
     }
   }
@@ -396,12 +394,12 @@ private:
     if (stage.parallelConfig >= problem_.parallelConfigs.size() || stage.layers.empty() ||
         stage.recomputeChoices.size() != stage.layers.size() ||
         !std::is_sorted(stage.layers.begin(), stage.layers.end())) {
-      violation(fmt::format("stage {} has no form, no layers, or layers out of order", s));
+      violation(fmt::format("stage {} has no parallel configuration, no layers, or layers out of order", s));
       return false;
     }
     size_t group = plan_.groupOf(s);
     if (stage.parallelConfig != plan_.stages[group].parallelConfig)
-      violation(fmt::format("stages {} and {} are on the same devices in two forms", group, s));
+      violation(fmt::format("stages {} and {} are on the same devices in two parallel configurations", group, s));
     verifyBatch(s);
     if (s == group)
       verifyGroupConfig(s);
@@ -427,7 +425,7 @@ private:
       violation(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
     Id &before = configOf_[config.deviceType];
     if (problem_.uniformConfigPerDeviceType && before != kNone && before != mine)
-      violation(fmt::format("stage {} has another form than those before it on '{}'", s,
+      violation(fmt::format("stage {} has another parallel configuration than those before it on '{}'", s,
                             problem_.deviceTypes[config.deviceType].name));
     before = mine;
   }

@@ -202,8 +202,8 @@ std::vector<int64_t> heldAfter(const ReplayInput &pipeline, int64_t group, int64
   RoundCursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
   for (int64_t k = 0, window = ruleOf(pipeline.schedule).window(pipeline, group); k < passes && !forward.done(); ++k) {
     if (k >= window)
-      --held[static_cast<size_t>(backward.virtualStage())], backward.next();
-    ++held[static_cast<size_t>(forward.virtualStage())], forward.next();
+      --held[backward.virtualStage()], backward.next();
+    ++held[forward.virtualStage()], forward.next();
   }
   return held;
 }

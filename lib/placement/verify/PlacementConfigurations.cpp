@@ -108,8 +108,8 @@ bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) 
 }
 
 std::string describe(const Configuration &c) {
-  return fmt::format("{}{} of {} micro-batches, stages in form {}{}", ruleOf(c.schedule).label,
-                     c.virtualStages > 1 ? fmt::format(" with {} chunks", c.virtualStages) : "", c.microbatches,
+  return fmt::format("{}{} of {} micro-batches, stages in parallel configuration {}{}", ruleOf(c.schedule).label,
+                     c.virtualStages > 1 ? fmt::format(" with {} virtual stages", c.virtualStages) : "", c.microbatches,
                      c.parallelConfigs[0], c.parallelConfigs.size() > 1 ? " or others" : "");
 }
 

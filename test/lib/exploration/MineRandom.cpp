@@ -176,17 +176,17 @@ std::string spaceText(fuzz::Random &random, const MiningDraw &draw) {
   Open open(random, draw);
   std::string text = "accelerator s {\n  technology = 16 nm\n";
   bool linked = random.percent(30), either = random.percent(60), split = random.percent(50);
-  std::string spread = either ? ", spread = either" : split ? "" : ", spread = one_each";
+  std::string mapping = either ? ", mapping = any" : split ? "" : ", mapping = per_instance";
   bool chip = draw.tight && random.percent(60); // sizes around those of large chips
   std::string tensors = random.percent(50) ? open.powers(0, 5, 90) : open.range(1, 8, 90);
   text += fmt::format("  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
                       "bf16, accumulate = fp32, reads = glb{} }}\n",
                       tensors, open.powers(chip ? 5 : 2, 8, 90), open.powers(chip ? 5 : 2, 8, 80),
-                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), spread);
+                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), mapping);
   std::string vectors = random.percent(60) ? open.powers(0, 4, 80) : open.range(1, 6, 80);
   text += fmt::format("  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
                       "}}\n",
-                      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), spread);
+                      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), mapping);
   text += fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
                       "{}, energy = 0.1 pJ/bit }}\n",
                       open.powers(chip ? 12 : 6, chip ? 16 : 14, 90, " KiB"),
@@ -206,7 +206,7 @@ std::string limits(fuzz::Random &random, const DesignSpace &space, bool tight) {
   std::vector<double> areas, powers;
   for (int i = 0; i < 64; ++i) {
     auto made = space.machine(space.at(random.below(static_cast<size_t>(*space.points()))));
-    if (auto *machine = std::get_if<Machine>(&made)) {
+    if (auto *machine = made.get()) {
       areas.push_back(machine->area.squareMillimetres());
       powers.push_back(machine->tdp.value);
     }
@@ -227,12 +227,12 @@ std::string limits(fuzz::Random &random, const DesignSpace &space, bool tight) {
 std::unique_ptr<DesignSpace> spaceOf(const std::string &text) {
   Machines machines(text);
   auto made = machines.space("s");
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    if (issues->front().code != "A0481") // a memory too small for every array: drawn again
-      ADD_FAILURE() << issues->front().code << " " << issues->front().message << "\n" << text;
+  if (!made) {
+    if (made.error().front().code != Code::MemoryBelowTile) // a memory too small for every array: drawn again
+      ADD_FAILURE() << made.error().front().code << " " << made.error().front().message << "\n" << text;
     return nullptr;
   }
-  return std::make_unique<DesignSpace>(std::move(std::get<DesignSpace>(made)));
+  return std::make_unique<DesignSpace>(std::move(*made));
 }
 
 } // namespace
