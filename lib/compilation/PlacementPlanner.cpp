@@ -127,11 +127,13 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
-Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy,
-                                                        int64_t microbatch) {
+Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
   TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, degrees, policy));
   if (!built.graph)
-    return Error{Code::NotSupported, built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message, {}, {}};
+    return Error{Code::NotSupported,
+                 built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message,
+                 {},
+                 {}};
   int64_t microbatches = std::max<int64_t>(1, job.batch / microbatch / std::max<int64_t>(1, degrees.data));
   std::string error;
   auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
@@ -140,6 +142,31 @@ Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::st
   work->model = job.name;
   work->recompute = policy;
   return std::move(*work);
+}
+
+bool PlacementPlanner::findObjectiveNumbers(PlacementProblemRequest &made) {
+  using Needs = ObjectiveFormula::Needs;
+  const ObjectiveFormula &formula = formulaOf(made.objective);
+  auto missing = [&](const std::string &what, const std::string &help) {
+    diags.error(Code::ObjectiveWithoutNumbers, job.objectiveAt, what).help(help);
+    return false;
+  };
+  for (const Cluster &group : target.groups) {
+    if (formula.needs == Needs::Price && group.pricePerHour <= 0)
+      return missing(fmt::format("cluster '{}' states no price of '{}'", target.cluster.name, group.machine.name),
+                     "in the cluster: price = 4 USD/h per gpu");
+    if (formula.needs == Needs::Tdp && group.machine.tdp.value <= 0)
+      return missing(fmt::format("nothing states the thermal design power of '{}'", group.machine.name),
+                     "in the accelerator: power { tdp = 400 W }");
+    if (!formula.clusterKey)
+      continue;
+    auto stated = group.keys.find(formula.clusterKey);
+    if (stated == group.keys.end())
+      return missing(fmt::format("cluster '{}' states no '{}'", target.cluster.name, formula.clusterKey),
+                     fmt::format("in the cluster: {} = {}", formula.clusterKey, formula.clusterExample));
+    made.costPerJoule = stated->second;
+  }
+  return true;
 }
 
 std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vector<std::string> &assumptions) {
@@ -160,23 +187,7 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
     Position p = diags.sources().position(at);
     made.location = {diags.sources().path(at.file).str(), p.line, p.column};
   }
-  switch (job.objective) {
-  case Objective::Throughput:
-  case Objective::StepTime:
-    break;
-  case Objective::Energy:
-    made.objective = PlacementObjective::Energy;
-    break;
-  case Objective::Price:
-    made.objective = PlacementObjective::Price;
-    break;
-  case Objective::TdpTime:
-    made.objective = PlacementObjective::TdpTime;
-    break;
-  case Objective::Memory:
-    made.objective = PlacementObjective::Memory;
-    break;
-  }
+  made.objective = job.placementObjective;
   if (job.tokens > 0 && request.sequence.value_or(0) <= 0) {
     diags
         .error(Code::TokensUnknown, job.amountAt,
@@ -184,28 +195,18 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
         .help("state 'samples' instead");
     return std::nullopt;
   }
-  for (const Cluster &group : target.groups) {
-    bool price = job.objective == Objective::Price && group.pricePerHour <= 0;
-    if (price || (job.objective == Objective::TdpTime && group.machine.tdp.value <= 0)) {
-      diags
-          .error(Code::ObjectiveWithoutNumbers, job.objectiveAt,
-                 price ? fmt::format("cluster '{}' states no price of '{}'", target.cluster.name, group.machine.name)
-                       : fmt::format("nothing states the thermal design power of '{}'", group.machine.name))
-          .help(price ? "in the cluster: price = 4 USD/h per gpu" : "in the accelerator: power { tdp = 400 W }");
-      return std::nullopt;
-    }
-  }
+  if (!findObjectiveNumbers(made))
+    return std::nullopt;
   made.limits = limitsOf(job, made.memory);
   made.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                               const std::string &policy) -> Result<WorkGraph> {
+                            const std::string &policy) -> Result<WorkGraph> {
     return workOf({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
   made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                      int64_t data,
-                                      const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
+                                   int64_t data, const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
     return workOf({tensor, data, sequence, sharding.experts > 1,
-                            sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
-                           policy, microbatch);
+                   sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
+                  policy, microbatch);
   };
   made.dataLoader = job.dataLoader;
   return made;
@@ -230,9 +231,9 @@ std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
     for (const DegreeChoice &choice : job.parallel)
       if (choice.key == "pipeline_parallel")
         where = choice.at;
-    diags.error(Code::NothingToPlace, where,
-                fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min, job.name,
-                            layers));
+    diags.error(
+        Code::NothingToPlace, where,
+        fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min, job.name, layers));
     return std::nullopt;
   }
   if (!addPlacementConstraints(found.problem, job, diags))
@@ -264,7 +265,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   if (planning.progress && plan.problem.objective == PlacementObjective::StepTime) // told as times
     how.progress = [&](const PlacementProgress &p) {
       planning.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
-                       static_cast<int64_t>(std::min(p.bound, 0x1p61))});
+                         static_cast<int64_t>(std::min(p.bound, 0x1p61))});
     };
   std::optional<Placement> known = planning.known ? planning.known(plan.problem) : std::nullopt;
   how.known = known ? &*known : nullptr;

@@ -28,6 +28,9 @@ public:
   static TrainingOptions optionsAt(const TrainingOptions &base, const Degrees &degrees, llvm::StringRef policy);
 
 private:
+  /// What the objective needs to know of the cluster goes into `request`: prices, powers, or a key of its own. False
+  /// after errors.
+  bool findObjectiveNumbers(PlacementProblemRequest &request);
   Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
 
   const TrainingRequest &request;

@@ -4,6 +4,7 @@
 #include "lib/language/requests/Requirements.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -12,14 +13,22 @@ namespace accord {
 namespace {
 
 // Words of enumerations, in the order of their values.
-constexpr llvm::StringLiteral kObjectives[] = {"throughput", "step_time", "memory", "energy", "price", "tdp_time"};
-constexpr llvm::StringLiteral kSchedules[] = {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"};
-constexpr llvm::StringLiteral kLimits[] = {"memory", "step_time", "power", "devices", "energy", "price"};
-constexpr llvm::StringLiteral kConstraints[] = {"on_device", "not_on_device", "stage", "same_stage"};
-llvm::ArrayRef<llvm::StringLiteral> wordsOf(Objective) { return kObjectives; }
-llvm::ArrayRef<llvm::StringLiteral> wordsOf(PipelineSchedule) { return kSchedules; }
-llvm::ArrayRef<llvm::StringLiteral> wordsOf(PlacementLimit::Of) { return kLimits; }
-llvm::ArrayRef<llvm::StringLiteral> wordsOf(LayerConstraint::Of) { return kConstraints; }
+constexpr llvm::StringRef kObjectives[] = {"throughput", "step_time", "memory", "energy", "of_cluster"};
+constexpr llvm::StringRef kLimits[] = {"memory", "step_time", "power", "devices", "energy", "price"};
+constexpr llvm::StringRef kConstraints[] = {"on_device", "not_on_device", "stage", "same_stage"};
+llvm::ArrayRef<llvm::StringRef> wordsOf(Objective) { return kObjectives; }
+llvm::ArrayRef<llvm::StringRef> wordsOf(PlacementObjective) {
+  static const auto words =
+      llvm::map_to_vector<8>(objectiveFormulas(), [](auto &one) { return llvm::StringRef(one.name); });
+  return words;
+}
+llvm::ArrayRef<llvm::StringRef> wordsOf(PipelineSchedule) {
+  static const auto words =
+      llvm::map_to_vector<8>(scheduleModels(), [](auto *one) { return llvm::StringRef(one->name); });
+  return words;
+}
+llvm::ArrayRef<llvm::StringRef> wordsOf(PlacementLimit::Of) { return kLimits; }
+llvm::ArrayRef<llvm::StringRef> wordsOf(LayerConstraint::Of) { return kConstraints; }
 
 // The fields of each part, for reading and writing alike: `see(key, field)`.
 template <class See> void fields(See &see, DegreeChoice &choice) {
@@ -71,7 +80,8 @@ void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> 
   TrainingJob &job = request.job;
   see("batch", job.batch), see("microbatches", job.microbatches), see("microbatches_at", job.microbatchAt);
   see("microbatch_stated", job.microbatchStated), see("recompute_stated", job.recomputeStated);
-  see("recompute", job.recomputes), see("objective", job.objective), see("objective_at", job.objectiveAt);
+  see("recompute", job.recomputes), see("objective", job.objective), see("placement_objective", job.placementObjective),
+      see("objective_at", job.objectiveAt);
   see("requirements", requirements), see("limits", job.limits), see("constraints", job.placementConstraints);
   see("data_loader", loaders);
   see("parallel", job.parallel), see("zero", job.zero), see("zero_at", job.zeroAt);
@@ -197,7 +207,7 @@ private:
     requires std::is_enum_v<E>
   bool read(Attribute from, E &value) {
     auto text = dyn_cast<StringAttr>(from);
-    llvm::ArrayRef<llvm::StringLiteral> words = wordsOf(value);
+    llvm::ArrayRef<llvm::StringRef> words = wordsOf(value);
     auto found = text ? llvm::find(words, text.getValue()) : words.end();
     return found != words.end() && (value = static_cast<E>(found - words.begin()), true);
   }
@@ -272,8 +282,7 @@ plan::RequestOp writeRequest(ModuleOp module, dnn::ModelOp model, const Training
                             request.job.requirements[i].location});
   std::vector<WrittenLoader> loaders;
   if (request.job.dataLoader)
-    loaders.push_back(
-        {request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
+    loaders.push_back({request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
   Writer writer(context, sources);
   fields(writer, request, requirements, loaders);
   OperationState state(model.getLoc(), plan::RequestOp::getOperationName());

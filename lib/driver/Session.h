@@ -65,7 +65,7 @@ public:
   std::string clusterText(const Design &choices) const;
   /// The devices of the mined cluster are this machine from now on, with the limits that follow
   /// from it. False after errors.
-  bool useDevice(const Machine &machine, Objective objective);
+  bool useDevice(const Machine &machine, PlacementObjective objective);
   /// All but the problem that `offerPlacement` is made from; what is assumed for it goes into
   /// `assumptions`. Nothing after errors.
   std::optional<PlacementProblemRequest> placementRequest(std::vector<std::string> &assumptions);

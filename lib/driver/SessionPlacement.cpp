@@ -37,9 +37,10 @@ bool Session::takeGroups(std::vector<Machine> machines) {
   return true;
 }
 
-bool Session::useDevice(const Machine &machine, Objective objective) {
+bool Session::useDevice(const Machine &machine, PlacementObjective objective) {
   theMachine = machine;
-  theJob->objective = objective;
+  theJob->objective = objective == PlacementObjective::StepTime ? Objective::StepTime : Objective::OfCluster;
+  theJob->placementObjective = objective;
   if (!takeGroups({machine}))
     return false;
   theJob->limits = theProgram->limitsOn(*theJob, machine);

@@ -35,17 +35,18 @@ std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &ses
   case Objective::Throughput:
   case Objective::StepTime:
     return MiningMetric::StepTime;
-  case Objective::TdpTime:
-    return MiningMetric::TdpTime;
+  case Objective::OfCluster:
+    if (session.job().placementObjective == PlacementObjective::TdpTime)
+      return MiningMetric::TdpTime;
+    break;
   case Objective::Energy:
     return MiningMetric::Energy;
   case Objective::Memory:
-  case Objective::Price:
     break;
   }
   session.diagnostics()
       .error(Code::NotSupported, session.job().objectiveAt,
-             fmt::format("not supported yet: minimizing {}", name(session.job().objective)))
+             fmt::format("not supported yet: minimizing {}", name(session.job().placementObjective)))
       .help("name the objective with --metric");
   return std::nullopt;
 }

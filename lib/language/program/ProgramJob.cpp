@@ -85,6 +85,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
+  job.placementObjective = settings.placementObjective;
   job.objectiveAt = settings.objectiveAt;
   if (settings.expression && !options.mines)
     rejectObjective(*settings.expression, diags);

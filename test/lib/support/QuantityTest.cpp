@@ -25,6 +25,8 @@ TEST(Quantity, UnitsAreExact) {
   EXPECT_EQ(q("1 mm2"), q("1000000 um2"));
   EXPECT_EQ(q("1 kWh"), q("3.6 MJ"));
   EXPECT_EQ(q("36 USD/h").value, Rational(1) / Rational(100));
+  EXPECT_EQ(q("36 gCO2e/kWh"), q("0.036 kg/kWh"));
+  EXPECT_EQ(q("36 g/kWh").value, Rational(1) / Rational(100000));
   EXPECT_EQ(q("0.1").value, Rational(1) / Rational(10));
   EXPECT_EQ(q("1e3"), q("1_000"));
   EXPECT_EQ(q("1000 samples/s").dimension.name(), "rate");
