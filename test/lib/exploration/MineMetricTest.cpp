@@ -31,8 +31,7 @@ std::optional<Said> measure(DesignSpace &space, const std::string &spaceText, bo
     auto wrong = space.measure(maximize, expression, one.getExpressionAttr());
     if (!wrong)
       return std::nullopt;
-    return Said{entryOf(wrong->problem.code).number.str(), wrong->problem.message, wrong->problem.suggestion,
-                wrong->at};
+    return Said{numberOf(wrong->error.code), wrong->error.message, wrong->error.suggestion, wrong->at};
   }
   return Said{"none", "", "", {}};
 }
