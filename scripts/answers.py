@@ -6,7 +6,8 @@
 
 A record is a folder with one JSON file a command: exit status, diagnostics as (code, file, line, column), every document and text that the command
 wrote. Two numbers are equal when they differ by at most 1e-12 of the larger one. Of texts, the sequence of numbers is compared. A key that was
-renamed is looked up in renames.txt (`old new`, one pair a line, `old -` for a key that is gone). Differences end with exit status 1.
+renamed is looked up in renames.txt (`old new`, one pair a line; `old -` for a key that is gone, `- new` for a new one). Differences end with
+exit status 1.
 """
 import concurrent.futures
 import json
@@ -150,7 +151,7 @@ class Comparison:
                 seen.add(name)
                 self.values(f"{where}.{key}", value, new[name])
             for key in new:
-                if key not in seen:
+                if key not in seen and key not in self.renames.get("-", ()):
                     self.differ(where, f"'{key}' is new")
         elif old != new:
             self.differ(where, f"{old!r} became {new!r}")

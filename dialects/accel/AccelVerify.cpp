@@ -1,5 +1,7 @@
 // What every block must satisfy. Messages point at the key where its place is known, with a note at
+
 // the other side of a conflict.
+
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
@@ -76,11 +78,11 @@ LogicalResult CoreOp::verify() {
       return errorAt(*this, Code::OutOfRange, "sparse")
              << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is " << rate.spelled()
              << ", and skipping gives " << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
-             << ": what limits it is stated by 'words_per_cycle' or 'setup'";
-    auto gated = sparse.getAs<QuantityAttr>("gated");
+             << ": what limits it is stated by 'words_per_cycle' or 'setup_cycles'";
+    auto gated = sparse.getAs<QuantityAttr>("gated_energy");
     if (gated && gated.quantity().value > accord::Rational(1))
       return errorAt(*this, Code::OutOfRange, "sparse")
-             << "'gated' is a share of the energy, and " << gated.spelled() << " is above 1";
+             << "'gated_energy' is a share of the energy, and " << gated.spelled() << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
@@ -189,7 +191,7 @@ static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
                << "the path names '" << name << "', which is no memory or core of '" << accelerator.getSymName() << "'"
                << suggestion(name, accelerator);
       if (!seen.try_emplace(name, index).second)
-        return errorAt(path, Code::PathOrder) << "'" << name << "' stands twice in one path";
+        return errorAt(path, Code::PathOrder) << "'" << name << "' occurs twice in one path";
       bool last = index + 1 == path.getStops().size();
       if (isa<CoreOp>(target) && (index == 0 || !last)) {
         auto error = errorAt(path, Code::PathOrder) << "core '" << name << "' must stand at the end of the path";

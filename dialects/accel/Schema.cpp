@@ -137,9 +137,9 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
           {"types", ValueKind::WordSet, {}, kPrecisions, false, Range::Any, 0, 0, "precisions it computes in"},
           plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
           quantity("efficiency", {kNumber}, Range::Fraction, "share of the peak that well-shaped work reaches"),
-          quantity("half_work", {kFlops}, Range::NonNegative,
+          quantity("half_performance_work", {kFlops}, Range::NonNegative,
                    "work of one operation that reaches half of the efficiency"),
-          word("spread", {"split", "one_each", "either"},
+          word("mapping", {"split", "per_instance", "any"},
                "whether all cores share one operation, each has one of its own, or that is decided "
                "for each operation"),
           plain("cost_model", ValueKind::String, "name of the cost model, chosen by what the core states unless given"),
@@ -186,8 +186,8 @@ BlockSchema sparse(StringRef subtype, StringRef doc, std::vector<KeySchema> keys
   std::vector<KeySchema> common{
       integer("tile", Range::Positive, "elements of an operand among which a lane looks for work, 1 unless given"),
       quantity("metadata", {kBytes}, Range::NonNegative, "of each element kept, besides those of the format"),
-      quantity("setup", {kCycles}, Range::NonNegative, "of each operation"),
-      quantity("gated", {kNumber}, Range::NonNegative,
+      quantity("setup_cycles", {kCycles}, Range::NonNegative, "of each operation"),
+      quantity("gated_energy", {kNumber}, Range::NonNegative,
                "share of a multiply-accumulate's energy that a gated one takes, 0.03 unless "
                "given"),
       quantity("words_per_cycle", {kNumber}, Range::Positive,
@@ -210,10 +210,11 @@ std::vector<BlockSchema> table() {
            quantity("technology", {kLength}, Range::Positive, "the process node"),
            quantity("area", {kArea}, Range::Positive, "of the whole chip"),
            plain("cost_model", ValueKind::String, "name of the cost model for all cores that state none"),
-           quantity("kernel_floor", {kTime}, Range::NonNegative,
-                    "least time of an operation: what it takes to start one"),
-           quantity("microbatch_cost", {kTime}, Range::NonNegative, "time of the host for each micro-batch"),
-           quantity("step_cost", {kTime}, Range::NonNegative, "time of the host for each step"),
+           quantity("kernel_launch_overhead", {kTime}, Range::NonNegative,
+                    "minimum time of an operation: the overhead of its launch"),
+           quantity("host_overhead_per_microbatch", {kTime}, Range::NonNegative,
+                    "time of the host for each micro-batch"),
+           quantity("host_overhead_per_step", {kTime}, Range::NonNegative, "time of the host for each step"),
            quantity("host_bandwidth", {kBandwidth}, Range::Positive,
                     "of the link from the host's memory, in one direction"),
            plain("dataflow", ValueKind::Block, "layers side by side, each on multipliers of its own"),
@@ -265,7 +266,7 @@ std::vector<BlockSchema> table() {
              "what the array does while it computes: fill for the next fold, drain the last one"},
             word("multiply", kPrecisions, "precision of the multipliers"),
             word("accumulate", kPrecisions, "precision of the accumulators"),
-            plain("sparse", ValueKind::Block, "what it makes of zeros")}),
+            plain("sparse", ValueKind::Block, "sparse acceleration features")}),
       core("vector", "element-wise arithmetic",
            {integer("lanes", Range::Positive, "elements per cycle of one core"),
             {"cycles",
@@ -286,7 +287,7 @@ std::vector<BlockSchema> table() {
               word("on", {"weights", "activations"}, "the operand that is sparse, weights unless given"),
           }),
       sparse(
-          "", "what a core makes of any zeros",
+          "", "sparse acceleration features for any pattern",
           {
               word("stationary", {"none", "gate", "skip"},
                    "zeros of the operand that stays, weights of a weight-stationary array: no "
@@ -311,7 +312,7 @@ std::vector<BlockSchema> table() {
        "power and energy",
        {
            quantity("idle", {kPower}, Range::NonNegative, "drawn when nothing runs"),
-           quantity("tdp", {kPower}, Range::Positive, "most it may draw for long"),
+           quantity("tdp", {kPower}, Range::Positive, "sustained power limit"),
            quantity("mac", {kEnergy}, Range::NonNegative, "energy of one multiply-accumulate"),
            {"mac_by_type",
             ValueKind::QuantityMap,

@@ -117,7 +117,7 @@ def Plan_BoundOp : Plan_Part<"bound"> {
 }
 
 def Plan_CertificateOp : Plan_Part<"certificate"> {
-  let summary = "a claim about this placement, what proves it and the file to check it with";
+  let summary = "an SMT query about this placement, what proves it and the file to check it with";
   let arguments = (ins StrAttr:$claim, StrAttr:$proof, OptionalAttr<StrAttr>:$file);
   let assemblyFormat = "$claim `by` $proof (`in` $file^)? attr-dict";
 }

@@ -72,7 +72,7 @@ private:
     auto [place, fresh] = all.try_emplace(thing.getName(), thing);
     if (fresh)
       return success();
-    auto error = thing.emitError() << what << " '" << thing.getName() << "' stands twice";
+    auto error = thing.emitError() << what << " '" << thing.getName() << "' is defined twice";
     error.attachNote(place->second.getLoc()) << "the first one is here";
     return error;
   }

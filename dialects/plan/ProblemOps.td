@@ -23,7 +23,7 @@ def Plan_ProblemOp : Plan_Op<"problem", [Symbol, NoTerminator, SingleBlock, NoRe
       plan.start "load" at 0
       plan.start "gemm" at 4
       plan.start "again" at 0
-      plan.least 8 kind "path" by "critical path" along ["load", "gemm"]
+      plan.lower_bound 8 kind "path" by "critical path" along ["load", "gemm"]
     }
     ```
   }];
@@ -50,7 +50,7 @@ def Plan_BudgetOp : Plan_ProblemPart<"budget"> {
 def Plan_TaskOp : Plan_ProblemPart<"task"> {
   let summary = "what must happen, in one of its modes";
   let description = [{
-    A mode is `"name" duration 3 uses "core" 2, "link" 1 spends "energy" 5`, or `"name" absent`: the task does not happen.
+    A mode is `"name" duration 3 uses "core" 2, "link" 1 consumes "energy" 5`, or `"name" absent`: the task does not happen.
   }];
   let arguments = (ins StrAttr:$name, ArrayAttr:$modes);
   let assemblyFormat = "$name `modes` custom<Modes>($modes) attr-dict";
@@ -86,7 +86,7 @@ def Plan_SolutionOp : Plan_Op<"solution", [NoTerminator, SingleBlock, NoRegionAr
                        OptionalAttr<StrArrayAttr>:$conflict, OptionalAttr<StrAttr>:$stopped);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `of` $problem custom<Word>($verdict) (`makespan` $makespan^)? (`because` $conflict^)? (`stopped` $stopped^)?
+    `of` $problem custom<Word>($verdict) (`makespan` $makespan^)? (`conflict` $conflict^)? (`stopped` $stopped^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

@@ -34,7 +34,7 @@ ParseResult parseModes(OpAsmParser &parser, ArrayAttr &modes) {
       if (parser.parseKeyword("duration") || parser.parseInteger(duration))
         return failure();
       mode.set("duration", builder.getI64IntegerAttr(duration));
-      for (StringRef what : {"uses", "spends"})
+      for (StringRef what : {"uses", "consumes"})
         if (succeeded(parser.parseOptionalKeyword(what)) && parseAmounts(parser, mode, what))
           return failure();
     }
@@ -57,7 +57,7 @@ void printModes(OpAsmPrinter &printer, Operation *, ArrayAttr modes) {
           return;
         }
         printer << "duration " << mode.getAs<IntegerAttr>("duration").getInt();
-        for (StringRef what : {"uses", "spends"})
+        for (StringRef what : {"uses", "consumes"})
           if (auto amounts = mode.getAs<ArrayAttr>(what)) {
             printer << ' ' << what << ' ';
             llvm::interleaveComma(amounts.getAsRange<ArrayAttr>(), printer, [&](ArrayAttr use) {

@@ -3,7 +3,7 @@
 #pragma once
 #include "dialects/plan/PlanDialect.h"
 
-/// An array of modes: dictionaries of `name`, `duration`, `uses` and `spends` (arrays of a name and
+/// An array of modes: dictionaries of `name`, `duration`, `uses` and `consumes` (arrays of a name and
 /// an amount), and `absent`.
 mlir::ParseResult parseModes(mlir::OpAsmParser &parser, mlir::ArrayAttr &modes);
 void printModes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ArrayAttr modes);

@@ -34,14 +34,14 @@ LogicalResult TaskOp::verify() {
     if (!mode || (mode.contains("name") && !mode.getAs<StringAttr>("name")))
       return wrong() << "is no mode";
     if (mode.contains("absent")) {
-      if (mode.contains("duration") || mode.contains("uses") || mode.contains("spends"))
+      if (mode.contains("duration") || mode.contains("uses") || mode.contains("consumes"))
         return wrong() << "does not happen, and yet takes something";
       continue;
     }
     auto duration = mode.getAs<IntegerAttr>("duration");
     if (!duration || !duration.getType().isInteger(64) || duration.getInt() < 0)
       return wrong() << "needs a duration of 0 or more";
-    if (!amountsAreWhole(mode, "uses") || !amountsAreWhole(mode, "spends"))
+    if (!amountsAreWhole(mode, "uses") || !amountsAreWhole(mode, "consumes"))
       return wrong() << "takes an amount that is not 0 or more";
   }
   return success();
@@ -106,7 +106,7 @@ public:
     for (TaskOp task : tasks.all)
       for (auto mode : task.getModes().getAsRange<DictionaryAttr>())
         if (failed(amounts(task, mode, "uses", "resource", resources)) ||
-            failed(amounts(task, mode, "spends", "budget", budgets)))
+            failed(amounts(task, mode, "consumes", "budget", budgets)))
           return failure();
     for (Operation &operation : problem.getBody().front()) {
       if (auto p = dyn_cast<PrecedenceOp>(operation);

@@ -98,7 +98,7 @@ struct GraphProfiler::Data {
         tables.insert(update.getParameter());
     });
     into.graph->walk([&](dnn::ParameterOp parameter) {
-      double elements = static_cast<double>(parameter.getElements());
+      double elements = parameter.getElements();
       if (tables.count(parameter.getSymName()))
         into.parameters.table += elements;
       else if (parameter.getCopies() > 1)

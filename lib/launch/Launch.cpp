@@ -178,7 +178,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
                        {"ACCORD_MICROBATCHES", std::to_string(placement.microbatches)},
                        {"ACCORD_GLOBAL_BATCH", std::to_string(problem.batch)},
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
-                       {"ACCORD_CHUNKS", std::to_string(placement.virtualStages)},
+                       {"ACCORD_VIRTUAL_STAGES", std::to_string(placement.virtualStages)},
                        {"ACCORD_STAGE_LAYERS", layers}};
   if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
     shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});

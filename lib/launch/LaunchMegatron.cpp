@@ -46,7 +46,7 @@ private:
     for (size_t s = 1; s < groups; ++s)
       if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
         return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
-                           "another form than stage 0",
+                           "another parallel configuration than stage 0",
                            s);
     if (parallelConfig.zero > 1)
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
@@ -172,7 +172,7 @@ private:
     }
     if (gathered > 0)
       out.remarks.push_back(fmt::format("slower than planned: {} blocks keep in the plan what "
-                                        "sequence parallelism gathers, Megatron-LM gathers again",
+                                        "sequence parallelism gathers, Megatron-LM gathers a second time",
                                         gathered));
     if (full == 0 && selective == 0)
       return;

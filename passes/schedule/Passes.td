@@ -29,7 +29,7 @@ def ListSchedule : Pass<"list-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"machine", "machine", "std::string", "", "accelerator of the module; empty: the only one">,
     Option<"costModel", "cost-model", "std::string", "", "cost model by name; empty: the machine's">,
-    Option<"microbatch", "microbatch", "int64_t", "1", "samples at a time">,
+    Option<"microbatch", "microbatch", "int64_t", "1", "micro-batch size">,
     Option<"batch", "batch", "int64_t", "0", "samples per step, a multiple of the micro-batch; 0: one micro-batch">,
     Option<"effort", "effort", "unsigned", "4", "rounds of improvement">
   ];

@@ -105,7 +105,7 @@ def GatherGradients : Pass<"gather-gradients", "::accord::dnn::TrainingGraphOp">
 }
 
 def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
-  let summary = "mark the operations of models whose results are not kept for the backward pass but computed again";
+  let summary = "mark the operations of models whose results are recomputed in the backward pass instead of saved";
   let description = [{
     Runs before `build-training-graph`, which executes marked operations again where the backward pass needs their results; those of phase
     `recompute`. Policies: `full` keeps of every iteration of a repeat what is carried into it (Chen et al., Training Deep Nets with

@@ -34,13 +34,13 @@ def gpt3(layers=96, hidden=12288, heads=96, vocab=50257, seq=2048):
     return gpt2(layers, hidden, heads, vocab, seq)
 
 
-def bert_base(layers=12, hidden=768, heads=12, vocab=30522, seq=512, longest=512, masked=76):
-    return bert_large(layers, hidden, heads, vocab, seq, longest, masked)
+def bert_base(layers=12, hidden=768, heads=12, vocab=30522, seq=512, max_position=512, masked=76):
+    return bert_large(layers, hidden, heads, vocab, seq, max_position, masked)
 
 
-def bert_large(layers=24, hidden=1024, heads=16, vocab=30522, seq=512, longest=512, masked=76):
+def bert_large(layers=24, hidden=1024, heads=16, vocab=30522, seq=512, max_position=512, masked=76):
     norm = 2 * hidden
-    tables = (vocab + longest + 2) * hidden + norm
+    tables = (vocab + max_position + 2) * hidden + norm
     layer = 4 * linear(hidden, hidden) + 2 * norm + linear(hidden, 4 * hidden) + linear(4 * hidden, hidden)
     pooler = linear(hidden, hidden)
     words = linear(hidden, hidden) + norm + vocab  # the decoder's weight is the word table; its bias is its own

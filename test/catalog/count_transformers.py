@@ -46,10 +46,10 @@ def mixtral_8x7b(layers=32, hidden=4096, heads=32, kv_heads=8, inner=14336, expe
     return 2 * vocab * hidden + layers * (weights + gate + experts * expert + 2 * hidden) + hidden, macs
 
 
-def opt_1_3b(layers=24, hidden=2048, vocab=50272, seq=2048, longest=2048):
+def opt_1_3b(layers=24, hidden=2048, vocab=50272, seq=2048, max_position=2048):
     layer = 12 * hidden**2 + 13 * hidden
     macs = layers * (12 * seq * hidden**2 + attention_macs(seq, seq, hidden)) + seq * hidden * vocab
-    return (vocab + longest + 2) * hidden + layers * layer + 2 * hidden, macs
+    return (vocab + max_position + 2) * hidden + layers * layer + 2 * hidden, macs
 
 
 def bloom_176b(layers=70, hidden=14336, vocab=250880, seq=2048):

@@ -5,13 +5,13 @@
 extern "C" {
 
 /// Rank and number of this job's processes. False: MPI failed.
-__attribute__((visibility("default"))) bool accordMeet(int *rank, int *ranks) {
+__attribute__((visibility("default"))) bool accordMpiInitialize(int *rank, int *ranks) {
   return MPI_Init(nullptr, nullptr) == MPI_SUCCESS && MPI_Comm_rank(MPI_COMM_WORLD, rank) == MPI_SUCCESS &&
          MPI_Comm_size(MPI_COMM_WORLD, ranks) == MPI_SUCCESS;
 }
 
-/// The first one's `size` bytes, to all; after `accordMeet`, once. False: MPI failed.
-__attribute__((visibility("default"))) bool accordPart(char *text, int size) {
+/// The first one's `size` bytes, to all; after `accordMpiInitialize`, once. False: MPI failed.
+__attribute__((visibility("default"))) bool accordMpiBroadcast(char *text, int size) {
   bool told = MPI_Bcast(text, size, MPI_CHAR, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
   return MPI_Finalize() == MPI_SUCCESS && told;
 }

@@ -190,7 +190,7 @@ void addCalibrate(CLI::App &app, int &status) {
       ->check(CLI::IsMember({"page", "gates"}));
   command
       ->add_flag("--placements{page}", options->placements,
-                 "Print docs/published.md for these rows: the configurations that were run, judged "
+                 "Print docs/published.md for these rows: the configurations that were run, evaluated "
                  "as placements; =forced: without the plans that would be chosen")
       ->check(CLI::IsMember({"page", "forced"}));
   addJson(*command, options->json);

@@ -87,7 +87,8 @@ void addCompile(CLI::App &app, int &status) {
                    "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, "
                    "report.html, certificate/")
       ->capture_default_str();
-  command->add_option("--gap", limits->gap, "Stop when a region's schedule is proven to be so near the best: 2%");
+  command->add_option("--gap", limits->gap,
+                      "Stop when a region's schedule reaches this relative gap to its bound, such as 2%");
   command->add_option("--time-limit", limits->timeLimit,
                       "none, or a time such as '30 s', after which the best plan so far is "
                       "written; it then depends on the machine (default: none)");

@@ -67,7 +67,7 @@ int emitCommand(const EmitOptions &options) {
 
 void addEmit(CLI::App &app, int &status) {
   auto options = std::make_shared<EmitOptions>();
-  CLI::App *command = app.add_subcommand("emit", "Write what starts a plan: a script or a manifest");
+  CLI::App *command = app.add_subcommand("emit", "Write a launch script or manifest for a plan");
   command->add_option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
       ->required()
       ->check(CLI::IsMember({"torchrun", "megatron", "slurm", "kubernetes"}));

@@ -16,13 +16,13 @@ int estimateCommand(Options options) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "estimate");
-  // The smallest micro-batch that is offered: an estimate chooses nothing.
+  // The smallest micro-batch that is in the search space: an estimate chooses nothing.
   const TrainingJob &job = session.job();
   int64_t microbatch = session.smallestMicrobatch();
   int64_t batch = session.batchOfDevice();
   if (!microbatch) {
     session.diagnostics().error(Code::BatchNotDivisible, job.microbatchAt,
-                                fmt::format("no micro-batch that is offered divides the {} samples "
+                                fmt::format("no micro-batch size in the search space divides the {} samples "
                                             "of a device",
                                             batch));
     return session.finish(kWrongInput, "estimate");

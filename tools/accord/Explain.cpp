@@ -86,7 +86,7 @@ void addExplain(CLI::App &app, int &status) {
                       "as a whole");
   command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")->excludes(plan);
   addJson(*command, *json);
-  command->footer("Examples: accord explain out/ gpt_logits.block.attended.linear\n          "
+  command->footer("Examples: accord explain out/ gpt_logits.block.attn.linear\n          "
                   "accord explain A0104");
   command->callback([=, &status] {
     if (!*markdown && what->empty())

@@ -123,7 +123,7 @@ template <auto import> int importText(const ImportOptions &options) {
 } // namespace
 
 void addImport(CLI::App &app, int &status) {
-  CLI::App *command = app.add_subcommand("import", "Turn other people's descriptions into .dnn");
+  CLI::App *command = app.add_subcommand("import", "Convert a model of another format to .dnn");
   command->require_subcommand(1);
   auto options = std::make_shared<ImportOptions>();
   auto importer = [&](const char *name, const std::string &what, const char *argument, const char *describes,
@@ -141,7 +141,7 @@ void addImport(CLI::App &app, int &status) {
       ->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
   CLI::App *onnx =
       importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importOnnxFile);
-  onnx->add_option("--size", options->sizes, "NAME=N: an extent that the file leaves open");
+  onnx->add_option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
   onnx->add_option("--loss", options->losses,
                    fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(onnxLosses(), ", ")));
   const char *unrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";

@@ -26,7 +26,7 @@ struct Row {
   LatencyEvaluation found;
 };
 
-/// By a plan of the smallest micro-batch that is offered: its order of operations is the model's.
+/// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
 std::optional<LatencyModel> modelOfOneDevice(Session &session) {
   int64_t microbatch = session.smallestMicrobatch();
   auto work = session.workAt(microbatch, session.job().batch / microbatch);
@@ -85,11 +85,11 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                            {"unit", a.unit},
                            {"description", a.text},
                            {"default", number(a.initial, a.integer)},
-                           {"least", number(a.min, a.integer)},
-                           {"most", number(a.max, a.integer)},
+                           {"min", number(a.min, a.integer)},
+                           {"max", number(a.max, a.integer)},
                            {"multiple", a.multiple}};
     if (!a.fixedReason.empty())
-      one["held"] = a.fixedReason;
+      one["fixed_reason"] = a.fixedReason;
     if (!a.allowed.empty())
       one["allowed"] = llvm::json::Array(a.allowed);
     arguments.push_back(std::move(one));
@@ -210,7 +210,9 @@ void addLatency(CLI::App &app, int &status) {
       app.add_subcommand("latency", "Step time, memory and FLOPs as functions of sizes and of the machine");
   addProgramOptions(*command, *options);
   command->add_option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
-  command->add_option("--form", options->formats, "Which forms: c, python, mlir, csv; printed when there is no folder")
+  command
+      ->add_option("--format", options->formats,
+                   "Formats to write: c, python, mlir, csv; printed when there is no folder")
       ->delimiter(',')
       ->check(CLI::IsMember({"c", "python", "mlir", "csv"}));
   command->add_option("--at", options->at, "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");

@@ -34,9 +34,9 @@ public:
     const Cluster &cluster = *session.cluster();
     microbatch = session.smallestMicrobatch();
     if (!microbatch) {
-      diags.error(
-          Code::BatchNotDivisible, session.job().microbatchAt,
-          fmt::format("no micro-batch that is offered divides the {} samples of a device", session.batchOfDevice()));
+      diags.error(Code::BatchNotDivisible, session.job().microbatchAt,
+                  fmt::format("no micro-batch size in the search space divides the {} samples of a device",
+                              session.batchOfDevice()));
       return std::nullopt;
     }
     job.fabric = &cluster.fabric, job.cluster = cluster.name, job.batch = session.job().batch;
@@ -161,7 +161,7 @@ private:
     std::map<int64_t, std::vector<int64_t>> full, all; // data degrees by tensor degree
     for (const DegreePlan &one : job.plans) {
       all[one.tensor].push_back(one.data);
-      if (static_cast<double>(one.plan.memory.peak) > capacity)
+      if (one.plan.memory.peak > capacity)
         full[one.tensor].push_back(one.data);
     }
     std::vector<std::string> words;

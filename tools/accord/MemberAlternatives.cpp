@@ -80,7 +80,7 @@ std::optional<MemberAlternatives> memberAlternatives(Session &session) {
   if (!result.alternatives.empty())
     result.reason.clear();
   else if (result.reason.empty())
-    result.reason = fmt::format("no micro-batch that is offered divides its batch of {}", job.batch);
+    result.reason = fmt::format("no micro-batch size in the search space divides its batch of {}", job.batch);
   return result;
 }
 

@@ -62,7 +62,7 @@ private:
     if (weights == 0)
       return "";
     if (options_.aggregation != "sum" || files < 2)
-      return "--weights: only of several files and with --blend sum";
+      return "--weights: only of several files and with --aggregation sum";
     if (weights != files)
       return fmt::format("--weights: {} numbers for {} files", weights, files);
     for (double weight : options_.weights)
@@ -75,14 +75,14 @@ private:
     if (options_.scheduleEffort == 0)
       return "";
     if (options_.strategy != "exact")
-      return "--close: only of the strategy exact";
+      return "--schedule-effort: only of the strategy exact";
     if (!options_.compare.empty() || !options_.front.empty() || options_.sensitivity)
-      return "--close: not with --compare, --front or --sensitivity, which value designs by "
+      return "--schedule-effort: not with --compare, --pareto-front or --sensitivity, which value designs by "
              "schedules without search";
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (jobs_.placed(j))
-        return fmt::format("--close: '{}' is placed on a cluster, of one device alone schedules can be "
-                           "closed: leave out --close",
+        return fmt::format("--schedule-effort: '{}' is placed on a cluster, of one device alone schedules can be "
+                           "closed: leave out --schedule-effort",
                            jobs_.jobs()[j].name);
     return "";
   }
@@ -98,7 +98,7 @@ private:
     plan_.version = kVersion;
     for (const DesignRequirement &requirement : jobs_.space().requirements())
       plan_.requirements.push_back(requirement.text);
-    bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "worst_ratio";
+    bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "minimax_regret";
     if (several)
       plan_.aggregation = options_.aggregation;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {

@@ -9,7 +9,7 @@ namespace accord {
 struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
-  std::string strategy = "exact", metric, aggregation = "worst_ratio";
+  std::string strategy = "exact", metric, aggregation = "minimax_regret";
   std::vector<double> weights;    ///< by file, of a sum; empty: all 1
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   uint64_t checkpointEvery = MiningOptions().checkpointEvery;

@@ -129,12 +129,13 @@ private:
     };
     MiningVerifier verifier(certificate_, **machines, found);
     for (CertificateAnswer &answer : certificate_.answers) {
-      bool ratio = certificate_.aggregation == "worst_ratio" && answer.jobs.size() > 1;
+      bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
       auto problem = mined_.problemOf(
           answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
         // Of placements the search has found none below its bound, and of searched schedules no
+
         // more is asked than whether one is.
         double below = effort_ > 0 ? answer.bound : INFINITY;
         double value = design.design == answer.winner   ? answer.value
@@ -236,6 +237,7 @@ private:
   }
 
   /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
+
   /// with what is proved of each region where repeats are units.
   bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
                  unsigned effort) {
@@ -249,7 +251,7 @@ private:
     auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
     auto *plan = planned.get();
     if (!plan) {
-      diags_.error(Code::InternalError, {}, "the plan of a design that was valued: " + planned.error().front().message);
+      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
       return false;
     }
     if (brief && effort_ > 0)

@@ -38,7 +38,7 @@ void addMine(CLI::App &app, int &status) {
       ->check(CLI::IsMember(miningStrategies()));
   command
       ->add_option("--metric", options->metric,
-                   "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
+                   "Objective to minimize: step_time, tdp_time (maximum throughput per watt of TDP), "
                    "energy, area_time, or an expression such as 'step_time * area^0.5' or "
                    "'maximize throughput / area' (default: the objective of the file)")
       ->check([](const std::string &metric) {
@@ -47,26 +47,26 @@ void addMine(CLI::App &app, int &status) {
                    : "";
       });
   command
-      ->add_option("--blend", options->aggregation,
-                   "Of several files: worst_ratio (each job against its own best design) or sum")
-      ->check(CLI::IsMember({"worst_ratio", "sum"}))
+      ->add_option("--aggregation", options->aggregation,
+                   "Of several files: minimax_regret (each job against its own best design) or sum")
+      ->check(CLI::IsMember({"minimax_regret", "sum"}))
       ->capture_default_str();
   command
       ->add_option("--weights", options->weights,
-                   "Of --blend sum: what each file counts, such as 3,1 (default: all alike)")
+                   "Of --aggregation sum: weight of each file, such as 3,1 (default: equal weights)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  command->add_option("--evaluations", options->evaluations, "Designs valued, at most")
+  command->add_option("--evaluations", options->evaluations, "Maximum number of design evaluations")
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
   command->add_option("--checkpoint", options->checkpoint,
-                      "Of exact: a file of the designs valued so far, written now and then");
-  command->add_option("--checkpoint-every", options->checkpointEvery, "Designs valued from one writing to the next")
+                      "Of exact: a file of the designs evaluated so far, written now and then");
+  command->add_option("--checkpoint-every", options->checkpointEvery, "Evaluations between two checkpoints")
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40))
       ->capture_default_str();
   command->add_option("--resume", options->resume,
                       "Of exact: go on from such a file; the answer is that of an unbroken search");
   command
-      ->add_option("--front", options->front,
+      ->add_option("--pareto-front", options->front,
                    "Also the designs of which none is better than another in objective, area and "
                    "TDP, so many that each design of the space is so near one of them: 1% where no "
                    "share is given, 0 for all. Takes longer than the search itself")
@@ -79,7 +79,7 @@ void addMine(CLI::App &app, int &status) {
                    : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
       });
   command
-      ->add_option("--close", options->scheduleEffort,
+      ->add_option("--schedule-effort", options->scheduleEffort,
                    "Also search for better schedules and higher bounds of the designs that may be "
                    "best, with the effort of `accord compile` or a number up to 12: the gap is "
                    "what that leaves. Takes longer than the search itself")
@@ -89,7 +89,7 @@ void addMine(CLI::App &app, int &status) {
   command->add_flag("--sensitivity", options->sensitivity,
                     "Also the best design with each choice of each parameter, and with each limit "
                     "relaxed by 10 %; a search for each");
-  command->add_option("--against", options->against,
+  command->add_option("--reference", options->against,
                       "A machine that the best design is compared with in the report: a name, or "
                       "FILE.accel[:NAME]");
   command
@@ -99,24 +99,25 @@ void addMine(CLI::App &app, int &status) {
       ->expected(0, 1)
       ->default_str("4")
       ->check(CLI::Range(1u, 64u));
-  command->add_option("--seed", options->seed, "Of the strategies that draw")->capture_default_str();
-  command->add_option("--batch", options->session.elaborate.batch, "Samples per step (beats the files)");
+  command->add_option("--seed", options->seed, "Random seed of stochastic strategies")->capture_default_str();
+  command->add_option("--batch", options->session.elaborate.batch, "Samples per step (overrides the files)");
   command->add_option("--microbatch", options->session.elaborate.microbatch,
-                      "Samples at a time, or a choice of them (beats the files)");
+                      "Micro-batch size, or a choice of sizes (overrides the files)");
   command->add_option("--recompute", options->session.elaborate.recompute,
-                      "none, selective or full, or a choice of them (beats the files)");
+                      "none, selective or full, or a choice of them (overrides the files)");
   command->add_option("--train", options->session.elaborate.train,
                       "Which `train` block, or which model of a file without one");
   command->add_option("--precision", options->session.elaborate.precision,
-                      "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the files)");
+                      "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the files)");
   command->add_option("--optimizer", options->session.elaborate.optimizer,
-                      "sgd, momentum, adam or adamw (beats the files)");
+                      "sgd, momentum, adam or adamw (overrides the files)");
   command->add_option("--load-pass-plugin", options->session.plugins,
                       "Shared library with passes or cost models (may be repeated)");
   command->add_flag("--fuse", options->session.fuse, "Run element-wise work where its tensor is made");
   command->add_option("--threads", options->session.threads, "Threads to use; the result is the same")
       ->check(CLI::Range(1, 256));
-  command->add_option("--gap", options->limits.gap, "Stop when the design is proven to be so near the best: 2%");
+  command->add_option("--gap", options->limits.gap,
+                      "Stop when the design reaches this relative gap to its bound, such as 2%");
   command->add_option("--time-limit", options->limits.timeLimit,
                       "none, or a time such as '30 s', after which the best design so far is "
                       "written; it then depends on the machine (default: none)");
@@ -129,7 +130,7 @@ void addMine(CLI::App &app, int &status) {
   command->footer("Example: accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
                   "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
                   "Several jobs: the best design of each alone, then the one whose worst job is "
-                  "nearest to its own best.\n"
+                  "nearest to its individual best.\n"
                   "Ctrl-C writes the best design so far, with its gap.\n"
                   "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
   command->callback([options, &status] {

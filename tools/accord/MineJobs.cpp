@@ -124,8 +124,9 @@ bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> 
     }
   if (!alternatives.empty())
     return true;
-  session.diagnostics().error(Code::BatchNotDivisible, session.job().microbatchAt,
-                              fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
+  session.diagnostics().error(
+      Code::BatchNotDivisible, session.job().microbatchAt,
+      fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch));
   return false;
 }
 
@@ -171,7 +172,7 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
     }
     auto *steps = dynamic_cast<StepProblem *>(&problem);
     if (auto step = steps ? steps->step(j, design) : std::nullopt; steps && (!step || !step->fits))
-      return fmt::format("'{}' has no room in '{}'", jobs_[j].name, machine->memories[0].name);
+      return fmt::format("'{}' does not fit into '{}'", jobs_[j].name, machine->memories[0].name);
   }
   return "no step";
 }
@@ -298,9 +299,9 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     first()
         .diagnostics()
         .error(Code::NotSupported, {},
-               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'", space_->metric(),
+               fmt::format("not supported yet: '{}' is about '{}' alone, it is not known of '{}'", space_->metric(),
                            space_->name(), machine))
-        .help("leave out --against");
+        .help("leave out --reference");
     status = first().finish(kWrongInput, "mine");
     return std::nullopt;
   }
@@ -312,7 +313,7 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
                  fmt::format("not supported yet: '{}' is placed on a cluster, and only one device can be "
                              "compared with '{}'",
                              jobs_[j].name, machine))
-          .help("leave out --against");
+          .help("leave out --reference");
       status = session.finish(kWrongInput, "mine");
       return std::nullopt;
     }

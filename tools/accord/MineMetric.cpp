@@ -45,8 +45,8 @@ std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &ses
   }
   session.diagnostics()
       .error(Code::NotSupported, session.job().objectiveAt,
-             fmt::format("not supported yet: mining for least {}", name(session.job().objective)))
-      .help("say what is made least with --metric");
+             fmt::format("not supported yet: minimizing {}", name(session.job().objective)))
+      .help("name the objective with --metric");
   return std::nullopt;
 }
 

@@ -103,7 +103,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
     session.diagnostics()
         .error(Code::NotSupported,
                session.job().objective == Objective::Energy ? session.job().objectiveAt : SourceRange{},
-               fmt::format("not supported yet: mining the devices of a cluster for least {}", name(metric)))
+               fmt::format("not supported yet: minimizing over the devices of a cluster: {}", name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return {};
   }
@@ -121,7 +121,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
   size_t before = session.diagnostics().errors();
   bool any = false;
   for (size_t point = 0; point < clusters.points(); ++point) {
-    // What is wrong with one of several clusters (too few devices for what is offered) is no error.
+    // What is wrong with one of several clusters (too few devices for what is in the search space) is no error.
     if (!any)
       session.diagnostics().dropErrors(before);
     session.chooseCluster(clusters.at(point));
@@ -161,9 +161,9 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
       fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
                   how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
   step.batch = batch;
-  step.step = static_cast<double>(best.metrics.step) * 1e-12;
+  step.step = best.metrics.step * 1e-12;
   step.joules = best.metrics.joules;
-  step.bytes = static_cast<double>(bytes);
+  step.bytes = bytes;
   step.value = best.value;
   step.placement = std::move(how);
   return step;
@@ -213,7 +213,7 @@ std::string placementConflict(Session &session, const Machine &max, MiningMetric
   at = {first.file, first.line, 0};
   std::string text = fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
   if (!plan->relaxations.empty())
-    text += fmt::format("; {} would do", plan->relaxations.front());
+    text += fmt::format("; {} would suffice", plan->relaxations.front());
   return text;
 }
 

@@ -45,10 +45,10 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   auto pipes = [](PipelineSchedule one) { return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB; };
   if (std::none_of(placementSpace.schedules.begin(), placementSpace.schedules.end(), pipes))
     return refused(session.job().targetAt, "a design for each stage of schedules other than gpipe and one_f_one_b",
-                   "offer one of them: schedule = one_f_one_b");
+                   "add one of them: schedule = one_f_one_b");
   if (!placementSpace.groups.empty() && placementSpace.groups.back().max == 1)
-    return refused(session.job().targetAt, "stages where no pipeline is offered",
-                   "offer pipeline_parallel above 1, or leave out --stages");
+    return refused(session.job().targetAt, "stages where the search space has no pipeline",
+                   "add pipeline_parallel above 1, or leave out --stages");
   return true;
 }
 
@@ -86,12 +86,12 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     one.design = parallelConfig.deviceType;
     one.first = problem.layers[stage.layers.front()].name;
     one.last = problem.layers[stage.layers.back()].name;
-    one.layers = static_cast<int64_t>(stage.layers.size());
+    one.layers = stage.layers.size();
     one.devices = parallelConfig.devices();
-    one.forward = static_cast<double>(times.forward) * 1e-12;
-    one.backward = static_cast<double>(times.backward + times.weight) * 1e-12;
-    one.finish = static_cast<double>(times.stepTail) * 1e-12;
-    one.bytes = static_cast<double>(found->metrics.memory[s % groups]);
+    one.forward = times.forward * 1e-12;
+    one.backward = (times.backward + times.weight) * 1e-12;
+    one.finish = times.stepTail * 1e-12;
+    one.bytes = found->metrics.memory[s % groups];
     mined.stages.push_back(std::move(one));
     if (s < groups)
       deviceTypes[parallelConfig.deviceType].devices += parallelConfig.devices();

@@ -7,7 +7,7 @@ namespace accord {
 
 /// Why stages cannot be mined, with what would do; reported at once. False then.
 bool mayMineStages(const MineOptions &options, MineJobs &jobs);
-/// Stages of the only job, beginning with its best common design. Nothing where none are offered.
+/// Stages of the only job, beginning with its best common design. Nothing where none are in the search space.
 std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs, const PlacedBest &placed,
                                        const Design &common, const std::atomic<bool> *stop);
 

@@ -23,24 +23,25 @@ void addPartition(CLI::App &app, int &status) {
                       "Of .txt: between two accelerators, and of an all-reduce: 12GB/s");
   command->add_flag("!--no-replicas", options->allowReplicas, "Of .txt: each stage on one accelerator");
   command->add_option("--effort", options->effort, "Work limit: each step doubles it (default: 10, at most 40)");
-  command->add_option("--gap", options->gap, "Stop when the load is proven to be so near the best: 2%");
+  command->add_option("--gap", options->gap, "Stop when the load reaches this relative gap to its bound, such as 2%");
   command->add_option("--time-limit", options->timeLimit,
                       "none, or a time such as '30 s', at which the best stages so far are printed "
                       "(default: none)");
   command->add_option("-o,--output", options->output, "Folder for stages.json");
   addJson(*command, options->json);
-  command->footer("Stages are contiguous: in an order in which no edge points back. The load of the fullest "
-                  "device, which a pipeline waits for, is made least.\n"
-                  ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
-                  "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
-                  "nodes with their class.\n"
-                  ".txt: the longest of forward and backward time / replicas, activations in and gradients "
-                  "back "
-                  "(2 x bytes / bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x "
-                  "bytes / bandwidth); memory is parameters and activations of each mini-batch in flight.\n"
-                  "Examples: accord place gnmt.json --json\n"
-                  "          accord place gnmt.graph.txt --accelerators 8 --memory 16GiB --bandwidth 12GB/s\n"
-                  "Ctrl-C prints the best stages so far, with their gap.");
+  command->footer(
+      "Stages are contiguous: in an order in which no edge points back. Minimizes the load of the bottleneck "
+      "device, which a pipeline waits for.\n"
+      ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
+      "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
+      "nodes with their class.\n"
+      ".txt: the longest of forward and backward time / replicas, activations in and gradients "
+      "back "
+      "(2 x bytes / bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x "
+      "bytes / bandwidth); memory is parameters and activations of each mini-batch in flight.\n"
+      "Examples: accord place gnmt.json --json\n"
+      "          accord place gnmt.graph.txt --accelerators 8 --memory 16GiB --bandwidth 12GB/s\n"
+      "Ctrl-C prints the best stages so far, with their gap.");
   command->callback([options, &status] {
     if (!isProfiledGraph(options->file)) {
       status = refuse(Code::BadCommandLine,

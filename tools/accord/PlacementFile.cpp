@@ -88,9 +88,9 @@ void verifyPlacementSmtQuery(Verification &proof, const PlacementPlan &plan, con
   if (!buffer && solver.empty()) // nothing rests on it
     return;
   if (!buffer)
-    return fail(fmt::format("the claim of the plan's arithmetic is missing: '{}'", path));
+    return fail(fmt::format("the SMT query of the plan's arithmetic is missing: '{}'", path));
   if ((*buffer)->getBuffer() != claim)
-    return fail(fmt::format("'{}' does not claim the arithmetic of this plan", path));
+    return fail(fmt::format("'{}' is not the SMT query of the arithmetic of this plan", path));
   proof.checked.push_back(fmt::format("'{}' is the arithmetic of this plan, byte for byte", kPlacementSmtQuery));
   SolverResult answer;
   if (solver.empty()) {

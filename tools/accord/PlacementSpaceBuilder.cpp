@@ -47,7 +47,7 @@ public:
       assume("data_parallel: every number that divides the batch and that the devices allow");
     else if (llvm::none_of(space.data, [&](int64_t d) { return job_.batch % d == 0; }))
       error(Code::BatchNotDivisible, "data_parallel",
-            fmt::format("no data_parallel that is offered divides the batch of {}", job_.batch));
+            fmt::format("no data_parallel in the search space divides the batch of {}", job_.batch));
     pipeline();
     sequence(tensor);
     if (std::vector<int64_t> expert = degrees("expert_parallel"); !expert.empty())
@@ -75,7 +75,7 @@ private:
       error.note(session_.diagnostics().sources().at(*file, {at.line, at.column}), "the cluster is declared here");
   }
 
-  /// What is offered and not above the devices.
+  /// What is in the search space and not above the devices.
   std::vector<int64_t> degrees(const std::string &key) {
     const DegreeChoice *choice = find(key);
     if (!choice)
@@ -118,9 +118,9 @@ private:
           return;
         }
     space.tensorShardings.clear();
-    auto offered = [&](int64_t degree) { return !choice || llvm::is_contained(choice->values, degree); };
+    auto allows = [&](int64_t degree) { return !choice || llvm::is_contained(choice->values, degree); };
     for (int64_t degree : tensor) {
-      bool on = degree > 1 && offered(degree), off = degree == 1 || offered(1);
+      bool on = degree > 1 && allows(degree), off = degree == 1 || allows(1);
       if (off || !on)
         space.tensorShardings.push_back({degree, false});
       if (on)
@@ -166,14 +166,14 @@ private:
       space.recomputePolicies = {"none", "selective", "full"};
       assume("recompute: none, selective or full for each layer");
     }
-    space.uniformStages = llvm::is_contained(job_.stages, "equal");
+    space.uniformStages = llvm::is_contained(job_.stages, "uniform");
     space.uniformRecompute = llvm::is_contained(job_.recomputeGranularity, "model");
-    if (llvm::is_contained(job_.regatherSequence, "kept")) {
+    if (llvm::is_contained(job_.regatherSequence, "false")) {
       std::vector<std::string> kept;
       for (const std::string &policy : space.recomputePolicies)
         if (policy != "full") // nothing gathered is left to keep
           kept.push_back(policy + kGathered);
-      if (llvm::is_contained(job_.regatherSequence, "again"))
+      if (llvm::is_contained(job_.regatherSequence, "true"))
         kept.insert(kept.end(), space.recomputePolicies.begin(), space.recomputePolicies.end());
       else if (llvm::is_contained(space.recomputePolicies, "full"))
         kept.push_back("full");

@@ -22,7 +22,7 @@ std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &
     plan->schedule.stopped = watch.reason();
   }
   plan->assumptions.push_back(fmt::format(
-      "planning was stopped ({}): another plan may be better; the gap says how much at most", plan->schedule.stopped));
+      "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
   session.search.brief = true;
   return plan;
 }

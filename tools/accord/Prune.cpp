@@ -73,7 +73,7 @@ private:
     const int64_t microbatch = pipeline ? 1 : session_.smallestMicrobatch();
     if (microbatch == 0) {
       diags_.error(Code::BatchNotDivisible, session_.job().microbatchAt,
-                   fmt::format("no micro-batch that is offered divides the {} samples of a device", batch));
+                   fmt::format("no micro-batch size in the search space divides the {} samples of a device", batch));
       return false;
     }
     auto work = session_.workAt(microbatch, batch / microbatch);
@@ -113,7 +113,7 @@ private:
   /// priced.
   Costs exchangedAt(double share, const Plan &plan) {
     WorkGraph graph = plan.graph;
-    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share)); };
+    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(whole * share)); };
     for (Operation &op : graph.operations)
       if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
         op.communication->payload = part(op.communication->payload);
@@ -155,7 +155,7 @@ private:
     if (sampled > 0)
       plan_.assumptions.push_back(
           fmt::format("patterns and tiles of {} options do not fit each other: their mean times are estimated "
-                      "from groups of lanes drawn at random (standard error 0.15 %), quantiles from limits",
+                      "from sampled groups of lanes (standard error 0.15 %), quantiles from limits",
                       sampled));
     return true;
   }
@@ -226,9 +226,9 @@ private:
 void addPrune(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto confidence = std::make_shared<double>(0);
-  CLI::App *command = app.add_subcommand(
-      "prune", "Which zeros each layer of a training should have, how they are stored, and what that "
-               "saves");
+  CLI::App *command =
+      app.add_subcommand("prune", "Choose a sparsity pattern and a storage format per layer, and report what that "
+                                  "saves");
   addProgramOptions(*command, *options);
   command->add_option("--confidence", *confidence, "Of times and memory that are not exceeded")
       ->check([](const std::string &text) { // a range lets NaN pass

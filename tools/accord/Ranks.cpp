@@ -32,8 +32,8 @@ std::variant<Meeting, std::string> meeting() {
   if (!library)
     return fmt::format("started by MPI, and built or installed without: {}", dlerror());
   Meeting found;
-  found.meet = reinterpret_cast<bool (*)(int *, int *)>(dlsym(library, "accordMeet"));
-  found.part = reinterpret_cast<bool (*)(char *, int)>(dlsym(library, "accordPart"));
+  found.meet = reinterpret_cast<bool (*)(int *, int *)>(dlsym(library, "accordMpiInitialize"));
+  found.part = reinterpret_cast<bool (*)(char *, int)>(dlsym(library, "accordMpiBroadcast"));
   if (!found.meet || !found.part)
     return fmt::format("{} is of another version of accord", kName);
   return found;
@@ -120,7 +120,7 @@ int serve(const MineOptions &options, const std::string &invitation, size_t rank
   auto *link = std::get_if<std::unique_ptr<ServerLink>>(&joined);
   if (!link)
     return kDone;
-  ServerExecutor executor(**link, options.session.threads, hostName(), static_cast<uint64_t>(getpid()));
+  ServerExecutor executor(**link, options.session.threads, hostName(), getpid());
   MineOptions ours = options;
   ours.executor = &executor;
   ours.writes = false;
@@ -157,10 +157,10 @@ int mineOnRanks(const MineOptions &options) {
   auto refused = [&](const std::string &error) {
     return refuse(Code::BadCommandLine, error, options.session.json, "mine");
   };
-  auto offered = meeting();
-  if (auto *error = std::get_if<std::string>(&offered))
+  auto started = meeting();
+  if (auto *error = std::get_if<std::string>(&started))
     return refused(*error);
-  Meeting &mpi = std::get<Meeting>(offered);
+  Meeting &mpi = std::get<Meeting>(started);
   int rank = 0, ranks = 1;
   if (!mpi.meet(&rank, &ranks))
     return refused("MPI does not start");
@@ -175,7 +175,7 @@ int mineOnRanks(const MineOptions &options) {
   if (ranks == 1)
     return mine(options);
   if (rank > 0)
-    return serve(options, invitation, static_cast<size_t>(rank));
+    return serve(options, invitation, rank);
   if (auto *error = std::get_if<std::string>(&listening))
     return refused(*error);
   if (!sent)

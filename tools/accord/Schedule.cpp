@@ -36,7 +36,7 @@ std::string conflictText(const Plan &plan) {
     text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
                         c.detail.empty() ? "" : ": " + c.detail);
   if (plan.graph.recompute == "none" && plan.memory.peak > 0)
-    text += "  help: recompute = {none, selective, full} may make tensors again instead of keeping "
+    text += "  help: recompute = {none, selective, full} may recompute tensors instead of saving "
             "them\n";
   return text;
 }
@@ -49,8 +49,7 @@ llvm::json::Value scheduleJson(const Plan &plan) {
       slots.push_back(llvm::json::Object{
           {"operation", jsonString(op.name)},
           {"region", jsonString(plan.graph.regions[op.region].name)},
-          {"core", slot.core < 0 ? llvm::json::Value(nullptr)
-                                 : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
+          {"core", slot.core < 0 ? llvm::json::Value(nullptr) : jsonString(plan.machine.cores[slot.core].name)},
           {"start", slot.start.seconds().value},
           {"duration", slot.duration.seconds().value}});
     }
@@ -77,7 +76,7 @@ std::string scheduleTable(const Plan &plan) {
                         formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
       text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
-                          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
+                          slot.core < 0 ? "" : plan.machine.cores[slot.core].name,
                           formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
@@ -130,7 +129,7 @@ void addSchedule(CLI::App &app, int &status) {
       ->description("Rounds of schedule improvement (.dnn), or work limit: each step about doubles "
                     "it, 10 unless given, at most 40 (.sm, .mm)");
   command->add_option("--gap", project->gap,
-                      "Stop when the makespan, or that of a region, is proven to be so near the "
+                      "Stop when the makespan, or that of a region, reaches this relative gap "
                       "best: 2%");
   command->add_option("--time-limit", project->timeLimit,
                       "none, or a time such as '30 s', at which the best schedule so far is "

@@ -50,16 +50,16 @@ void addJson(CLI::App &command, bool &json) {
 void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("file", options.file, "A .dnn file")->required();
   command.add_option("--target", options.elaborate.target,
-                     "Accelerator to use (beats the file): a name of the file, its imports or the "
+                     "Accelerator to use (overrides the file): a name of the file, its imports or the "
                      "catalogue, or FILE.accel[:NAME]");
   command.add_option("--train", options.elaborate.train, "Which `train` block, or which model of a file without one");
-  command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
-  command.add_option("--microbatch", options.elaborate.microbatch, "Samples at a time (beats the file)");
+  command.add_option("--batch", options.elaborate.batch, "Samples per step (overrides the file)");
+  command.add_option("--microbatch", options.elaborate.microbatch, "Micro-batch size (overrides the file)");
   command.add_option("--recompute", options.elaborate.recompute,
-                     "none, selective or full, or a choice of them: {none, full} (beats the file)");
+                     "none, selective or full, or a choice of them: {none, full} (overrides the file)");
   command.add_option("--precision", options.elaborate.precision,
-                     "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
-  command.add_option("--optimizer", options.elaborate.optimizer, "sgd, momentum, adam or adamw (beats the file)");
+                     "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)");
+  command.add_option("--optimizer", options.elaborate.optimizer, "sgd, momentum, adam or adamw (overrides the file)");
   command.add_option("--cost-model", options.costModel, "Cost model by name, built in or from a plugin");
   command.add_option("--load-pass-plugin", options.plugins,
                      "Shared library with passes or cost models (may be repeated)");

@@ -98,7 +98,7 @@ public:
   std::optional<DesignSpace> designSpace();
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
-  /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
+  /// The smallest micro-batch that is in the search space and divides them, else all of them; on a cluster 0
   /// where none divides them.
   int64_t smallestMicrobatch() const;
   std::optional<int64_t> sequence() const { return theSequence; }

@@ -1,4 +1,5 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
+
 #include "dialects/accel/AccelDialect.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/cost/Estimate.h"
@@ -53,6 +54,7 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
 }
 
 /// FLOP/s of all tensor cores of a device for products in a precision: "bf16" of "mixed(bf16)"; 0
+
 /// if it does not state any.
 double productPeak(const Machine &machine, llvm::StringRef precision) {
   if (precision.consume_front("mixed("))
@@ -62,7 +64,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
-          max = std::max(max, peak * static_cast<double>(core.count));
+          max = std::max(max, peak * core.count);
           break;
         }
   return max;
@@ -149,7 +151,7 @@ double Session::maxMemoryOn(const Machine &machine) {
   limited.limits = theProgram->limitsOn(*theJob, machine);
   int64_t memory = 0;
   limitsOf(limited, memory);
-  return static_cast<double>(memory);
+  return memory;
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
@@ -251,7 +253,7 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
     return std::nullopt;
   }
   BuiltPlacementProblem found = std::move(*made);
-  int64_t layers = static_cast<int64_t>(found.problem.layers.size());
+  int64_t layers = found.problem.layers.size();
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().min > layers) {
     SourceRange where = theJob->declaration ? theJob->declaration->name.range : SourceRange{};
@@ -287,11 +289,11 @@ std::optional<std::vector<std::string>> Session::unshardedAt(const Degrees &degr
 }
 
 std::optional<PlacementPlan> Session::placement() {
-  auto offered = buildPlacement();
-  if (!offered)
+  auto built = buildPlacement();
+  if (!built)
     return std::nullopt;
   PlacementPlan plan;
-  plan.problem = std::move(offered->problem);
+  plan.problem = std::move(built->problem);
   PlacementOptions how;
   how.gap = search.gap;
   how.stop = search.stop;
@@ -308,17 +310,17 @@ std::optional<PlacementPlan> Session::placement() {
   if (theJob->model)
     plan.model = theJob->model->name.text;
   plan.cluster = theCluster->name;
-  plan.precision = offered->precision;
-  plan.optimizer = offered->optimizer;
-  plan.parameters = offered->parameters;
-  plan.modelFlops = offered->modelFlops;
+  plan.precision = built->precision;
+  plan.optimizer = built->optimizer;
+  plan.parameters = built->parameters;
+  plan.modelFlops = built->modelFlops;
   for (const Cluster &group : groups())
     plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
   if (llvm::is_contained(plan.peakFlops, 0.0))
     plan.peakFlops.clear();
   plan.version = kVersion;
   plan.location = plan.problem.location;
-  plan.assumptions = std::move(offered->assumptions);
+  plan.assumptions = std::move(built->assumptions);
   if (theJob->model)
     for (const ast::Parameter &parameter : theJob->model->parameters)
       if (auto value = theProgram->parameter(*theJob, parameter.name.text))
@@ -326,7 +328,7 @@ std::optional<PlacementPlan> Session::placement() {
   plan.sequence = theSequence.value_or(0);
   plan.samples = theJob->samples;
   if (theJob->tokens > 0)
-    plan.samples = std::ceil(theJob->tokens / static_cast<double>(plan.sequence));
+    plan.samples = std::ceil(theJob->tokens / plan.sequence);
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);

@@ -60,10 +60,10 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     llvm::json::Object document{{"command", "verify"},
                                 {"version", kVersion},
                                 {"status", proof.holds() ? "done" : "error"},
-                                {"holds", proof.holds()},
+                                {"valid", proof.holds()},
                                 {"findings", std::move(findings)},
                                 {"checked", strings(proof.checked)},
-                                {"trusted", strings(proof.trusted)}};
+                                {"assumed", strings(proof.trusted)}};
     if (mining)
       document["answers"] = toJson(mining->answers);
     llvm::outs() << jsonText(std::move(document)) << "\n";
@@ -71,7 +71,7 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const std::string &line : proof.checked)
       llvm::outs() << "  checked  " << line << "\n";
     for (const std::string &line : proof.trusted)
-      llvm::outs() << "  rests on " << line << "\n";
+      llvm::outs() << "  assumes  " << line << "\n";
   }
   for (const Error &finding : proof.findings) {
     fmt::print(stderr, "{}: error[{}]: {}\n",
@@ -84,14 +84,15 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
                  finding.location.column);
   }
   if (!json)
-    llvm::outs() << fmt::format("the {} {}\n",
-                                mined       ? "mining"
+    llvm::outs() << fmt::format("the {} is {}
+                                ",
+                                    mined
+                                    ? "mining"
                                 : voted     ? "ensemble"
                                 : pruned    ? "choice"
                                 : scheduled ? "schedule"
                                             : "plan",
-                                proof.holds() ? "holds"
-                                              : fmt::format("does not hold: {} findings", proof.findings.size()));
+                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 
@@ -108,7 +109,7 @@ void addVerify(CLI::App &app, int &status) {
                    "plan.json, or "
                    "a schedule in the plan dialect (.mlir)")
       ->required();
-  command->add_option("--solver", *solver, "z3, cvc5 or the path of one, asked again what a solver said");
+  command->add_option("--solver", *solver, "SMT solver that re-checks the queries: z3, cvc5 or a path");
   addJson(*command, *json);
   command->footer("Examples: accord verify out/\n"
                   "          accord verify schedule/ --solver cvc5");

@@ -151,13 +151,13 @@ private:
   }
 
   static std::string differs(const Problem::Cost &said, const Problem::Cost &is,
-                             const std::vector<Problem::RecomputeChoice> &offered) {
+                             const std::vector<Problem::RecomputeChoice> &choices) {
     for (auto [what, field] : {std::pair{"forward", &Problem::Cost::forward},
                                {"backward", &Problem::Cost::backward},
                                {"weight", &Problem::Cost::weight},
                                {"update", &Problem::Cost::update},
-                               {"resident", &Problem::Cost::staticMemory},
-                               {"host's resident", &Problem::Cost::hostStaticMemory},
+                               {"static memory", &Problem::Cost::staticMemory},
+                               {"host's static memory", &Problem::Cost::hostStaticMemory},
                                {"gradients", &Problem::Cost::gradients},
                                {"experts' gradients", &Problem::Cost::expertGradients},
                                {"weights", &Problem::Cost::weights},
@@ -171,11 +171,11 @@ private:
     for (const Problem::RecomputeChoice &recomputeChoice : said.recomputeChoices)
       if (std::none_of(is.recomputeChoices.begin(), is.recomputeChoices.end(),
                        [&](const auto &other) { return same(recomputeChoice, other); }))
-        return fmt::format("recomputation '{}' with {} bytes kept and {} ps again is none of its "
+        return fmt::format("recomputation '{}' with {} bytes of activations and {} ps of recomputation is none of its "
                            "schedules",
                            recomputeChoice.policy, recomputeChoice.activations, recomputeChoice.recomputeTime);
     for (const Problem::RecomputeChoice &recomputeChoice : is.recomputeChoices)
-      if (std::none_of(offered.begin(), offered.end(), [&](const auto &other) {
+      if (std::none_of(choices.begin(), choices.end(), [&](const auto &other) {
             return other.recomputeTime <= recomputeChoice.recomputeTime &&
                    other.activations <= recomputeChoice.activations && other.workspace <= recomputeChoice.workspace &&
                    other.hostActivations <= recomputeChoice.hostActivations;
@@ -206,7 +206,7 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
     if (machine.memories.empty())
       continue;
     const Memory &memory = machine.memories.front();
-    Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    Bytes bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     if (bytes.value > 0 && memory.bandwidth.value > 0)
       cost.transfer.front() = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
     cost.time = std::max(cost.time, cost.transfer.front());

@@ -43,7 +43,7 @@ public:
     prices_ = pricesOf(certificate_);
     MiningVerifier verifier(certificate_, *space_, prices_);
     if (verifier.byExpression() && certificate_.metric != space_->metric())
-      find("'{}' is said to be made least, '{}' makes {} least", certificate_.metric, kMiningSpace,
+      find("the certificate minimizes '{}', '{}' minimizes {}", certificate_.metric, kMiningSpace,
            space_->metric().empty() ? "nothing" : "'" + space_->metric() + "'");
     checkOwn();
     for (const CertificateAnswer &answer : certificate_.answers)
@@ -120,7 +120,8 @@ private:
   /// Ratios are to what was proved of each job alone.
   void checkOwn() {
     size_t alone = certificate_.answers.size() - 1;
-    if (certificate_.aggregation == "worst_ratio" && certificate_.jobs.size() > 1 && alone != certificate_.jobs.size())
+    if (certificate_.aggregation == "minimax_regret" && certificate_.jobs.size() > 1 &&
+        alone != certificate_.jobs.size())
       return find("{} jobs, {} of which were mined alone", certificate_.jobs.size(), alone);
     if (certificate_.answers.back().jobs.size() != certificate_.jobs.size())
       find("the answer is for {} of {} jobs", certificate_.answers.back().jobs.size(), certificate_.jobs.size());
@@ -130,14 +131,14 @@ private:
       if (answer.jobs != std::vector<size_t>{j})
         find("'{}' is not mined for job '{}' alone", answer.name, certificate_.jobs[j].name);
       else if (answer.winner ? !close(best, answer.value) : best != 0)
-        find("ratios of '{}' are to {:.9g}, its own best design is worth {:.9g}", certificate_.jobs[j].name, best,
-             answer.value);
+        find("ratios of '{}' are to {:.9g}, its individual best design has the value {:.9g}", certificate_.jobs[j].name,
+             best, answer.value);
     }
   }
 
   void checkWinner(MiningVerifier &verifier, const CertificateAnswer &answer) {
     if (answer.bound > answer.value * (1 + 1e-9))
-      find("'{}': its design is worth {:.9g}, below the bound of {:.9g}", answer.name, answer.value, answer.bound);
+      find("'{}': its design has the value {:.9g}, below the bound of {:.9g}", answer.name, answer.value, answer.bound);
     if (!answer.winner)
       return;
     auto made = space_->exactly(*answer.winner);
@@ -157,12 +158,12 @@ private:
       return;
     double value = verifier.aggregate(answer, values);
     if (!close(value, answer.value))
-      return find("'{}': its design is said to be worth {:.9g}, its plans give {:.9g}", answer.name, answer.value,
-                  value);
-    out_.checked.push_back(fmt::format("'{}': its design is one of the space, keeps all that is required, and is worth "
-                                       "{:.9g} by {} that hold{}",
-                                       answer.name, value, values.size() > 1 ? "plans" : "a plan",
-                                       values.size() > 1 ? "" : "s"));
+      return find("'{}': its design is stated to have the value {:.9g}, its plans give {:.9g}", answer.name,
+                  answer.value, value);
+    out_.checked.push_back(
+        fmt::format("'{}': its design is one of the space, satisfies all requirements, and has the value "
+                    "{:.9g} by {} that are valid{}",
+                    answer.name, value, values.size() > 1 ? "plans" : "a plan", values.size() > 1 ? "" : "s"));
   }
 
   double valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
@@ -175,7 +176,7 @@ private:
     };
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file, answer.name,
+      return refused(fmt::format("'{}', by which '{}' is evaluated, cannot be read: {}", file, answer.name,
                                  buffer.getError().message()));
     auto plan = placementFromCertificate((*buffer)->getBuffer(), file);
     if (!plan)
@@ -201,8 +202,7 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = certificate_.metric == "tdp_time";
     return tdp ? plan->result.metrics.value
-               : verifier.metricValue(machine, {static_cast<double>(plan->result.metrics.step) * 1e-12, 0,
-                                            certificate_.jobs[job].batch});
+               : verifier.metricValue(machine, {plan->result.metrics.step * 1e-12, 0, certificate_.jobs[job].batch});
   }
 
   std::optional<PlacementProblem> placementsOf(const CertificatePlan &claimed, const Design &design,
@@ -242,7 +242,7 @@ private:
       return INFINITY;
     };
     if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file, answer.name,
+      return refused(fmt::format("'{}', by which '{}' is evaluated, cannot be read: {}", file, answer.name,
                                  buffer.getError().message()));
     auto plan = planFromJson((*buffer)->getBuffer(), file);
     if (!plan)
@@ -316,10 +316,9 @@ private:
   void checkBound(MiningVerifier &verifier, const CertificateAnswer &answer) {
     auto designs = designsOf(certificate_);
     if (!designs || *designs > MiningVerifier::kMaxDesigns)
-      return out_.trusted.push_back(
-          fmt::format("the search: that no design is worth less than {:.9g} for '{}' is not proved "
-                      "here, the space has more than {} designs",
-                      answer.bound, answer.name, MiningVerifier::kMaxDesigns));
+      return out_.trusted.push_back(fmt::format("the search: that no design is below {:.9g} for '{}' is not proved "
+                                                "here, the space has more than {} designs",
+                                                answer.bound, answer.name, MiningVerifier::kMaxDesigns));
     MiningProof proof;
     auto schedules = [&](const CertificatePlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);
@@ -335,7 +334,7 @@ private:
     if (!out_.holds())
       return;
     out_.checked.push_back(
-        fmt::format("'{}': of {} designs {} break what is required or are no machines, {} are not worth less "
+        fmt::format("'{}': of {} designs {} break what is required or are no machines, {} are not below "
                     "than {:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
                     "search alone",
                     answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,

@@ -56,11 +56,11 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   verification.checked = std::move(proof.checked);
   verification.trusted = std::move(proof.trusted);
   verification.trusted.push_back("times, energies, bytes and losses of the options, as the cost model and the "
-                                 "evidence gave them");
+                                 "measurements gave them");
   if (const llvm::json::Object *all = document.getAsObject(); all && all->get("accuracy"))
-    verification.trusted.push_back("what is said of accuracy, as the evidence showed it");
+    verification.trusted.push_back("what is said of accuracy, as the measurements showed it");
   if (pipeline)
-    verification.trusted.push_back("what is told of stages: their cycles, what limits them, and why");
+    verification.trusted.push_back("what is stated of stages: their cycles, what limits them, and why");
   return verification;
 }
 

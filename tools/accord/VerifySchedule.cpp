@@ -23,11 +23,11 @@ void verifyQuery(Verification &proof, const CertificateQuery &query, const std::
   auto fail = [&](const std::string &message) { proof.findings.push_back({Code::BoundNotProved, message, {}, {}}); };
   auto text = contents(path);
   if (!text)
-    return fail(fmt::format("{} rests on a claim that is missing: '{}'", what, path));
+    return fail(fmt::format("{} assumes an SMT query that is missing: '{}'", what, path));
   if (*text != query.text)
     return fail(
         fmt::format("'{}' does not say that a schedule of this {} takes at most {}", path, problem, query.makespan));
-  proof.checked.push_back(fmt::format("'{}' is the claim of this {}, byte for byte", query.file, problem));
+  proof.checked.push_back(fmt::format("'{}' is the SMT query of this {}, byte for byte", query.file, problem));
   if (solver.empty()) {
     proof.trusted.push_back(fmt::format("z3's answer for {}; --solver cvc5 asks another", what));
     return;

@@ -54,7 +54,7 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
   std::vector<unsigned> sizes;
   for (int64_t size = min; size <= max && size <= 63; ++size)
     if (size % 2)
-      sizes.push_back(static_cast<unsigned>(size));
+      sizes.push_back(size);
   if (sizes.empty())
     diags
         .error(Code::EvenSize, rangeOf(diags, request.sizeAt),
@@ -130,7 +130,7 @@ int vote(const Options &options) {
       request->error && request->error->confidence > 0 ? request->error->confidence : kDefaultConfidence;
   plan.confidence = *Rational::parse(fmt::format("{}", confidence)); // as it is written
   plan.problem.sizes = sizesOf(*request, plan.assumptions, diags);
-  plan.problem.deviceFailures = static_cast<unsigned>(std::min<int64_t>(request->deviceFailures, 1 << 20));
+  plan.problem.deviceFailures = std::min<int64_t>(request->deviceFailures, 1 << 20);
   if (request->error)
     plan.problem.max = request->error->max;
   plan.problem.objective = objectiveOf(request->objective);
@@ -142,8 +142,9 @@ int vote(const Options &options) {
   if (plan.problem.objective == MemberObjective::Price &&
       std::ranges::all_of(plan.problem.devices, [](const auto &device) { return device.pricePerHour == 0; }))
     diags
-        .error(Code::MissingRate, rangeOf(diags, request->location),
-               fmt::format("ensemble '{}' is to cost least, and none of its devices has a price", request->name))
+        .error(
+            Code::MissingRate, rangeOf(diags, request->location),
+            fmt::format("ensemble '{}' is to minimize its price, and none of its devices has a price", request->name))
         .help("minimize energy, or step_time");
   if (diags.hasErrors() || !chooseEnsemble(plan, diags))
     return base.finish(kWrongInput, "vote");
@@ -160,9 +161,8 @@ int vote(const Options &options) {
 void addVote(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
   auto widths = std::make_shared<std::string>();
-  CLI::App *command =
-      app.add_subcommand("vote", "Which members of an ensemble, how many, and where each is trained, with a "
-                                 "guaranteed error of their majority vote");
+  CLI::App *command = app.add_subcommand("vote", "Choose ensemble members and their devices with a "
+                                                 "guaranteed error of their majority vote");
   command->add_option("file", options->file, "A .dnn file with an `ensemble`")->required();
   command->add_option("--ensemble", options->elaborate.ensemble, "Which `ensemble` block of several");
   command->add_option("--cost-model", options->costModel, "Cost model by name, built in or from a plugin");

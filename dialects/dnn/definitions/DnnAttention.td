@@ -26,7 +26,7 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
   let more = Dnn_IsAttention;
 }
 def Dnn_FlashAttentionGradOp : Dnn_WorkOp<"flash_attention_grad", 10> {
-  let summary = "gradients of `dnn.flash_attention` for queries, keys and values; the scores are computed again";
+  let summary = "gradients of `dnn.flash_attention` for queries, keys and values; the scores are recomputed";
   let description = [{
     10 FLOP per point of the forward domain: 8 of the four products of the gradients, and 2 of the scores, which are no model FLOPs. 6 FLOP per
     score on vector cores.

@@ -37,14 +37,14 @@ Array members(const EnsemblePlan &plan) {
       Array alternatives;
       for (size_t w = 0; w < plan.problem.kinds[k].alternatives[d].size(); ++w) {
         const MemberCost &cost = plan.problem.kinds[k].alternatives[d][w];
-        alternatives.push_back(Object{{"way", jsonString(plan.alternatives[k][d][w])},
+        alternatives.push_back(Object{{"alternative", jsonString(plan.alternatives[k][d][w])},
                                       {"devices", cost.devices},
                                       {"step_time_ps", cost.time},
                                       {"state_bytes", cost.state},
                                       {"activation_bytes", cost.activations},
                                       {"energy_J", cost.joules}});
       }
-      Object on{{"device", jsonString(plan.problem.devices[d].name)}, {"ways", std::move(alternatives)}};
+      Object on{{"device", jsonString(plan.problem.devices[d].name)}, {"alternatives", std::move(alternatives)}};
       if (!plan.reasons[k][d].empty())
         on["reason"] = jsonString(plan.reasons[k][d]);
       devices.push_back(std::move(on));
@@ -78,7 +78,7 @@ Object basis(const MemberStatistics &statistics) {
 Object guarantee(const GuaranteeText &text) {
   return Object{{"bound", text.bound},
                 {"formula", text.formula},
-                {"evidence", text.basis},
+                {"basis", text.basis},
                 {"value", fraction(text.value)},
                 {"single", fraction(text.single)},
                 {"inputs", strings(text.inputs)},
@@ -93,7 +93,7 @@ Array sizes(const EnsemblePlan &plan) {
   for (size_t i = 0; i < plan.result.sizes.size(); ++i) {
     const MembersOfSize &of = plan.result.sizes[i];
     Object size{{"size", of.size},
-                {"keeps", of.best.has_value()},
+                {"feasible", of.best.has_value()},
                 {"ensembles", static_cast<int64_t>(of.ensembles)},
                 {"proven", of.proven},
                 {"bound", finite(of.bound)}};
@@ -101,14 +101,16 @@ Array sizes(const EnsemblePlan &plan) {
       size["members"] = counts(shown->counts);
       size["text"] = jsonString(membersText(plan.problem, shown->counts));
       size["error"] = fraction(shown->error);
-      size["error_after_loss"] = fraction(shown->errorAfterFailures);
+      size["error_after_failures"] = fraction(shown->errorAfterFailures);
       size["step_time_ps"] = shown->time;
       size["energy_J"] = shown->joules;
       size["memory_bytes"] = shown->memory;
       size["price"] = shown->price;
       size["placement"] = list(shown->members, [](const PlacedMember &member) {
-        return Object{
-            {"member", member.kind}, {"device", member.device}, {"way", member.alternative}, {"number", member.first}};
+        return Object{{"member", member.kind},
+                      {"device", member.device},
+                      {"alternative", member.alternative},
+                      {"number", member.first}};
       });
     }
     if (i < plan.guarantees.size() && plan.guarantees[i])
@@ -153,7 +155,7 @@ json::Value toJson(const EnsemblePlan &plan) {
                   {"training", jsonString(plan.train)},
                   {"confidence", fraction(plan.confidence)},
                   {"tests", plan.tests},
-                  {"lost", plan.problem.deviceFailures},
+                  {"device_failures", plan.problem.deviceFailures},
                   {"metric", name(objective)},
                   {"members", members(plan)},
                   {"devices", list(plan.problem.devices,
@@ -163,23 +165,24 @@ json::Value toJson(const EnsemblePlan &plan) {
                                                    {"memory_bytes", device.memory},
                                                    {"price_per_hour", device.pricePerHour}};
                                    })},
-                  {"facts", basis(plan.statistics)},
+                  {"error_statistics", basis(plan.statistics)},
                   {"sizes", sizes(plan)},
-                  {"least", finite(plan.result.bound)},
-                  {"refused", list(plan.result.rejected,
-                                   [](const RejectedMembers &one) {
-                                     return Object{{"members", counts(one.counts)}, {"error", fraction(one.error)}};
-                                   })},
-                  {"claims", list(plan.certificates,
-                                  [](const EnsembleCertificate &one) {
-                                    return Object{{"members", counts(one.counts)}, {"claim", toJson(one.certificate)}};
-                                  })},
-                  {"losses", list(plan.failures,
-                                  [](const EnsemblePlan::FailureCase &failure) {
-                                    return Object{{"devices", strings(failure.devices)},
-                                                  {"quorum", counts(failure.quorum)},
-                                                  {"error", fraction(failure.error)}};
-                                  })},
+                  {"lower_bound", finite(plan.result.bound)},
+                  {"rejected", list(plan.result.rejected,
+                                    [](const RejectedMembers &one) {
+                                      return Object{{"members", counts(one.counts)}, {"error", fraction(one.error)}};
+                                    })},
+                  {"certificates", list(plan.certificates,
+                                        [](const EnsembleCertificate &one) {
+                                          return Object{{"members", counts(one.counts)},
+                                                        {"certificate", toJson(one.certificate)}};
+                                        })},
+                  {"failures", list(plan.failures,
+                                    [](const EnsemblePlan::FailureCase &failure) {
+                                      return Object{{"devices", strings(failure.devices)},
+                                                    {"quorum", counts(failure.quorum)},
+                                                    {"error", fraction(failure.error)}};
+                                    })},
                   {"more_data", strings(plan.moreData)},
                   {"assumptions", strings(plan.assumptions)}};
   if (plan.problem.max)

@@ -26,7 +26,7 @@ bool readCounts(const json::Value &value, Path path, std::vector<unsigned> &out)
   return StrictFields::readList(value, path, out, [](const json::Value &v, Path p, unsigned &count) {
     int64_t read = 0;
     bool ok = StrictFields::readInteger(v, p, read, 0, 1 << 20);
-    count = static_cast<unsigned>(read);
+    count = read;
     return ok;
   });
 }
@@ -67,7 +67,7 @@ bool readDevice(const json::Value &value, Path path, MemberProblem::Device &devi
 
 bool readAlternative(const json::Value &value, Path path, MemberCost &alternative) {
   return StrictFields(value, path)
-      .read("way", ignored)
+      .read("alternative", ignored)
       .integer("devices", alternative.devices, 1)
       .integer("step_time_ps", alternative.time)
       .integer("state_bytes", alternative.state)
@@ -90,7 +90,7 @@ bool readKind(const json::Value &value, Path path, ReadKind &kind) {
               return StrictFields(v, p)
                   .read("device", ignored)
                   .read("reason", ignored, false)
-                  .list("ways", alternatives, readAlternative)
+                  .list("alternatives", alternatives, readAlternative)
                   .end();
             })
       .end();
@@ -135,7 +135,7 @@ bool readStatistics(const json::Value &value, Path path, MemberStatistics &stati
                              "that add up to the samples");
                     return false;
                   }
-                  statistics.table.votes[static_cast<uint64_t>(one[0])] += one[1];
+                  statistics.table.votes[one[0]] += one[1];
                   left -= one[1];
                 }
                 return read;
@@ -152,7 +152,7 @@ bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
   MemberChoice choice;
   bool ok = StrictFields(value, path)
                 .integer("size", size.size, 1, 63)
-                .flag("keeps", keeps)
+                .flag("feasible", keeps)
                 .integer("ensembles", size.ensembles)
                 .flag("proven", size.proven)
                 .read("bound", [&](const json::Value &v, Path p) { return readFinite(v, p, size.bound); })
@@ -166,7 +166,7 @@ bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
                 .read(
                     "error", [&](const json::Value &v, Path p) { return readShare(v, p, choice.error); }, false)
                 .read(
-                    "error_after_loss",
+                    "error_after_failures",
                     [&](const json::Value &v, Path p) { return readShare(v, p, choice.errorAfterFailures); }, false)
                 .integer("step_time_ps", choice.time, 0, INT64_MAX, false)
                 .number("energy_J", choice.joules, false)
@@ -178,7 +178,7 @@ bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
                       return StrictFields(v, p)
                           .integer("member", member.kind, 0, 1 << 20)
                           .integer("device", member.device, 0, 1 << 20)
-                          .integer("way", member.alternative, 0, 1 << 20)
+                          .integer("alternative", member.alternative, 0, 1 << 20)
                           .integer("number", member.first)
                           .end();
                     },
@@ -194,7 +194,8 @@ bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
 bool readCertificate(const json::Value &value, Path path, EnsembleCertificate &certificate) {
   return StrictFields(value, path)
       .read("members", [&](const json::Value &v, Path p) { return readCounts(v, p, certificate.counts); })
-      .read("claim", [&](const json::Value &v, Path p) { return readVoteCertificate(v, certificate.certificate, p); })
+      .read("certificate",
+            [&](const json::Value &v, Path p) { return readVoteCertificate(v, certificate.certificate, p); })
       .end();
 }
 
@@ -216,35 +217,36 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, Path path) {
   for (llvm::StringLiteral word :
        {llvm::StringLiteral("command"), llvm::StringLiteral("status"), llvm::StringLiteral("objective"),
         llvm::StringLiteral("bound"), llvm::StringLiteral("gap"), llvm::StringLiteral("more_data"),
-        llvm::StringLiteral("assumptions"), llvm::StringLiteral("losses"), llvm::StringLiteral("conflict")})
+        llvm::StringLiteral("assumptions"), llvm::StringLiteral("failures"), llvm::StringLiteral("conflict")})
     fields.read(word, ignored, false);
-  bool ok = fields.text("version", plan.version)
-                .text("ensemble", plan.name)
-                .text("training", plan.train)
-                .read("confidence", [&](const json::Value &v, Path p) { return readShare(v, p, plan.confidence); })
-                .integer("tests", plan.tests, 1)
-                .integer("lost", plan.problem.deviceFailures, 0, 1 << 20)
-                .text("metric", metric)
-                .list("members", kinds, readKind)
-                .list("devices", plan.problem.devices, readDevice)
-                .read("facts", [&](const json::Value &v, Path p) { return readStatistics(v, p, plan.statistics); })
-                .list("sizes", plan.result.sizes, readSize)
-                .read("least", [&](const json::Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
-                .list("refused", plan.result.rejected,
-                      [](const json::Value &v, Path p, RejectedMembers &one) {
-                        return StrictFields(v, p)
-                            .read("members",
-                                  [&](const json::Value &list, Path at) { return readCounts(list, at, one.counts); })
-                            .read("error", [&](const json::Value &e, Path at) { return readShare(e, at, one.error); })
-                            .end();
-                      })
-                .list("claims", plan.certificates, readCertificate)
-                .read(
-                    "requirement",
-                    [&](const json::Value &v, Path p) { return readShare(v, p, plan.problem.max.emplace()); }, false)
-                .integer("best", best, 0, 1 << 20, false)
-                .check("metric", objectiveOf(metric).has_value(), "no objective of ensembles")
-                .end();
+  bool ok =
+      fields.text("version", plan.version)
+          .text("ensemble", plan.name)
+          .text("training", plan.train)
+          .read("confidence", [&](const json::Value &v, Path p) { return readShare(v, p, plan.confidence); })
+          .integer("tests", plan.tests, 1)
+          .integer("device_failures", plan.problem.deviceFailures, 0, 1 << 20)
+          .text("metric", metric)
+          .list("members", kinds, readKind)
+          .list("devices", plan.problem.devices, readDevice)
+          .read("error_statistics", [&](const json::Value &v, Path p) { return readStatistics(v, p, plan.statistics); })
+          .list("sizes", plan.result.sizes, readSize)
+          .read("lower_bound", [&](const json::Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
+          .list("rejected", plan.result.rejected,
+                [](const json::Value &v, Path p, RejectedMembers &one) {
+                  return StrictFields(v, p)
+                      .read("members",
+                            [&](const json::Value &list, Path at) { return readCounts(list, at, one.counts); })
+                      .read("error", [&](const json::Value &e, Path at) { return readShare(e, at, one.error); })
+                      .end();
+                })
+          .list("certificates", plan.certificates, readCertificate)
+          .read(
+              "requirement", [&](const json::Value &v, Path p) { return readShare(v, p, plan.problem.max.emplace()); },
+              false)
+          .integer("best", best, 0, 1 << 20, false)
+          .check("metric", objectiveOf(metric).has_value(), "no objective of ensembles")
+          .end();
   if (!ok)
     return false;
   plan.problem.objective = *objectiveOf(metric);

@@ -9,7 +9,7 @@
 namespace accord {
 namespace {
 
-std::string seconds(int64_t picoseconds) { return formatSi(static_cast<double>(picoseconds) * 1e-12, "s"); }
+std::string seconds(int64_t picoseconds) { return formatSi(picoseconds * 1e-12, "s"); }
 
 std::string valueText(const MemberChoice &choice, MemberObjective objective) {
   switch (objective) {
@@ -18,7 +18,7 @@ std::string valueText(const MemberChoice &choice, MemberObjective objective) {
   case MemberObjective::Energy:
     return formatSi(choice.joules, "J");
   case MemberObjective::Memory:
-    return formatBytes(static_cast<double>(choice.memory));
+    return formatBytes(choice.memory);
   case MemberObjective::Price:
     return fmt::format("{:.4g} $", choice.price);
   }
@@ -32,7 +32,7 @@ const char *objectiveText(MemberObjective objective) {
   case MemberObjective::Energy:
     return "energy of a step";
   case MemberObjective::Memory:
-    return "memory of the fullest device";
+    return "peak device memory";
   case MemberObjective::Price:
     return "price of a step";
   }
@@ -67,7 +67,7 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
   std::vector<std::string> head = {"members", "size", "error at most", "step time", "energy", "memory"};
   std::string alignment = "lrrrrr";
   if (deviceFailures)
-    head.insert(head.begin() + 3, "after a loss"), alignment += "r";
+    head.insert(head.begin() + 3, "after failures"), alignment += "r";
   if (price)
     head.push_back("price"), alignment += "r";
   head.push_back(""), alignment += "l";
@@ -80,9 +80,9 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
     row.back() = !shown                             ? "none fits the devices"
                  : plan.result.best == i            ? "chosen"
                  : !plan.problem.max                ? ""
-                 : of.best                          ? "would do"
+                 : of.best                          ? "feasible"
                  : shown->error > *plan.problem.max ? "not certified"
-                                                    : "not after a loss";
+                                                    : "not after failures";
     if (shown) {
       size_t at = 0;
       row[at++] = membersText(plan.problem, shown->counts);
@@ -92,7 +92,7 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
         row[at++] = percentText(shown->errorAfterFailures);
       row[at++] = seconds(shown->time);
       row[at++] = shown->joules > 0 ? formatSi(shown->joules, "J") : "-";
-      row[at++] = formatBytes(static_cast<double>(shown->memory));
+      row[at++] = formatBytes(shown->memory);
       if (price)
         row[at++] = fmt::format("{:.4g} $", shown->price);
     }
@@ -111,9 +111,9 @@ std::string percentText(const Rational &share) {
 std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style) {
   const MemberObjective objective = plan.problem.objective;
   SummaryLines lines(style);
-  std::string wanted = plan.problem.max ? fmt::format("least {} with an error of at most {}", objectiveText(objective),
-                                                      percentText(*plan.problem.max))
-                                        : fmt::format("least error, then least {}", objectiveText(objective));
+  std::string wanted = plan.problem.max ? fmt::format("minimum {} with an error of at most {}",
+                                                      objectiveText(objective), percentText(*plan.problem.max))
+                                        : fmt::format("minimum error, then minimum {}", objectiveText(objective));
   // Not rounded: 0.99999999 is no certainty.
   std::string confidence = (plan.confidence * Rational(100)).print();
   lines.text = inked(style, Ink::Bold, plan.name) +
@@ -125,8 +125,8 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
     double gap = plan.result.gap(objective);
     lines.add("chosen", fmt::format("{}: {} {}, {}", membersText(plan.problem, chosen->counts),
                                     objectiveText(objective), valueText(*chosen, objective),
-                                    gap > 0 ? fmt::format("within {:.2g} % of the least", 100 * gap)
-                                            : "proven least of these sizes"));
+                                    gap > 0 ? fmt::format("relative gap {:.2g} %", 100 * gap)
+                                            : "proven optimal for these sizes"));
     for (const std::string &line : placementLines(plan, *chosen))
       lines.add("device", line);
     if (*plan.result.best < plan.guarantees.size() && plan.guarantees[*plan.result.best]) {
@@ -135,15 +135,15 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
                 fmt::format("error at most {} ({}), by {}", percentText(text.value),
                             text.value.print().size() < 24 ? text.value.print() : "exact in vote.json", text.bound));
       lines.add("formula", text.formula);
-      lines.add("evidence", text.basis);
+      lines.add("basis", text.basis);
       for (const std::string &input : text.inputs)
         lines.add("input", input);
       for (const std::string &assumption : text.assumptions)
         lines.add("assumes", assumption);
     }
     for (const EnsemblePlan::FailureCase &failure : plan.failures)
-      lines.add("loss", fmt::format("of {}: vote with {}, error at most {}", fmt::join(failure.devices, ", "),
-                                    membersText(plan.problem, failure.quorum), percentText(failure.error)));
+      lines.add("failures", fmt::format("{}: vote with {}, error at most {}", fmt::join(failure.devices, ", "),
+                                        membersText(plan.problem, failure.quorum), percentText(failure.error)));
   }
   for (const std::string &more : plan.moreData)
     lines.add("more data", more);
@@ -156,8 +156,8 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
 
 std::string toReport(const EnsemblePlan &plan) {
   llvm::json::Value data = toJson(plan);
-  data.getAsObject()->erase("claims"); // what proves it is for accord verify
-  data.getAsObject()->erase("refused");
+  data.getAsObject()->erase("certificates"); // what proves it is for accord verify
+  data.getAsObject()->erase("rejected");
   return pageOf(Page::Ensemble, plan.name + " of " + plan.train, data);
 }
 

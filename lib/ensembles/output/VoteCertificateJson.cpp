@@ -28,7 +28,7 @@ auto fraction(Rational &out) {
 bool readNumber(const json::Value &value, Path at, unsigned &out) {
   int64_t wide = 0;
   bool ok = StrictFields::readInteger(value, at, wide, 0, INT32_MAX);
-  out = static_cast<unsigned>(wide);
+  out = wide;
   return ok;
 }
 bool readNumbers(const json::Value &value, Path at, std::vector<unsigned> &out) {
@@ -84,8 +84,8 @@ json::Value toJson(const ErrorStatistics &statistics) {
         json::Object{{"members", ids(members)}, {"rate", rate.rate.print()}, {"samples", rate.samples}});
   for (auto [pattern, count] : statistics.votes)
     votes.push_back(json::Object{{"wrong", static_cast<int64_t>(pattern)}, {"count", count}});
-  return json::Object{{"alone", list(statistics.memberErrors, [](const ErrorRate &rate) { return write(rate); })},
-                      {"together", std::move(jointErrors)},
+  return json::Object{{"individual", list(statistics.memberErrors, [](const ErrorRate &rate) { return write(rate); })},
+                      {"joint", std::move(jointErrors)},
                       {"independent", statistics.independent},
                       {"votes", std::move(votes)}};
 }
@@ -98,8 +98,8 @@ json::Value toJson(const VoteCertificate &certificate) {
   auto terms = [](const std::vector<VoteTerm> &all) {
     return list(all, [](const VoteTerm &term) { return write(term); });
   };
-  return json::Object{{"facts", toJson(certificate.statistics)},
-                      {"kinds", ids(certificate.kinds)},
+  return json::Object{{"error_statistics", toJson(certificate.statistics)},
+                      {"member_types", ids(certificate.kinds)},
                       {"confidence", certificate.confidence.print()},
                       {"tests", certificate.tests},
                       {"limits", list(certificate.limits,
@@ -120,8 +120,8 @@ bool readErrorStatistics(const json::Value &value, ErrorStatistics &out, Path pa
   std::vector<std::pair<std::vector<unsigned>, ErrorRate>> jointErrors;
   std::vector<std::pair<uint64_t, int64_t>> votes;
   if (!StrictFields(value, path)
-           .list("alone", out.memberErrors, readRate)
-           .list("together", jointErrors, readJoint)
+           .list("individual", out.memberErrors, readRate)
+           .list("joint", jointErrors, readJoint)
            .flag("independent", out.independent)
            .list("votes", votes, readVotes)
            .end())
@@ -137,9 +137,9 @@ bool readErrorStatistics(const json::Value &value, ErrorStatistics &out, Path pa
 
 bool readVoteCertificate(const json::Value &value, VoteCertificate &out, Path path) {
   return StrictFields(value, path)
-      .read("facts",
+      .read("error_statistics",
             [&](const json::Value &statistics, Path at) { return readErrorStatistics(statistics, out.statistics, at); })
-      .list("kinds", out.kinds, readNumber)
+      .list("member_types", out.kinds, readNumber)
       .read("confidence", fraction(out.confidence))
       .integer("tests", out.tests, 1)
       .list("limits", out.limits, readLimit)

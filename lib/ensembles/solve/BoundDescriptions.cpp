@@ -7,17 +7,19 @@ namespace accord {
 namespace {
 
 constexpr VoteBoundDescription kTexts[kNumVoteBounds] = {
-    {"B1 independent members", "sum of the Poisson-binomial tail P(K >= t)",
+    {"Poisson-binomial tail (independent errors)", "sum of the Poisson-binomial tail P(K >= t)",
      "errors of members are independent, as stated"},
-    {"B2 independent members (Hoeffding)", "exp(-2 N (1/2 - S1/N)^2)", "errors of members are independent, as stated"},
-    {"B3 first order", "2 S1 / N", ""},
-    {"B4 second order", "4 (S1 + 2 S2) / N^2", ""},
-    {"B5 C-bound (Cantelli)", "(m2 - mu^2) / (m2 - mu + 1/4)", ""},
-    {"B6 pairs (Markov)", "S2 / C(t,2)", ""},
-    {"B9 members alone", "min over j < t of (sum of the N-j least errors) / (t-j)", ""},
-    {"B7 binomial moments", "linear program over the number of wrong members", ""},
-    {"B8 patterns", "linear program over the patterns of wrong members", ""},
-    {"B10 table of votes", "Clopper-Pearson limit of wrong votes",
+    {"Hoeffding bound (independent errors)", "exp(-2 N (1/2 - S1/N)^2)",
+     "errors of members are independent, as stated"},
+    {"first-order bound (Markov)", "2 S1 / N", ""},
+    {"second-order bound", "4 (S1 + 2 S2) / N^2", ""},
+    {"C-bound (Cantelli)", "(m2 - mu^2) / (m2 - mu + 1/4)", ""},
+    {"pairwise Markov bound", "S2 / C(t,2)", ""},
+    {"bound from individual error rates", "min over j < t of (sum of the N-j smallest errors) / (t-j)", ""},
+    {"binomial-moment bound (linear program)", "linear program over the number of wrong members", ""},
+    {"joint-distribution bound (linear program over error patterns)",
+     "linear program over the patterns of wrong members", ""},
+    {"hold-out bound (Clopper-Pearson)", "Clopper-Pearson limit of wrong votes",
      "votes in the table are independent samples of what is voted on, and no member was trained or "
      "chosen with them"},
 };

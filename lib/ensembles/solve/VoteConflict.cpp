@@ -136,7 +136,7 @@ std::string text(const VoteConflict &conflict, const std::vector<std::string> &n
   VoteOptions options{conflict.certificate.confidence, conflict.certificate.tests, conflict.certificate.kinds};
   VoteRates rates(conflict.certificate.statistics, options);
   std::string result =
-      conflict.independent ? "errors are said to be independent, but " : "no joint distribution exists with ";
+      conflict.independent ? "errors are stated to be independent, but " : "no joint distribution exists with ";
   for (size_t i = 0; i < conflict.sets.size(); ++i) {
     VoteRate rate = rates.of(conflict.sets[i]);
     result += i == 0 ? "" : i + 1 < conflict.sets.size() ? ", " : " and ";

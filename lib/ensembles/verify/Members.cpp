@@ -102,7 +102,7 @@ private:
     }
     if (counts != choice.counts)
       find(Code::MemoryExceeded, "numbers of members by kind are not those that are placed");
-    double price = rent * static_cast<double>(time) / 3.6e15;
+    double price = rent * time / 3.6e15;
     if (time != choice.time || memory != choice.memory || !near(joules, choice.joules) || !near(price, choice.price))
       find(Code::WrongObjective,
            fmt::format("a step of {} members takes {} ps, {} bytes, {} J and {} $; "
@@ -120,7 +120,7 @@ private:
       if (!one)
         continue;
       if (!result.best || !result.sizes[*result.best].shown())
-        return find(Code::BoundNotProved, fmt::format("{} members would do, none are chosen", of.size));
+        return find(Code::BoundNotProved, fmt::format("{} members would suffice, none are chosen", of.size));
       const MemberChoice &chosen = *result.sizes[*result.best].shown();
       bool better = !problem.max && one->error != chosen.error
                         ? one->error < chosen.error
@@ -175,7 +175,7 @@ private:
     for (size_t i = 0; i < used.size(); ++i)
       if (used[i])
         out.assumedRejections.push_back(i);
-    out.checked.push_back(fmt::format("bounds by placing {} ensembles again", looked - open));
+    out.checked.push_back(fmt::format("bounds by placing {} ensembles a second time", looked - open));
     if (open)
       out.trusted.push_back(fmt::format("the search, for {} ensembles that are too many steps to place again", open));
     if (cheaper)

@@ -30,7 +30,7 @@ uint64_t choose(uint64_t n, uint64_t k) {
     result = result * (n - k + i) / i;
   return static_cast<uint64_t>(result);
 }
-Rational rational(uint64_t value) { return Rational(static_cast<int64_t>(value)); }
+Rational rational(uint64_t value) { return Rational(value); }
 
 class VoteChecker {
 public:
@@ -67,7 +67,7 @@ private:
   bool wellFormed() {
     const ErrorStatistics &statistics = certificate.statistics;
     if (members == 0 || members > kMaxEnsembleMembers)
-      return find(Code::BadPlan, "a claim of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+      return find(Code::BadPlan, "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
     if (!certificate.kinds.empty() && certificate.kinds.size() != members)
       return find(Code::BadPlan, "kinds of {} members, but {} vote", certificate.kinds.size(), members);
     if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
@@ -110,7 +110,7 @@ private:
       take({i}, certificate.statistics.memberErrors[i]);
     for (const auto &[set, rate] : certificate.statistics.jointErrors)
       take(set, rate);
-    measured = static_cast<int64_t>(measurements.size());
+    measured = measurements.size();
   }
 
   bool limits() {
@@ -256,7 +256,7 @@ private:
     if (contradiction && total.sign() >= 0)
       return find(Code::BoundNotProved, "no contradiction: multipliers times rates are {}, not below 0", total.print());
     if (total > certificate.value)
-      return find(Code::BoundNotProved, "multipliers times rates are {}, above the claimed {}", total.print(),
+      return find(Code::BoundNotProved, "multipliers times rates are {}, above the stated {}", total.print(),
                   certificate.value.print());
     checked("{} on {} patterns, and {} from {} rates",
             contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure", patterns,
@@ -310,13 +310,13 @@ private:
     // By number of errors still needed: probability that the members from i on make them.
     std::vector<Rational> need(enough + 1);
     need[0] = 1;
-    for (unsigned i = static_cast<unsigned>(members); i-- > 0;) {
+    for (unsigned i = members; i-- > 0;) {
       Rational error = rateOf({i}).rate;
       for (size_t k = enough; k > 0; --k)
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
     if (need[enough] > certificate.value)
-      find(Code::BoundNotProved, "independent members fail with {}, above the claimed {}", need[enough].print(),
+      find(Code::BoundNotProved, "independent members fail with {}, above the stated {}", need[enough].print(),
            certificate.value.print());
     else
       checked("independent members fail with {}", need[enough].print());

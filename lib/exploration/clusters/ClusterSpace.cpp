@@ -65,7 +65,7 @@ struct ClusterSpace::Data {
       if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
         parameter.numbers.push_back(quantity.quantity().value.toDouble());
       else if (auto integer = dyn_cast<IntegerAttr>(value); integer && !isa<BoolAttr>(value))
-        parameter.numbers.push_back(static_cast<double>(integer.getInt()));
+        parameter.numbers.push_back(integer.getInt());
     }
     open.push_back({op, key, std::move(*values)});
   }

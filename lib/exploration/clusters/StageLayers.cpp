@@ -159,7 +159,7 @@ std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool f
         continue;
       auto work = static_cast<double>(cost->forward + cost->backward + cost->weight);
       for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-        double time = work + static_cast<double>(recomputeChoice.recomputeTime);
+        double time = work + recomputeChoice.recomputeTime;
         double &of = by[alternative(0, recomputeChoice.policy)];
         of = std::min(of, time), fastest = std::min(fastest, time);
       }

@@ -30,10 +30,10 @@ struct Group {
   double bound = 0; ///< of the value, in picoseconds (or times the cost)
 };
 
-class Staging {
+class StageDesigner {
 public:
-  Staging(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
-          const PlacedBest &placed, const StageOptions &options)
+  StageDesigner(const DesignSpace &space, const PlacedWork &work, MiningMetric metric, const Design &common,
+                const PlacedBest &placed, const StageOptions &options)
       : space_(space), work_(work), metric_(metric), common_(common), placed_(placed), options_(options), reach_(space),
         costs_(metric != MiningMetric::StepTime) {}
 
@@ -91,8 +91,7 @@ private:
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageDeviceTypes deviceTypes;
     if (one.problem)
-      deviceTypes = stageDeviceTypes({one}, parallelConfig,
-                                     scaleOf(parallelConfig, static_cast<int64_t>(placed_.metrics.memory.size())));
+      deviceTypes = stageDeviceTypes({one}, parallelConfig, scaleOf(parallelConfig, placed_.metrics.memory.size()));
     if (!deviceTypes.deviceTypes.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -160,7 +159,7 @@ private:
     std::vector<Id> order(counts.size()); // what most of a step is of
     for (Id cls = 0; cls < order.size(); ++cls)
       order[cls] = cls;
-    auto takes = [&](Id cls) { return static_cast<double>(counts[cls]) * group.min[cls * layers.policies()]; };
+    auto takes = [&](Id cls) { return counts[cls] * group.min[cls * layers.policies()]; };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
     add(group, common_);
@@ -301,8 +300,7 @@ private:
         const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig);
         const PlacementProblem::RecomputeChoice &recomputeChoice = cost->recomputeChoices[stage.recomputeChoices[i]];
         mix[group.layers->alternative(problem.layers[stage.layers[i]].of, recomputeChoice.policy)] += 1;
-        times.back() +=
-            static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime);
+        times.back() += cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime;
       }
     }
     double longest = *std::max_element(times.begin(), times.end());
@@ -346,9 +344,10 @@ private:
     for (PlacedStage &stage : out_.plan.stages)
       stage.parallelConfig = number[stage.parallelConfig];
     out_.problem = std::move(all), out_.designs = std::move(designs);
-    out_.proof = fmt::format("least times of classes of layers over the space ({} exact searches' designs valued, {} "
-                             "bounds), dynamic program over cuts{}",
-                             out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+    out_.proof =
+        fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
+                    "bounds), dynamic program over cuts{}",
+                    out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }
 
   const DesignSpace &space_;
@@ -369,7 +368,7 @@ private:
 
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed, const StageOptions &options) {
-  return Staging(space, work, metric, common, placed, options).run();
+  return StageDesigner(space, work, metric, common, placed, options).run();
 }
 
 } // namespace accord

@@ -39,7 +39,7 @@ struct StagedDesigns {
 /// the least time of each class of layers over the space, by exact searches, in a dynamic program
 /// over cuts (`leastByCuts`); with a cost, the least cost * time, shared by the stages of a step of
 /// any length (`leastStageCost`). Nothing where no pipeline of GPipe or 1F1B on the common design
-/// is offered.
+/// is in the search space.
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed,
                                         const StageOptions &options = {});

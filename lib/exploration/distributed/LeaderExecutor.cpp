@@ -114,7 +114,7 @@ struct LeaderExecutor::State {
         rank.status = Rank::Status::Ready;
       } else {
         rank.status = Rank::Status::Refused;
-        rank.error = "has another problem: other files, or another version of accord";
+        rank.error = "has a different mining problem: other files, or another version of accord";
       }
       break;
     case Kind::Answer:
@@ -122,7 +122,7 @@ struct LeaderExecutor::State {
       break;
     case Kind::Failed:
       rank.status = Rank::Status::Refused;
-      rank.error = "has no problem to serve: " + message->text;
+      rank.error = "has no mining problem: " + message->text;
       break;
     case Kind::Bye:
       rank.status = Rank::Status::Done;
@@ -240,7 +240,7 @@ struct LeaderExecutor::State {
   }
   void learn(Span took, size_t count) {
     double &one = each[static_cast<size_t>(task.query)];
-    double now = took.count() / static_cast<double>(count);
+    double now = took.count() / count;
     one = one > 0 ? 0.9 * one + 0.1 * now : now;
   }
 

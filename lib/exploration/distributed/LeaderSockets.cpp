@@ -74,7 +74,7 @@ public:
         polled.push_back({one.socket.get(), // a negative one is passed over
                           static_cast<short>(POLLIN | (one.leaving.empty() ? 0 : POLLOUT)), 0});
     }
-    int ready = poll(polled.data(), polled.size(), static_cast<int>(wait.count()));
+    int ready = poll(polled.data(), polled.size(), wait.count());
     if (ready <= 0)
       return std::nullopt;
     std::lock_guard lock(mutex_);
@@ -201,7 +201,7 @@ private:
 } // namespace
 
 std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ranks, std::string &invitation) {
-  auto error = [] { return fmt::format("no connection can be offered to the other ranks: {}", std::strerror(errno)); };
+  auto error = [] { return fmt::format("cannot listen for the other ranks: {}", std::strerror(errno)); };
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   Descriptor waking(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   sockaddr_in address{};

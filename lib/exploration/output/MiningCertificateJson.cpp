@@ -61,7 +61,7 @@ bool readParameter(const json::Value &value, Path at, DesignParameter &out) {
 
 bool readAlternative(const json::Value &value, Path at, CertificateAlternative &out) {
   return StrictFields(value, at)
-      .text("way", out.label)
+      .text("alternative", out.label)
       .read("graph",
             [&](const json::Value &graph, Path p) {
               if (!readWorkGraph(graph, out.graph, p))
@@ -80,7 +80,7 @@ bool readJob(const json::Value &value, Path at, CertificateJob &out, size_t poin
       .integer("batch", out.batch, 1)
       .number("weight", out.weight)
       .read("best", [&](const json::Value &best, Path p) { return readValue(best, p, out.best); })
-      .list("ways", out.alternatives, readAlternative)
+      .list("alternatives", out.alternatives, readAlternative)
       .read(
           "cluster",
           [&](const json::Value &one, Path p) {
@@ -91,7 +91,8 @@ bool readJob(const json::Value &value, Path at, CertificateJob &out, size_t poin
           "clusters", [&](const json::Value &one, Path p) { return readClusters(one, p, out); },
           /*needed=*/false)
       .check("clusters", out.points.empty() || out.points.size() == points, "not one for each choice")
-      .check("ways", out.alternatives.empty() == out.placed(), "a job needs work, on one device or on a cluster")
+      .check("alternatives", out.alternatives.empty() == out.placed(),
+             "a job needs work, on one device or on a cluster")
       .end();
 }
 
@@ -111,7 +112,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
             [&](const json::Value &one, Path p, size_t &job) {
               int64_t wide = 0;
               bool ok = StrictFields::readInteger(one, p, wide, 0, static_cast<int64_t>(certificate.jobs.size()) - 1);
-              job = static_cast<size_t>(wide);
+              job = wide;
               return ok;
             })
       .check("jobs", !out.jobs.empty(), "an answer of no job")
@@ -121,7 +122,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
           /*needed=*/false)
       .read("value", [&](const json::Value &one, Path p) { return readValue(one, p, out.value); })
       .read("bound", [&](const json::Value &one, Path p) { return readValue(one, p, out.bound); })
-      .list("survivors", out.survivors,
+      .list("unproven_designs", out.survivors,
             [&](const json::Value &one, Path p, CertificateSurvivor &survivor) {
               return StrictFields(one, p)
                   .read("design", [&](const json::Value &design,
@@ -133,7 +134,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
                       [&](const json::Value &plan, Path q, CertificatePlan &to) {
                         return StrictFields(plan, q)
                             .integer("job", to.job)
-                            .integer("way", to.alternative)
+                            .integer("alternative", to.alternative)
                             .integer("plan", to.number, 0, 1'000'000)
                             .check("job",
                                    to.job < certificate.jobs.size() &&
@@ -152,14 +153,15 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
 bool readClaim(const json::Value &value, Path at, MiningCertificate &out) {
   int64_t schema = 0;
   return StrictFields(value, at)
-      .integer("schema", schema, 1, 1)
+      .integer("schema", schema, 2, 2)
       .text("version", out.version)
       .text("metric", out.metric)
       .check("metric", !out.metric.empty(), "no metric")
-      .text("blend", out.aggregation)
-      .check("blend", is_contained({"", "sum", "worst_ratio"}, StringRef(out.aggregation)), "unknown blend")
+      .text("aggregation", out.aggregation)
+      .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(out.aggregation)),
+             "unknown aggregation")
       .list("parameters", out.parameters, readParameter)
-      .integer("beside", out.clusterParameters, 0, static_cast<int64_t>(out.parameters.size()), false)
+      .integer("num_cluster_parameters", out.clusterParameters, 0, static_cast<int64_t>(out.parameters.size()), false)
       .read("jobs",
             [&](const json::Value &jobs, Path p) {
               size_t points = pointsOf(out);
@@ -169,9 +171,9 @@ bool readClaim(const json::Value &value, Path at, MiningCertificate &out) {
                   jobs, p, out.jobs,
                   [&](const json::Value &one, Path q, CertificateJob &job) { return readJob(one, q, job, points); });
             })
-      .list("answers", out.answers,
+      .list("results", out.answers,
             [&](const json::Value &one, Path p, CertificateAnswer &answer) { return readAnswer(one, p, out, answer); })
-      .check("answers", !out.answers.empty(), "no answer")
+      .check("results", !out.answers.empty(), "no answer")
       .end();
 }
 
@@ -218,10 +220,10 @@ std::string miningPlanFile(unsigned number) { return fmt::format("certificate/de
 
 json::Value toJson(const MiningCertificate &certificate) {
   json::Object o{
-      {"schema", 1},
+      {"schema", 2},
       {"version", jsonString(certificate.version)},
       {"metric", jsonString(certificate.metric)},
-      {"blend", certificate.aggregation},
+      {"aggregation", certificate.aggregation},
       {"parameters", list(certificate.parameters,
                           [](const DesignParameter &parameter) {
                             return json::Value(json::Object{{"name", jsonString(parameter.name)},
@@ -229,28 +231,29 @@ json::Value toJson(const MiningCertificate &certificate) {
                           })},
       {"jobs", list(certificate.jobs,
                     [](const CertificateJob &job) {
-                      json::Object o{{"name", jsonString(job.name)},
-                                     {"batch", job.batch},
-                                     {"weight", job.weight},
-                                     {"best", finite(job.best)},
-                                     {"ways", list(job.alternatives, [](const CertificateAlternative &alternative) {
-                                        return json::Value(json::Object{{"way", jsonString(alternative.label)},
-                                                                        {"graph", toJson(alternative.graph)}});
-                                      })}};
+                      json::Object o{
+                          {"name", jsonString(job.name)},
+                          {"batch", job.batch},
+                          {"weight", job.weight},
+                          {"best", finite(job.best)},
+                          {"alternatives", list(job.alternatives, [](const CertificateAlternative &alternative) {
+                             return json::Value(json::Object{{"alternative", jsonString(alternative.label)},
+                                                             {"graph", toJson(alternative.graph)}});
+                           })}};
                       writeClusters(job, o);
                       return json::Value(std::move(o));
                     })},
-      {"answers", list(certificate.answers, [](const CertificateAnswer &answer) {
+      {"results", list(certificate.answers, [](const CertificateAnswer &answer) {
          json::Object o{{"name", jsonString(answer.name)},
                         {"jobs", list(answer.jobs, [](size_t job) { return json::Value(static_cast<int64_t>(job)); })},
                         {"value", finite(answer.value)},
                         {"bound", finite(answer.bound)},
-                        {"survivors", list(answer.survivors, [](const CertificateSurvivor &survivor) {
+                        {"unproven_designs", list(answer.survivors, [](const CertificateSurvivor &survivor) {
                            json::Object one{{"design", write(survivor.design)}, {"value", finite(survivor.value)}};
                            if (!survivor.plans.empty())
                              one["plans"] = list(survivor.plans, [](const CertificatePlan &plan) {
                                return json::Value(json::Object{{"job", static_cast<int64_t>(plan.job)},
-                                                               {"way", static_cast<int64_t>(plan.alternative)},
+                                                               {"alternative", static_cast<int64_t>(plan.alternative)},
                                                                {"plan", static_cast<int64_t>(plan.number)}});
                              });
                            return json::Value(std::move(one));
@@ -260,7 +263,7 @@ json::Value toJson(const MiningCertificate &certificate) {
          return json::Value(std::move(o));
        })}};
   if (certificate.clusterParameters > 0)
-    o["beside"] = static_cast<int64_t>(certificate.clusterParameters);
+    o["num_cluster_parameters"] = static_cast<int64_t>(certificate.clusterParameters);
   return json::Value(std::move(o));
 }
 
@@ -300,10 +303,10 @@ llvm::Error agrees(const MiningCertificate &certificate, const std::string &spac
     return differs(path, "what is chosen among", here, there);
   const json::Object *objective = o->getObject("objective");
   here = objective ? objective->getString("name").value_or("").str() : "";
-  there = certificate.aggregation == "worst_ratio" ? "worst_ratio of " + certificate.metric : certificate.metric;
+  there = certificate.aggregation == "minimax_regret" ? "minimax_regret of " + certificate.metric : certificate.metric;
   if (here != there)
     return differs(path, "the objective", "'" + here + "'", "'" + there + "'");
-  const json::Array *own = o->getArray("own");
+  const json::Array *own = o->getArray("individual");
   size_t alone = own ? own->size() : 0;
   if (alone + 1 != certificate.answers.size())
     return differs(path, "the number of searches", fmt::format("{}", alone + 1),

@@ -75,7 +75,7 @@ bool readGraph(const json::Value &value, Path at, WorkGraph &graph, const std::v
     return at.report("there are no graphs"), false;
   if (!StrictFields::readInteger(value, at, number, 0, static_cast<int64_t>(graphs->size()) - 1))
     return false;
-  graph = (*graphs)[static_cast<size_t>(number)];
+  graph = (*graphs)[number];
   return true;
 }
 
@@ -115,7 +115,7 @@ bool readStep(const json::Value &value, Path at, CertificateStep &out, const std
           [](const json::Value &one, Path p, double &to) { return StrictFields::readNumber(one, p, to); },
           graphs != nullptr)
       .check("seconds", graphs ? readSeconds(seconds, out.graph) : seconds.empty(),
-             "not one for each exchange of the graph")
+             "not one for each communication of the graph")
       .end();
 }
 
@@ -146,7 +146,7 @@ json::Value write(const CertificateCluster &cluster, Graphs *graphs) {
                  {"steps", list(cluster.steps, [&](const auto &step) { return write(step, graphs); })},
                  {"offloads", cluster.offloads}};
   if (!cluster.memoryBudgets.empty())
-    o["rooms"] = list(cluster.memoryBudgets, [](const CertificateCluster::MemoryBudget &memoryBudget) {
+    o["memory_budgets"] = list(cluster.memoryBudgets, [](const CertificateCluster::MemoryBudget &memoryBudget) {
       return json::Value(json::Object{{"capacity", memoryBudget.capacity}, {"bytes", memoryBudget.bytes}});
     });
   return json::Value(std::move(o));
@@ -169,7 +169,7 @@ bool readOne(const json::Value &value, Path at, CertificateCluster &out, const s
       .list("steps", out.steps,
             [&](const json::Value &one, Path p, CertificateStep &step) { return readStep(one, p, step, graphs); })
       .flag("offloads", out.offloads)
-      .list("rooms", out.memoryBudgets, readMemoryBudget, false)
+      .list("memory_budgets", out.memoryBudgets, readMemoryBudget, false)
       .end();
 }
 

@@ -25,8 +25,8 @@ json::Array limitsOf(const MiningPlan &plan) {
   for (size_t j = 0; j < plan.findings.limits.size(); ++j) {
     json::Array shares;
     for (const LimitShare &one : plan.findings.limits[j])
-      shares.push_back(json::Object{{"resource", jsonString(one.resource)}, {"share", one.share}});
-    json::Object one{{"job", jsonString(plan.best.design->steps.at(j).job)}, {"shares", std::move(shares)}};
+      shares.push_back(json::Object{{"resource", jsonString(one.resource)}, {"fraction", one.share}});
+    json::Object one{{"job", jsonString(plan.best.design->steps.at(j).job)}, {"fractions", std::move(shares)}};
     if (j < plan.findings.delays.size() && !plan.findings.delays[j].empty()) {
       json::Array delays;
       for (const CoreDelay &delay : plan.findings.delays[j])
@@ -52,14 +52,14 @@ json::Array requirementsOf(const MiningPlan &plan) {
   for (const RequirementSensitivity &one : plan.findings.requirements) {
     json::Object o{{"requirement", jsonString(one.text)}};
     if (one.used > 0) {
-      o["used"] = one.used;
-      o["figures"] = jsonString(one.figures);
+      o["utilization"] = one.used;
+      o["usage"] = jsonString(one.figures);
     }
     if (one.relaxed)
       o["relaxed"] = json::Object{{"factor", kRelaxationFactor},
                                   {"value", finite(one.relaxed->value)},
                                   {"bound", finite(one.relaxed->bound)},
-                                  {"least", one.relaxed->isOptimal},
+                                  {"is_optimal", one.relaxed->isOptimal},
                                   {"chosen", chosenOf(plan, one.chosen)}};
     all.push_back(std::move(o));
   }
@@ -75,17 +75,17 @@ json::Array sensitivityOf(const MiningPlan &plan) {
       if (plan.best.result.best && (*plan.best.result.best)[p] == one.choice)
         o["chosen"] = true;
       if (!one.reason.empty())
-        o["why"] = jsonString(one.reason);
+        o["reason"] = jsonString(one.reason);
       if (one.searched) {
         o["best"] = finite(one.best);
         o["bound"] = finite(one.bound);
-        o["least"] = one.isOptimal;
+        o["is_optimal"] = one.isOptimal;
       }
       choices.push_back(std::move(o));
     }
     json::Object o{{"parameter", jsonString(plan.parameters[p].name)}, {"choices", std::move(choices)}};
     if (p < plan.findings.bottleneckGains.size())
-      o["waits"] = plan.findings.bottleneckGains[p];
+      o["bottleneck_gain"] = plan.findings.bottleneckGains[p];
     all.push_back(std::move(o));
   }
   return all;
@@ -101,9 +101,9 @@ json::Object frontOf(const MiningPlan &plan) {
     design["value"] = finite(front.points[i].value);
     designs.push_back(std::move(design));
   }
-  return json::Object{{"over", std::move(costs)},
-                      {"within", finite(front.within)},
-                      {"possibly", finite(front.possibly)},
+  return json::Object{{"objectives", std::move(costs)},
+                      {"epsilon", finite(front.within)},
+                      {"epsilon_upper_bound", finite(front.possibly)},
                       {"evaluations", static_cast<int64_t>(front.evaluations)},
                       {"bounds", static_cast<int64_t>(front.bounds)},
                       {"proof", jsonString(front.proof)},
@@ -121,9 +121,9 @@ void addFindings(json::Object &document, const MiningPlan &plan) {
   if (!findings.parameters.empty())
     document["sensitivity"] = sensitivityOf(plan);
   if (plan.front)
-    document["front"] = frontOf(plan);
+    document["pareto_front"] = frontOf(plan);
   if (findings.reference)
-    document["against"] = toJson(plan, *findings.reference);
+    document["reference"] = toJson(plan, *findings.reference);
 }
 
 std::string paretoFrontCsv(const MiningPlan &plan) {
@@ -143,7 +143,7 @@ std::string paretoFrontCsv(const MiningPlan &plan) {
     const ParetoPoint &point = front.front.points[i];
     text += fmt::format("{},{}", front.designs[i].name, point.value);
     for (const MinedStep &step : front.designs[i].steps)
-      text += fmt::format(",{}", static_cast<double>(step.batch) / step.step);
+      text += fmt::format(",{}", step.batch / step.step);
     for (size_t c = 0; c < point.costs.size(); ++c)
       text += fmt::format(",{}", front.front.costs[c] == "area" ? point.costs[c] * 1e6 : point.costs[c]);
     for (const std::string &chosen : front.designs[i].chosen)

@@ -27,8 +27,8 @@ json::Object searched(const MiningResult &result) {
                  {"bound", finite(result.bound)},
                  {"gap", finite(result.gap())},
                  {"proof", result.proof},
-                 {"least", result.isOptimal},
-                 {"moments", std::move(convergence)}};
+                 {"is_optimal", result.isOptimal},
+                 {"convergence", std::move(convergence)}};
   if (result.seconds > 0)
     o["processor_s"] = result.seconds;
   return o;
@@ -39,13 +39,13 @@ json::Object placed(const MinedPlacement &placement) {
   for (const auto &[policy, layers] : placement.recomputePolicies)
     recomputePolicies[policy] = layers;
   return json::Object{{"devices", placement.devices},
-                      {"tensor", placement.tensor},
-                      {"sequence", placement.sequence},
-                      {"pipeline", placement.pipeline},
-                      {"data", placement.data},
+                      {"tensor_parallel", placement.tensor},
+                      {"sequence_parallel", placement.sequence},
+                      {"pipeline_parallel", placement.pipeline},
+                      {"data_parallel", placement.data},
                       {"zero", placement.zero},
                       {"schedule", placement.schedule},
-                      {"chunks", placement.virtualStages},
+                      {"virtual_stages", placement.virtualStages},
                       {"microbatch", placement.microbatch},
                       {"microbatches", placement.microbatches},
                       {"recompute", std::move(recomputePolicies)}};
@@ -67,7 +67,7 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
   json::Array steps;
   for (const MinedStep &step : design.steps) {
     json::Object one{{"job", jsonString(step.job)},
-                     {"way", jsonString(step.alternative)},
+                     {"alternative", jsonString(step.alternative)},
                      {"batch", step.batch},
                      {"step_time_s", step.step},
                      {"throughput", static_cast<double>(step.batch) / step.step},
@@ -75,7 +75,7 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
                      {"memory_bytes", step.bytes},
                      {"value", finite(step.value)}};
     if (step.ownBest > 0)
-      one["own_best"] = step.ownBest;
+      one["individual_best"] = step.ownBest;
     if (step.weight != 1)
       one["weight"] = step.weight;
     if (step.placement)
@@ -107,16 +107,16 @@ json::Value toJson(const MiningPlan &plan) {
     own.push_back(answered(plan, answer));
   for (const MinedAnswer &answer : plan.compared)
     compared.push_back(answered(plan, answer));
-  bool ratio = plan.aggregation == "worst_ratio";
+  bool ratio = plan.aggregation == "minimax_regret";
   std::string unit = ratio                        ? ""
                      : plan.metric == "tdp_time"  ? "W s"
                      : plan.metric == "energy"    ? "J"
                      : plan.metric == "area_time" ? "m2 s"
                      : plan.metric != "step_time" ? plan.unit
                                                   : "s";
-  std::string metric = ratio ? "worst_ratio of " + plan.metric : plan.metric;
+  std::string metric = ratio ? "minimax_regret of " + plan.metric : plan.metric;
   json::Object o = answered(plan, plan.best);
-  o["schema"] = 1;
+  o["schema"] = 2;
   o["command"] = "mine";
   o["version"] = plan.version;
   o["status"] = plan.best.design ? "done" : "infeasible";
@@ -132,7 +132,7 @@ json::Value toJson(const MiningPlan &plan) {
                                              {"file", jsonString(plan.conflictAt.file)},
                                              {"line", plan.conflictAt.line}}};
   if (!own.empty())
-    o["own"] = std::move(own);
+    o["individual"] = std::move(own);
   if (!compared.empty()) {
     o["compared"] = std::move(compared);
     o["compared_by"] = plan.comparedByTime ? "time" : "evaluations";
@@ -155,7 +155,7 @@ std::string convergenceCsv(const MiningPlan &plan) {
   };
   add(plan.own.empty() ? "best" : "common", plan.best.result);
   for (const MinedAnswer &answer : plan.own)
-    add(answer.design ? answer.design->name : "own", answer.result);
+    add(answer.design ? answer.design->name : "individual", answer.result);
   for (const MinedAnswer &answer : plan.compared)
     add("compared", answer.result);
   return text;

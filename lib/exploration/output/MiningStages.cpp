@@ -24,7 +24,7 @@ void addStages(json::Object &document, const MiningPlan &plan) {
                                   {"devices", stage.devices},
                                   {"forward_s", stage.forward},
                                   {"backward_s", stage.backward},
-                                  {"finish_s", stage.finish},
+                                  {"step_tail_s", stage.finish},
                                   {"memory_bytes", stage.bytes}});
   MinedDesign step;
   step.steps = {found.step};

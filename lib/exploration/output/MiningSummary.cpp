@@ -47,9 +47,9 @@ void addParetoFront(std::string &text, const MiningPlan &plan, bool ratio, const
   std::string near = within > 0 && std::isfinite(within)
                          ? fmt::format("every design is within {:.3g} % of one of them", 100 * within)
                      : within > 0 ? std::string("how near others are is not known")
-                                  : std::string("every design that none beats in everything");
+                                  : std::string("exact Pareto front");
   text += "\n" + inked(style, Ink::Bold, "Front") +
-          fmt::format(" of {} designs: {} ({} valued, {} bounds)\n", count, near, found.front.evaluations,
+          fmt::format(" of {} designs: {} ({} evaluated, {} bounds)\n", count, near, found.front.evaluations,
                       found.front.bounds);
   TextTable table("lrrrl", {"design", "value", "area", "TDP", "chosen"});
   for (size_t i = 0; i < shown; ++i) {
@@ -64,7 +64,7 @@ void addParetoFront(std::string &text, const MiningPlan &plan, bool ratio, const
 }
 
 std::string effortText(const MiningResult &result) {
-  return fmt::format("{}: {} design{} valued, {} bound{}", result.strategy, result.evaluations,
+  return fmt::format("{}: {} design{} evaluated, {} bound{}", result.strategy, result.evaluations,
                      result.evaluations == 1 ? "" : "s", result.bounds, result.bounds == 1 ? "" : "s");
 }
 
@@ -78,7 +78,7 @@ std::string comparisonText(const MiningPlan &plan, const ComparisonReference &wi
   if (!answer.design)
     return text + ", no design found";
   text += fmt::format(", {}, {:.3g} % above the {}", miningValue(plan, result.value, ratio),
-                      100 * (result.value / with.best - 1), with.proven() ? "proven least" : "best found");
+                      100 * (result.value / with.best - 1), with.proven() ? "proven optimal" : "best found");
   if (!with.proven() && with.bound > 0)
     text += fmt::format(" ({:.3g} % above the bound)", 100 * (result.value / with.bound - 1));
   auto near = converged(result, with.best);
@@ -92,7 +92,7 @@ std::string comparisonText(const MiningPlan &plan, const ComparisonReference &wi
 
 std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
   if (ratio)
-    return fmt::format("{:.4g} times its own best at worst", value);
+    return fmt::format("minimax regret {:.4g}", value);
   if (plan.metric == "tdp_time")
     return fmt::format("{:.4g} W s", value);
   if (plan.metric == "energy")
@@ -115,7 +115,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
     lines.add("searched", effortText(result));
     return lines.text;
   }
-  bool ratio = plan.aggregation == "worst_ratio";
+  bool ratio = plan.aggregation == "minimax_regret";
   const MinedDesign &design = *plan.best.design;
   lines.add("design", chosenText(plan, design));
   if (design.machine.area.value > 0)
@@ -124,17 +124,17 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
     lines.add("power", fmt::format("{:.4g} W TDP", design.machine.tdp.value));
   for (const MinedStep &step : design.steps) {
     std::string own =
-        step.ownBest > 0 ? fmt::format(", {:.3g} times its own best design's", step.value / step.ownBest) : "";
+        step.ownBest > 0 ? fmt::format(", {:.3g} times its individual best", step.value / step.ownBest) : "";
     if (step.weight != 1)
-      own += fmt::format(", counts {:.4g} times", step.weight);
+      own += fmt::format(", weight {:.4g}", step.weight);
     lines.add(step.job, fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"), step.batch,
-                                    static_cast<double>(step.batch) / step.step, step.alternative, own));
+                                    step.batch / step.step, step.alternative, own));
   }
   std::string value = miningValue(plan, result.value, ratio);
   if (result.bound >= result.value)
-    lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
+    lines.add("gap", fmt::format("0 %: {}, proven optimal in the space", value));
   else if (result.isOptimal && result.bound > 0)
-    lines.add("gap", fmt::format("{:.3g} %: {}, least of the space as scheduled; no design, however "
+    lines.add("gap", fmt::format("{:.3g} %: {}, optimal in the space as scheduled; no design, however "
                                  "scheduled or placed, is below {}",
                                  100 * result.gap(), value, miningValue(plan, result.bound, ratio)));
   else if (result.bound > 0)
@@ -145,17 +145,17 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
   lines.add("searched", effortText(result));
   for (const MinedAnswer &own : plan.own)
     if (own.design)
-      lines.add("best alone", fmt::format("{}: {} ({})", own.design->name, miningValue(plan, own.result.value, false),
+      lines.add("individual", fmt::format("{}: {} ({})", own.design->name, miningValue(plan, own.result.value, false),
                                           chosenText(plan, *own.design)));
   if (!plan.compared.empty()) {
     ComparisonReference with = comparisonReference(plan);
     lines.add("compared", fmt::format("by equal {}", plan.comparedByTime ? "processor time: depends on the machine"
-                                                                         : "numbers of designs valued"));
+                                                                         : "numbers of designs evaluated"));
     lines.add("", comparisonText(plan, with, plan.best, ratio));
     for (const MinedAnswer &other : plan.compared)
       lines.add("", comparisonText(plan, with, other, ratio));
   }
-  const char *label = "waits for";
+  const char *label = "bottleneck";
   for (size_t j = 0; j < plan.findings.limits.size(); ++j)
     if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
       lines.add(std::exchange(label, ""), design.steps.at(j).job + ": " + text);

@@ -93,7 +93,7 @@ struct MiningCertificate {
   std::string space; ///< the accelerator with its choices, in the accel dialect
   /// "step_time", "tdp_time", "energy", "area_time", or the expression that `space` states.
   std::string metric;
-  std::string aggregation;                 ///< of the last answer: "sum", "worst_ratio"; empty: one job
+  std::string aggregation;                 ///< of the last answer: "sum", "minimax_regret"; empty: one job
   std::vector<DesignParameter> parameters; ///< in the order of designs; without places
   size_t clusterParameters = 0;            ///< the last ones are not the accelerator's but its clusters'
   std::vector<CertificateJob> jobs;

@@ -172,7 +172,7 @@ struct MiningPlan {
   std::string space, size; ///< its name and number of designs
   std::string metric;      ///< "step_time", …, or an expression
   std::string unit;        ///< of an expression, in base units: "m^2*s"
-  std::string aggregation; ///< "sum", "worst_ratio"; empty: one job
+  std::string aggregation; ///< "sum", "minimax_regret"; empty: one job
   std::vector<DesignParameter> parameters;
   std::vector<std::string> requirements;
   MinedAnswer best;                  ///< of all jobs

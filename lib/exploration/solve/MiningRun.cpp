@@ -205,7 +205,7 @@ MiningResult MiningRun::conclude(bool all) {
   if (all)
     prove(evaluatedBound_);
   return finish(result_.bound == INFINITY ? "no design can be"
-                : all                     ? "every design was valued"
+                : all                     ? "every design was evaluated"
                 : result_.bounds > 0      ? "the bound of the whole space"
                                           : "");
 }

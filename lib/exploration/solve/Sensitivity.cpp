@@ -82,7 +82,7 @@ std::vector<std::vector<ChoiceSensitivity>> sensitivityOf(MiningProblem &problem
   for (auto [p, at] : places) {
     ChoiceSensitivity &entry = all[p][at];
     size_t distance = std::max(entry.choice, best[p]) - std::min(entry.choice, best[p]);
-    if (distance == 0 || distance > options.pins / 2 || stopped())
+    if (distance == 0 || distance > options.numFixedChoices / 2 || stopped())
       continue;
     Pinned pinned(problem, p, entry.choice);
     MiningOptions search;

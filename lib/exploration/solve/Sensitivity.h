@@ -8,7 +8,7 @@ struct SensitivityOptions {
   /// Of each search with one choice pinned: designs valued and boxes bounded, at most. 0: none.
   uint64_t evaluations = 0, bounds = 0;
   /// Of each parameter: those nearest the best design's, valued; and, of them, searched with.
-  size_t choices = 64, pins = 16;
+  size_t choices = 64, numFixedChoices = 16;
   unsigned threads = 1;
   const std::atomic<bool> *stop = nullptr;
 };

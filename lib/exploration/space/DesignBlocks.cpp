@@ -1,4 +1,5 @@
 // The machine of a design, or of the ends of a box, from blocks that are read once each.
+
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/machine/cost/CheckMemories.h"
@@ -16,8 +17,8 @@ namespace {
 /// Keys of which less is better; of all others more.
 bool lessIsBetter(const DesignPlace &place) {
   return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
-         llvm::is_contained({"latency", "energy", "sector", "half_work", "cycles", "kernel_floor", "microbatch_cost",
-                             "step_cost", "area", "technology"},
+         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead",
+                             "host_overhead_per_microbatch", "host_overhead_per_step", "area", "technology"},
                             place.key);
 }
 
@@ -90,8 +91,8 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
       std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
                                    choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
       list.erase(place.key);
-      if (place.key == "spread")
-        list.set(place.key, StringAttr::get(of, "either"));
+      if (place.key == "mapping")
+        list.set(place.key, StringAttr::get(of, "any"));
       else if (place.key == "double_buffered")
         list.set(place.key, BoolAttr::get(of, true));
       else if (place.key == "multiply" && !list.get("types"))
@@ -117,7 +118,7 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
       return errorOf(value.error(), locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
-      elements[static_cast<size_t>(place.element)] = *value;
+      elements[place.element] = *value;
       list.set(place.key, ArrayAttr::get(of, elements));
     } else if (!place.member.empty()) {
       NamedAttrList members(cast<DictionaryAttr>(list.get(place.key)));
@@ -248,13 +249,13 @@ const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box
 std::optional<Error> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
   if (reads < 0)
     return std::nullopt;
-  const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
+  const DesignBlock &core = cores[index], &memory = memories[reads];
   std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
   auto &found =
       checked[index]->get(keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> Result<bool> {
         const Core &one = *coreAt(index, box, BoxCorner::Design);
-        const Memory &holder = *memoryAt(static_cast<size_t>(reads), box, BoxCorner::Design);
+        const Memory &holder = *memoryAt(reads, box, BoxCorner::Design);
         std::scoped_lock lock(reading);
         substitute(core, box, BoxCorner::Design);
         substitute(memory, box, BoxCorner::Design);

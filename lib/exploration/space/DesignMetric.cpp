@@ -243,7 +243,7 @@ std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string
   if (!root)
     return MetricError{root.error(), "", wrongPart(terms, expression, resolve)};
   if (terms[*root].truth || terms[*root].word)
-    return MetricError{{Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
+    return MetricError{{Code::WrongType, "this is not a number that can be minimized or maximized", {}}, "", {}};
   for (char c : text) // one line
     if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
       measure.text += c;
@@ -341,7 +341,7 @@ double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, co
   DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
   if (measure.ends && !box.one())
     figures = data_->figures(box);
-  double batch = static_cast<double>(step.batch);
+  double batch = step.batch;
   figures.step = {step.seconds, step.seconds}, figures.energy = {step.joules, step.joules};
   figures.batch = {batch, batch};
   DesignInterval<double> all = data_->terms.nearly(measure.term, box, figures);

@@ -26,7 +26,7 @@ bool isOpen(Attribute value) { return isa<accel::ChoiceAttr, accel::ReferenceAtt
 
 /// Words whose choice says what the best of a box is.
 bool mayBeChosen(const std::string &key) {
-  return llvm::is_contained({"dataflow", "spread", "reads", "multiply", "accumulate", "standard", "double_buffered"},
+  return llvm::is_contained({"dataflow", "mapping", "reads", "multiply", "accumulate", "standard", "double_buffered"},
                             key);
 }
 
@@ -60,7 +60,7 @@ struct Collector {
         for (auto [index, element] : llvm::enumerate(array))
           if (known->kind == accel::ValueKind::Shape && array.size() == 2) {
             DesignPlace part = place;
-            part.element = static_cast<int>(index), part.value = element;
+            part.element = index, part.value = element;
             part.path += index == 0 ? ".rows" : ".cols";
             add(part);
           }

@@ -45,7 +45,7 @@ StepValue valueOf(const WorkGraph &graph, const Machine &machine, const Schedule
   value.step = step.value;
   value.lowerBound = schedule.bound.seconds().value;
   value.joules = stepEnergyBreakdown(graph, costs, machine, step).total().value;
-  value.bytes = static_cast<double>(liveness(graph, schedule, peak).peak);
+  value.bytes = liveness(graph, schedule, peak).peak;
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;
   return value;
 }

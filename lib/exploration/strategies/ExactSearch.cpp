@@ -41,7 +41,7 @@ public:
       if (!dive())
         break;
     std::string ended = rounds();
-    return fmt::format("branch and bound: {}; {} boxes open", ended, numOpenNodes());
+    return fmt::format("branch and bound: {}; {} open nodes", ended, numOpenNodes());
   }
 
 private:
@@ -184,7 +184,7 @@ private:
       if (run.stopped())
         return "stopped";
       if (open > run.options().openNodes)
-        return "the limit of boxes";
+        return "node limit";
       if (open > 2 * purged) {
         auto keep = [this](double b, const DesignBox &box) { return !dominated(b, box.low); };
         openNodes.filter(keep);
@@ -273,7 +273,7 @@ MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options) {
       return run.refuse(*error);
     // Bounds may be those of a problem whose values are others.
     if (best && valueOf(problem, *best) != earlier[*best].value)
-      return run.refuse(fmt::format("{}: its best design is worth something else now", options.resume));
+      return run.refuse(fmt::format("{}: its best design has a different value now", options.resume));
     run.resume(std::move(earlier));
   }
   size_t written = 0;

@@ -11,7 +11,7 @@ MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &optio
   std::optional<uint64_t> size = designsOf(run.parameters());
   constexpr uint64_t kMax = uint64_t(1) << 48;
   if ((!size || *size > kMax) && options.evaluations == UINT64_MAX)
-    return run.refuse("the space has more than 2^48 designs: not all of them can be valued");
+    return run.refuse("the space has more than 2^48 designs: not all of them can be evaluated");
   Design design(run.parameters().size(), 0);
   bool all = size == 0;
   while (!all && !run.isExhausted()) {

@@ -70,7 +70,7 @@ public:
     for (const Numbers &lowerBound : unproven)
       left = std::max(left, uncovered(lowerBound));
     front.possibly = std::max(within, left - 1);
-    front.proof = fmt::format("branch and bound: {}; {} boxes open", ended, heap.size());
+    front.proof = fmt::format("branch and bound: {}; {} open nodes", ended, heap.size());
     std::sort(front.points.begin(), front.points.end(), [](const auto &a, const auto &b) {
       return std::tie(a.value, a.costs, a.design) < std::tie(b.value, b.costs, b.design);
     });
@@ -292,7 +292,7 @@ private:
       if (options.stop && options.stop->load(std::memory_order_relaxed))
         return "stopped";
       if (heap.size() > options.openNodes)
-        return "the limit of boxes";
+        return "node limit";
     }
   }
 

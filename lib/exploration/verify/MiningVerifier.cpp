@@ -210,7 +210,7 @@ struct MiningVerifier::Data {
     const CertificateJob &job = certificate.jobs[answer.jobs[i]];
     if (answer.jobs.size() == 1)
       return bound;
-    if (certificate.aggregation == "worst_ratio")
+    if (certificate.aggregation == "minimax_regret")
       return job.best > 0 ? bound * job.best : bound;
     double others = 0;
     for (size_t k = 0; k < values.size(); ++k)
@@ -315,7 +315,7 @@ double MiningVerifier::metricValue(const Machine &machine, const StepUse &of) co
 }
 
 double MiningVerifier::aggregate(const CertificateAnswer &answer, const std::vector<double> &values) const {
-  bool ratio = data_->certificate.aggregation == "worst_ratio" && answer.jobs.size() > 1;
+  bool ratio = data_->certificate.aggregation == "minimax_regret" && answer.jobs.size() > 1;
   double all = 0;
   for (size_t i = 0; i < answer.jobs.size(); ++i) {
     const CertificateJob &job = data_->certificate.jobs[answer.jobs[i]];
@@ -437,11 +437,11 @@ Errors MiningVerifier::proveBound(const CertificateAnswer &answer, MiningProof &
   for (const UnprovenDesign &design : open(answer, proof)) {
     auto survivor = survivors.find(design.design);
     if (survivor == survivors.end())
-      find(fmt::format("'{}': no design is said to be worth less than {:.9g}, but {} is proved to be "
-                       "worth no less than {:.9g}, and nothing says what was found for it",
+      find(fmt::format("'{}': the bound states that no design is below {:.9g}, but {} is proved to be "
+                       "at least {:.9g}, and nothing says what was found for it",
                        answer.name, answer.bound, name(design.design), design.floor));
     else if (survivor->second->value < design.floor * (1 - kEqual))
-      find(fmt::format("'{}': {:.9g} is said to be found for {}, which is not worth less than {:.9g}", answer.name,
+      find(fmt::format("'{}': {:.9g} is stated as found for {}, which is not below {:.9g}", answer.name,
                        survivor->second->value, name(design.design), design.floor));
     double floor = design.floor;
     if (survivor != survivors.end())

@@ -278,7 +278,7 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
   for (const Problem::Layer &layer : stated.layers)
     pinned |= !layer.placementConstraints.empty();
   if (pinned)
-    return "layers are pinned, which is not known of the cluster";
+    return "layers have placement constraints, which are not supported for the cluster";
   bool deviceTypes = stated.deviceTypes.size() == 1 && whole.deviceTypes.size() == 1;
   if (deviceTypes) {
     const Problem::DeviceType &a = stated.deviceTypes.front(), &b = whole.deviceTypes.front();
@@ -301,7 +301,7 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
              same(other.gather, parallelConfig.gather, part);
     });
     if (of == whole.parallelConfigs.end())
-      return fmt::format("tensor {}, data {}, micro-batch {} is no form of the cluster, or has "
+      return fmt::format("tensor {}, data {}, micro-batch {} is no parallel configuration of the cluster, or has "
                          "another network",
                          parallelConfig.tensor, parallelConfig.data, parallelConfig.microbatch);
     parallelConfigs.push_back(static_cast<Id>(of - whole.parallelConfigs.begin()));
@@ -345,7 +345,7 @@ std::string PlacementLowerBound::differsInLayers(const Problem &stated, const Pr
     for (size_t f = 0; f < stated.parallelConfigs.size(); ++f) {
       const auto &cost = stated.classes[c].costs[f];
       if (!cost)
-        return fmt::format("'{}' cannot run in every form", stated.classes[c].name);
+        return fmt::format("'{}' cannot run in every parallel configuration", stated.classes[c].name);
       Problem::Cost sum;
       std::map<std::string, int64_t> recomputeTime;
       for (size_t i = from; i < at; ++i) {

@@ -69,19 +69,19 @@ const char *kTokens = "input tokens : int32[seq]\ninput labels : int32[seq]";
 
 /// The token table, and how the head reads it.
 void embed(Draft &d, bool tied) {
-  d.add(tied ? "let word_table = parameter([vocab, hidden])\n"
-               "var x = embedding(tokens, rows = vocab, dim = hidden, table = word_table)"
+  d.add(tied ? "let word_embeddings = parameter([vocab, hidden])\n"
+               "var x = embedding(tokens, rows = vocab, dim = hidden, table = word_embeddings)"
              : "var x = embedding(tokens, rows = vocab, dim = hidden)");
 }
 void head(Draft &d, const std::string &last, bool tied) {
   d.add(fmt::format("loss cross_entropy(linear({}, out = vocab, bias = false{}), labels)", last,
-                    tied ? ", weight = word_table" : ""));
+                    tied ? ", weight = word_embeddings" : ""));
 }
 
 void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing, llvm::ArrayRef<llvm::StringRef> known) {
   std::string activation = c.text(key, missing);
   if (!llvm::is_contained(known, activation))
-    c.unsupported(key, fmt::format("the activation '{}' has no form here, expected '{}'", activation,
+    c.unsupported(key, fmt::format("the activation '{}' is not supported, expected '{}'", activation,
                                    fmt::join(known, "' or '")));
 }
 
@@ -102,11 +102,11 @@ Draft llama(Config &c) {
   if (hidden % heads || width != hidden / heads)
     c.unsupported("num_attention_heads", "the heads must share hidden_size evenly");
   if (c.flag("attention_bias", false))
-    c.unsupported("attention_bias", "biases in the attention only have no form here");
+    c.unsupported("attention_bias", "biases in the attention only are not supported");
   if (c.flag("mlp_bias", false))
-    c.unsupported("mlp_bias", "biases in the feed-forward layers have no form here");
+    c.unsupported("mlp_bias", "biases in the feed-forward layers are not supported");
   if (c.has("sliding_window") && c.integer({"sliding_window"}) < c.integer({"max_position_embeddings"}))
-    c.unsupported("sliding_window", "attention to a window has no form here");
+    c.unsupported("sliding_window", "attention to a window is not supported");
   refuseActivation(c, "hidden_act", "silu", {"silu", "swish"});
   d.size("heads", heads, "num_attention_heads");
   d.size("kv_heads", c.integer({"num_key_value_heads"}, heads), "num_key_value_heads");
@@ -176,7 +176,7 @@ Draft gptNeoX(Config &c) {
   d.set("base", c.number("rotary_emb_base", 10000));
   refuseActivation(c, "hidden_act", "gelu", kGelu);
   if (!c.flag("attention_bias", true))
-    c.unsupported("attention_bias", "attention without biases beside others with has no form here");
+    c.unsupported("attention_bias", "attention without biases beside others with is not supported");
   d.add(kTokens);
   embed(d, tied);
   d.add("repeat layers as block {");
@@ -206,11 +206,11 @@ Draft opt(Config &c) {
   d.size("seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
   if (c.integer({"word_embed_proj_dim"}, hidden) != hidden)
     c.unsupported("word_embed_proj_dim", "a token table of another width than the layers has no "
-                                         "form here");
+                                         "is supported here");
   if (!c.flag("do_layer_norm_before", true))
-    c.unsupported("do_layer_norm_before", "norms after the layers have no form here");
+    c.unsupported("do_layer_norm_before", "norms after the layers are not supported");
   if (!c.flag("enable_bias", true))
-    c.unsupported("enable_bias", "layers without biases have no form here");
+    c.unsupported("enable_bias", "layers without biases are not supported");
   refuseActivation(c, "activation_function", "relu", {"relu"});
   d.set("drop", c.number("dropout", 0.1));
   d.add(kTokens);
@@ -234,7 +234,7 @@ Draft bloom(Config &c) {
   d.size("seq", c.integer({"seq_length"}, 2048), "seq_length");
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
   if (c.flag("apply_residual_connection_post_layernorm", false))
-    c.unsupported("apply_residual_connection_post_layernorm", "residuals from behind the norm have no form here");
+    c.unsupported("apply_residual_connection_post_layernorm", "residuals from behind the norm are not supported");
   d.add(kTokens);
   embed(d, true);
   d.add("x = layer_norm(x, epsilon = $epsilon)\n"
@@ -262,11 +262,11 @@ Draft bert(Config &c) {
   d.set("drop", c.number("hidden_dropout_prob", 0.1));
   refuseActivation(c, "hidden_act", "gelu", kGelu);
   if (std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
-    c.unsupported("position_embedding_type", fmt::format("'{}' positions have no form here", kind));
+    c.unsupported("position_embedding_type", fmt::format("'{}' positions are not supported", kind));
   d.add("input tokens   : int32[seq]\ninput segments : int32[seq]\ninput labels   : int32[seq]\n"
-        "input follows  : int32[1]\n"
-        "let word_table = parameter([vocab, hidden])\n"
-        "let embedded = embedding(tokens, rows = vocab, dim = hidden, table = word_table) + "
+        "input next_sentence_label : int32[1]\n"
+        "let word_embeddings = parameter([vocab, hidden])\n"
+        "let embedded = embedding(tokens, rows = vocab, dim = hidden, table = word_embeddings) + "
         "embedding(segments, rows = $types, dim = hidden) + parameter([seq, hidden])\n"
         "var x = maybe_dropout(layer_norm(embedded, epsilon = $epsilon), $drop)\n"
         "repeat layers as layer {\n"
@@ -274,10 +274,10 @@ Draft bert(Config &c) {
         "epsilon = $epsilon)\n"
         "x = layer_norm(h + maybe_dropout(gelu_mlp(h, hidden, inner), $drop), epsilon = "
         "$epsilon)\n}\n"
-        "let guessed = layer_norm(gelu(linear(x, out = hidden)), epsilon = $epsilon)\n"
+        "let transform = layer_norm(gelu(linear(x, out = hidden)), epsilon = $epsilon)\n"
         "let pooled = tanh(linear(slice(x, axis = 0, start = 0, size = 1), out = hidden))\n"
-        "loss cross_entropy(linear(guessed, out = vocab, weight = word_table), labels) + "
-        "cross_entropy(linear(pooled, out = 2), follows)");
+        "loss cross_entropy(linear(transform, out = vocab, weight = word_embeddings), labels) + "
+        "cross_entropy(linear(pooled, out = 2), next_sentence_label)");
   c.ignore({"attention_probs_dropout_prob", "gradient_checkpointing", "classifier_dropout", "directionality",
             "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
             "pooler_type"});
@@ -296,18 +296,18 @@ Draft t5(Config &c) {
   d.size("length", c.integer({"n_positions"}, 512), "n_positions (512 unless given)");
   d.size("target", 114, "what span corruption leaves of 512 tokens");
   if (c.integer({"d_kv"}, 64) * c.integer({"num_heads"}) != c.integer({"d_model"}))
-    c.unsupported("d_kv", "heads whose widths do not add up to d_model have no form here");
+    c.unsupported("d_kv", "heads whose widths do not add up to d_model are not supported");
   bool tied = c.flag("tie_word_embeddings", true);
   std::string kind = c.text("feed_forward_proj", "relu");
   if (kind != "relu" && kind != "gated-gelu")
-    c.unsupported("feed_forward_proj", fmt::format("the feed-forward layer '{}' has no form here, "
+    c.unsupported("feed_forward_proj", fmt::format("the feed-forward layer '{}' is not supported, "
                                                    "expected 'relu' or 'gated-gelu'",
                                                    kind));
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-6));
   d.set("drop", c.number("dropout_rate", 0.1));
   d.set("buckets", std::to_string(c.integer({"relative_attention_num_buckets"}, 32)));
   if (c.integer({"relative_attention_max_distance"}, 128) != 128)
-    c.unsupported("relative_attention_max_distance", "only a distance of 128 has a form here");
+    c.unsupported("relative_attention_max_distance", "only a distance of 128 is supported");
   auto layer = [&](const char *x) {
     std::string normed = fmt::format("rms_norm({}, epsilon = $epsilon)", x);
     d.add(kind == "relu" ? fmt::format("{0} = {0} + maybe_dropout(relu_mlp({1}, hidden, inner, bias = false, "
@@ -320,33 +320,33 @@ Draft t5(Config &c) {
                                        "hidden, bias = false), $drop)\n}}",
                                        x, normed));
   };
-  d.add("input from_words : int32[length]\ninput into_words : int32[target]\n"
+  d.add("input input_ids : int32[length]\ninput decoder_input_ids : int32[target]\n"
         "input labels     : int32[target]\n"
-        "let word_table = parameter([vocab, hidden])\n"
-        "let near = relative_bias(parameter([$buckets, heads]), queries = length, keys = length)\n"
-        "var x = maybe_dropout(embedding(from_words, rows = vocab, dim = hidden, table = "
-        "word_table), $drop)\n"
+        "let word_embeddings = parameter([vocab, hidden])\n"
+        "let encoder_position_bias = relative_bias(parameter([$buckets, heads]), queries = length, keys = length)\n"
+        "var x = maybe_dropout(embedding(input_ids, rows = vocab, dim = hidden, table = "
+        "word_embeddings), $drop)\n"
         "repeat layers as encoder {\n"
         "x = x + maybe_dropout(attention(rms_norm(x, epsilon = $epsilon), heads = heads, bias = "
-        "false, biased = true, score_bias = near, scaled = false, drop = $drop), $drop)");
+        "false, biased = true, score_bias = encoder_position_bias, scaled = false, drop = $drop), $drop)");
   layer("x");
   d.add("let memory = maybe_dropout(rms_norm(x, epsilon = $epsilon), $drop)\n"
-        "let before = relative_bias(parameter([$buckets, heads]), queries = target, keys = target, "
+        "let decoder_position_bias = relative_bias(parameter([$buckets, heads]), queries = target, keys = target, "
         "bidirectional = false)\n"
-        "var y = maybe_dropout(embedding(into_words, rows = vocab, dim = hidden, table = "
-        "word_table), $drop)\n"
+        "var y = maybe_dropout(embedding(decoder_input_ids, rows = vocab, dim = hidden, table = "
+        "word_embeddings), $drop)\n"
         "repeat decoder_layers as decoder {\n"
         "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, causal = "
-        "true, bias = false, biased = true, score_bias = before, scaled = false, drop = $drop), "
+        "true, bias = false, biased = true, score_bias = decoder_position_bias, scaled = false, drop = $drop), "
         "$drop)\n"
         "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, memory = "
         "memory, bias = false, scaled = false, drop = $drop), $drop)");
   layer("y");
   d.add("let last = maybe_dropout(rms_norm(y, epsilon = $epsilon), $drop)");
   if (tied) // the tied head reads its input divided by the root of the width
-    d.set("root", fmt::format("{}", 1 / std::sqrt(static_cast<double>(c.integer({"d_model"})))));
+    d.set("root", fmt::format("{}", 1 / std::sqrt(c.integer({"d_model"}))));
   d.add(tied ? "loss cross_entropy(linear(scale(last, factor = $root), out = vocab, bias = false, "
-               "weight = word_table), labels)"
+               "weight = word_embeddings), labels)"
              : "loss cross_entropy(linear(last, out = vocab, bias = false), labels)");
   c.ignore({"decoder_start_token_id", "initializer_factor", "is_encoder_decoder", "task_specific_params",
             "dense_act_fn", "is_gated_act", "use_cache"});
@@ -369,7 +369,7 @@ Draft vit(Config &c) {
   d.set("epsilon", c.number("layer_norm_eps", 1e-12));
   refuseActivation(c, "hidden_act", "gelu", kGelu);
   if (!c.flag("qkv_bias", true))
-    c.unsupported("qkv_bias", "attention without biases beside others with has no form here");
+    c.unsupported("qkv_bias", "attention without biases beside others with is not supported");
   d.add("input image : float[$channels, size, size]\ninput label : int32[1]\n"
         "let cut = conv2d(image, out = hidden, kernel = patch, stride = patch)\n"
         "let patches = transpose(reshape(cut, [hidden, $patches]), [1, 0])\n"

@@ -35,8 +35,7 @@ MlirValue MlirImporter::scaled(const MlirValue &x, double factor) {
   if (!std::isfinite(static_cast<float>(factor)))
     reportUnsupported("divides by zero");
   MlirValue y = x;
-  if (auto sum = means.find(x.id);
-      sum != means.end() && std::abs(factor * static_cast<double>(sum->second.second) - 1) < 1e-4)
+  if (auto sum = means.find(x.id); sum != means.end() && std::abs(factor * sum->second.second - 1) < 1e-4)
     y.id = sum->second.first;
   else if (factor != 1)
     y.id = textBuilder.add(nameOf(current), "scale", {x.id}, {fmt::format("factor = {}", static_cast<float>(factor))},
@@ -53,7 +52,7 @@ MlirValue MlirImporter::clamped(const MlirValue &x, double low, double high) {
     return unary("relu6", y);
   }
   if (!call)
-    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, have a form here", low, high));
+    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, are supported", low, high));
   return unary(call, x);
 }
 
@@ -67,8 +66,8 @@ MlirValue MlirImporter::binary(char sign, MlirValue a, MlirValue b) {
     if (constant.number == 0 && (sign == '+' || (sign == '-' && second)))
       return x;
     reportUnsupported(sign == '/'
-                          ? fmt::format("divides {} by a tensor, which has no form here", constant.number)
-                          : fmt::format("adds or subtracts the number {}, which has no form here", constant.number));
+                          ? fmt::format("divides {} by a tensor, which is not supported", constant.number)
+                          : fmt::format("adds or subtracts the number {}, which is not supported", constant.number));
   }
   if (a.kind == Kind::Number)
     reportUnsupported("computes with numbers alone, which is not done here");
@@ -95,7 +94,7 @@ MlirValue MlirImporter::binary(char sign, MlirValue a, MlirValue b) {
   }
   if (apart)
     reportUnsupported(
-        fmt::format("joins {} and {} across the batch, which has no form here", listOf(a.full), listOf(b.full)));
+        fmt::format("joins {} and {} across the batch, which is not supported", listOf(a.full), listOf(b.full)));
   std::vector<int> order = lead.dims;
   for (int dim = 0; dim < static_cast<int>(y.full.size()); ++dim)
     if (!llvm::is_contained(order, dim) && extent(y, dim) != 1) {
@@ -131,15 +130,15 @@ MlirValue MlirImporter::element(mlir::Operation *op, llvm::ArrayRef<MlirValue> o
     bool second = operands[1].kind == Kind::Number;
     const MlirValue &bound = operands[second ? 1 : 0], &of = operands[second ? 0 : 1];
     if (bound.kind != Kind::Number)
-      reportUnsupported("takes the larger or smaller of two tensors, which has no form here");
+      reportUnsupported("takes the larger or smaller of two tensors, which is not supported");
     return kind == "maximum" ? clamped(of, bound.number, INFINITY) : clamped(of, -INFINITY, bound.number);
   }
   if (kind == "rsqrt" || kind == "reciprocal") {
     if (!x.computed())
       return unary("sqrt", x);
-    reportUnsupported("has a form here only of weights, or in a softmax");
+    reportUnsupported("is supported only of weights, or in a softmax");
   }
-  reportUnsupported("has no form here");
+  reportUnsupported("is not supported");
 }
 
 void MlirImporter::elementwise(mlir::Operation *op) {
@@ -165,13 +164,13 @@ void MlirImporter::generic(mlir::Operation *op) {
     reportUnsupported("has another number of results than one");
   auto mapOf = [&](size_t i) { return llvm::cast<mlir::AffineMapAttr>(maps[i]).getValue(); };
   if (!mapOf(maps.size() - 1).isIdentity())
-    reportUnsupported("reduces or moves dimensions; only what is done to each element has a form here");
+    reportUnsupported("reduces or moves dimensions; only what is done to each element is supported");
   size_t rank = mapOf(maps.size() - 1).getNumResults();
   llvm::DenseMap<mlir::Value, MlirValue> inside;
   for (size_t i = 0; i + 1 < maps.size(); ++i) {
-    if (body.getArgument(static_cast<unsigned>(i)).use_empty())
+    if (body.getArgument(i).use_empty())
       continue;
-    MlirValue x = plain(op->getOperand(static_cast<unsigned>(i))), seen = x;
+    MlirValue x = plain(op->getOperand(i)), seen = x;
     seen.full.assign(rank, 1);
     std::vector<int> place;
     for (auto [from, result] : llvm::enumerate(mapOf(i).getResults())) {
@@ -179,7 +178,7 @@ void MlirImporter::generic(mlir::Operation *op) {
       auto zero = llvm::dyn_cast<mlir::AffineConstantExpr>(result);
       if (!dim &&
           !(zero && zero.getValue() == 0 && x.kind != Kind::Missing && (x.kind == Kind::Number || x.full[from] == 1)))
-        reportUnsupported("reads at places that are computed, which has no form here");
+        reportUnsupported("reads at places that are computed, which is not supported");
       place.push_back(dim ? static_cast<int>(dim.getPosition()) : -1);
       if (dim && x.kind != Kind::Number)
         seen.full[dim.getPosition()] = x.full[from];
@@ -188,23 +187,23 @@ void MlirImporter::generic(mlir::Operation *op) {
       seen.dims.clear();
       Shape shape;
       for (int dim : x.dims)
-        if (place[static_cast<size_t>(dim)] >= 0) {
-          seen.dims.push_back(place[static_cast<size_t>(dim)]);
+        if (place[dim] >= 0) {
+          seen.dims.push_back(place[dim]);
           shape.push_back(extent(x, dim));
         }
-      seen.batchDim = x.batchDim < 0 ? -1 : place[static_cast<size_t>(x.batchDim)];
+      seen.batchDim = x.batchDim < 0 ? -1 : place[x.batchDim];
       if (x.batchDim >= 0 && seen.batchDim < 0)
-        reportUnsupported("moves the batch, which has no form here");
+        reportUnsupported("moves the batch, which is not supported");
       seen.id = textBuilder.reshape(x.id, shape);
     } else if (x.kind == Kind::Weight) {
       for (size_t k = 0, last = 0; k < place.size(); ++k)
         if (place[k] >= 0 && x.full[k] > 1) {
           if (static_cast<size_t>(place[k]) < last)
             noteOnce("weights that are read in another order have that order here");
-          last = static_cast<size_t>(place[k]);
+          last = place[k];
         }
     }
-    inside[body.getArgument(static_cast<unsigned>(i))] = seen;
+    inside[body.getArgument(i)] = seen;
   }
   mlir::Value last = body.getTerminator()->getOperand(0);
   auto read = [&](mlir::Value value) {
@@ -216,7 +215,7 @@ void MlirImporter::generic(mlir::Operation *op) {
       constant.number = *number;
       return constant;
     }
-    reportUnsupported("reads where its result goes, or something outside, which has no form here");
+    reportUnsupported("reads where its result goes, or something outside, which is not supported");
   };
   for (mlir::Operation &one : body.without_terminator()) {
     if (one.getNumResults() != 1 || splatOf(one.getResult(0)))
@@ -235,7 +234,7 @@ void MlirImporter::generic(mlir::Operation *op) {
     static const std::set<std::string> kOther = {"arith.cmpf", "arith.select", "linalg.index"};
     if (operands.empty() || kOther.count(one.getName().getStringRef().str()))
       reportUnsupported(
-          fmt::format("contains '{}', which has no form here", shown(one.getName().getStringRef().str())));
+          fmt::format("contains '{}', which is not supported", shown(one.getName().getStringRef().str())));
     inside[one.getResult(0)] = element(&one, operands);
   }
   MlirValue result = read(last);
@@ -244,7 +243,7 @@ void MlirImporter::generic(mlir::Operation *op) {
   for (size_t i = 0; i < rank; ++i)
     if (auto type = llvm::cast<mlir::ShapedType>(op->getResult(0).getType());
         result.full[i] == 1 && type.getDimSize(static_cast<unsigned>(i)) > 1)
-      reportUnsupported("repeats a tensor, which has a form here only where another is added to it");
+      reportUnsupported("repeats a tensor, which is supported only where another is added to it");
   setResult(op, result);
 }
 

@@ -171,7 +171,7 @@ bool MlirImporter::run() {
   size_t before = diags.errors();
   if (!llvm::hasSingleElement(function.getBody())) {
     diags.error(Code::ImportUnsupported, placeOf(function.getLoc()),
-                fmt::format("'{}' has branches, which have no form here", shown(function.getName().str())));
+                fmt::format("'{}' has branches, which are not supported", shown(function.getName().str())));
     return false;
   }
   if (!readArguments())
@@ -204,7 +204,7 @@ bool MlirImporter::run() {
   for (const auto &[name, found] : unknown)
     diags
         .error(Code::ImportUnsupported, placeOf(found.second->getLoc()),
-               fmt::format("the operation '{}' has no form here; {} of {} operations", shown(name), found.first,
+               fmt::format("the operation '{}' is not supported; {} of {} operations", shown(name), found.first,
                            order.size()))
         .help("replace it by operations that have one before the export, or cut the function there "
               "and write that part by hand; docs/importers.md lists them");
@@ -238,7 +238,7 @@ void MlirImporter::results(mlir::Operation *op) {
     std::string wanted = chosen == options.losses.end() ? "" : chosen->second;
     MlirValue x;
     try {
-      x = plain(op->getOperand(static_cast<unsigned>(i)));
+      x = plain(op->getOperand(i));
     } catch (const Failed &) {
       continue;
     }

@@ -78,7 +78,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       Shape wanted(shape.size(), 1);
       if (static_cast<size_t>(place) >= wanted.size())
         return false;
-      wanted[static_cast<size_t>(place)] = channels;
+      wanted[place] = channels;
       return found != values.end() && found->second.kind == Kind::Weight && llvm::equal(shape, wanted);
     };
     for (unsigned side : {0u, 1u}) {
@@ -102,7 +102,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       auto found = values.find(other);
       if (adds && map(side).isIdentity() && map(2).isIdentity() && otherType.getRank() == 1 &&
           otherType.getDimSize(0) == channels && found != values.end() && found->second.kind == Kind::Weight &&
-          map(1 - side).getResult(0) == mlir::getAffineDimExpr(static_cast<unsigned>(place), user->getContext())) {
+          map(1 - side).getResult(0) == mlir::getAffineDimExpr(place, user->getContext())) {
         absorbed[user] = value;
         return true;
       }
@@ -131,7 +131,7 @@ void MlirImporter::convolution(mlir::Operation *op) {
   Shape kernel{w.full[at], w.full[at + 1]};
   Shape pads = padsOf(op, x, rows, columns);
   x = unpadded(x);
-  int64_t channels = x.full[static_cast<size_t>(channel)], many = 1;
+  int64_t channels = x.full[channel], many = 1;
   if (deep && w.full.size() == 4)
     many = w.full[3];
   if (x.batchDim != 0 || extent(x, 0) != 1)
@@ -160,7 +160,7 @@ void MlirImporter::convolution(mlir::Operation *op) {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     bias = start.kind == Kind::Weight;
     if (!bias && !(start.kind == Kind::Number && start.number == 0))
-      reportUnsupported("adds to what a tensor holds; only zeros and a bias have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros and a bias are supported");
     if (bias && elementsOf(start.full) != out)
       reportUnsupported("starts from a tensor that is no bias");
   }
@@ -174,9 +174,9 @@ void MlirImporter::convolution(mlir::Operation *op) {
   y.batchDim = 0;
   y.dims = {channel, rows, columns};
   y.full = x.full;
-  y.full[static_cast<size_t>(rows)] = view.extents[0];
-  y.full[static_cast<size_t>(columns)] = view.extents[1];
-  y.full[static_cast<size_t>(channel)] = out;
+  y.full[rows] = view.extents[0];
+  y.full[columns] = view.extents[1];
+  y.full[channel] = out;
   Shape shape{out, view.extents[0], view.extents[1]};
   y.id = textBuilder.add(nameOf(op), single ? "depthwise_conv2d" : "conv2d", {arranged(x, {channel, rows, columns})},
                          attributes, shape);
@@ -201,7 +201,7 @@ void MlirImporter::transposeConvolution(mlir::Operation *op) {
   for (size_t i : {0, 1}) {
     int64_t low = -pads[2 * i], high = -pads[2 * i + 1];
     if (low < 0 || high > low || low > 1 << 30 || low - high >= strides[i])
-      reportUnsupported(fmt::format("adds {} and {} at the ends, which has no form here", -low, -high));
+      reportUnsupported(fmt::format("adds {} and {} at the ends, which is not supported", -low, -high));
     padding.push_back(low);
     more.push_back(low - high);
     shape.push_back((x.full[i + 1] - 1) * strides[i] + w.full[i + 1] - low - high);
@@ -259,9 +259,9 @@ void MlirImporter::pool(mlir::Operation *op) {
       window(x, rows, columns, kernel, twoOf(op, "stride", "strides"), twoOf(op, "dilations", "dilations"), pads, true);
   MlirValue y = x;
   y.dims = {channel, rows, columns};
-  Shape shape{x.full[static_cast<size_t>(channel)], view.extents[0], view.extents[1]};
-  y.full[static_cast<size_t>(rows)] = view.extents[0];
-  y.full[static_cast<size_t>(columns)] = view.extents[1];
+  Shape shape{x.full[channel], view.extents[0], view.extents[1]};
+  y.full[rows] = view.extents[0];
+  y.full[columns] = view.extents[1];
   DnnTextBuilder::Id from = arranged(x, y.dims);
   bool whole = !padded && shape[1] == 1 && shape[2] == 1 && kernel == Shape{extent(x, rows), extent(x, columns)};
   if (!greatest && whole)
@@ -284,7 +284,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
   if (!tosa) {
     MlirValue start = get(op->getOperand(op->getNumOperands() - 1));
     if (start.kind != Kind::Number || start.number != 0)
-      reportUnsupported("adds to what a tensor holds; only zeros have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros are supported");
     // The maps say which dimension is summed; it becomes the last of a and the last but one of b.
     if (auto maps = op->getAttrOfType<mlir::ArrayAttr>("indexing_maps")) {
       auto rank = static_cast<unsigned>(a.full.size());
@@ -292,7 +292,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
         auto map = llvm::cast<mlir::AffineMapAttr>(maps[side]).getValue();
         unsigned last = map.getNumResults() - 1, summed = map.getNumDims() - 1;
         if (map.getNumResults() != rank || !map.isProjectedPermutation())
-          reportUnsupported("broadcasts by its maps, which has no form here");
+          reportUnsupported("broadcasts by its maps, which is not supported");
         bool turned = map.getDimPosition(side ? last : last - 1) == summed;
         std::vector<int64_t> swap;
         for (unsigned i = 0; i < rank; ++i)
@@ -342,7 +342,7 @@ void MlirImporter::matmul(mlir::Operation *op) {
     if (where == 0 && batch > 1 && one->batchDim < 0)
       fits &= one->full[0] == 1;
   if (!fits)
-    reportUnsupported("multiplies samples of a batch with each other, which has no form here");
+    reportUnsupported("multiplies samples of a batch with each other, which is not supported");
   std::vector<int> order;
   bool merged = false;
   for (const MlirValue *one : {&a, &b})

@@ -83,7 +83,7 @@ void MlirImporter::same(mlir::Operation *op) {
     return llvm::cast<mlir::ShapedType>(value.getType()).getElementType().isFloat();
   };
   if (isFloat(op->getOperand(0)) != isFloat(op->getResult(0)))
-    reportUnsupported("turns numbers into integers or back, which has no form here");
+    reportUnsupported("turns numbers into integers or back, which is not supported");
   setResult(op, plain(op->getOperand(0)));
 }
 
@@ -142,12 +142,12 @@ void MlirImporter::concat(mlir::Operation *op) {
   std::vector<int> order = llvm::is_contained(lead->dims, dim) ? lead->dims : natural(*lead);
   auto place = llvm::find(order, dim);
   if (place == order.end() || dim == lead->batchDim)
-    reportUnsupported("joins along the batch, which has no form here");
+    reportUnsupported("joins along the batch, which is not supported");
   y.full[static_cast<size_t>(dim)] = 0;
   std::vector<DnnTextBuilder::Id> ids;
   for (const MlirValue &part : parts) {
     if (!part.computed() || part.batchDim != lead->batchDim)
-      reportUnsupported("joins a tensor of each sample and one that all share, which has no form here");
+      reportUnsupported("joins a tensor of each sample and one that all share, which is not supported");
     y.full[static_cast<size_t>(dim)] += part.full[static_cast<size_t>(dim)];
     ids.push_back(arranged(part, order));
   }
@@ -173,7 +173,7 @@ void MlirImporter::slice(mlir::Operation *op) {
     size = integersOf(op->getAttr("static_sizes"));
     for (int64_t stride : integersOf(op->getAttr("static_strides")).value_or(Shape{0}))
       if (stride != 1)
-        reportUnsupported("takes every so many elements, which has no form here");
+        reportUnsupported("takes every so many elements, which is not supported");
   }
   if (!start || !size || start->size() != x.full.size() || size->size() != x.full.size() || !x.computed())
     reportUnsupported("begins or ends where it is not known, or reads a weight");
@@ -187,11 +187,11 @@ void MlirImporter::slice(mlir::Operation *op) {
     if (many == all)
       continue;
     if (batchDim)
-      reportUnsupported("takes a part of the batch, which has no form here");
+      reportUnsupported("takes a part of the batch, which is not supported");
     auto place = llvm::find(x.dims, static_cast<int>(i));
     x.full[i] = many;
     Shape shape = textBuilder.shape(x.id);
-    shape[static_cast<size_t>(place - x.dims.begin())] = many;
+    shape[place - x.dims.begin()] = many;
     x.id = textBuilder.add(nameOf(op), "slice", {x.id},
                            {fmt::format("axis = {}", place - x.dims.begin()), fmt::format("start = {}", from),
                             fmt::format("size = {}", many)},
@@ -246,24 +246,24 @@ void MlirImporter::reduce(mlir::Operation *op) {
     mlir::Block &body = op->getRegion(0).front();
     if (op->getNumOperands() != 2 || !llvm::hasSingleElement(body.without_terminator()) ||
         body.front().getName().getStringRef() != "arith.addf")
-      reportUnsupported("reduces otherwise than by a sum, which has no form here");
+      reportUnsupported("reduces otherwise than by a sum, which is not supported");
     MlirValue start = get(op->getOperand(1));
     if (start.kind != Kind::Number || start.number != 0)
-      reportUnsupported("adds to what a tensor holds; only zeros have a form here");
+      reportUnsupported("adds to what a tensor holds; only zeros are supported");
   }
   if (!x.computed())
     reportUnsupported("reduces a weight");
   MlirValue y = x;
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= static_cast<int64_t>(x.full.size()) || axis == x.batchDim)
-      reportUnsupported("reduces the batch, which has no form here");
+      reportUnsupported("reduces the batch, which is not supported");
     y.full[static_cast<size_t>(axis)] = 1;
     auto place = llvm::find(y.dims, static_cast<int>(axis));
     if (place == y.dims.end())
       continue;
     auto at = place - y.dims.begin();
     Shape shape = textBuilder.shape(y.id);
-    int64_t count = shape[static_cast<size_t>(at)];
+    int64_t count = shape[at];
     shape.erase(shape.begin() + at);
     if (shape.empty())
       shape = {1};
@@ -272,7 +272,7 @@ void MlirImporter::reduce(mlir::Operation *op) {
     std::string along = fmt::format("axis = {}", at);
     if (y.dims.empty()) { // one number for each sample
       y.dims = {static_cast<int>(axis)};
-      reportUnsupported("leaves one number of each sample, which has no form here");
+      reportUnsupported("leaves one number of each sample, which is not supported");
     }
     y.id = textBuilder.add(nameOf(op), "reduce_sum", {before}, {along}, shape);
     auto sum = means.find(before);
@@ -288,13 +288,13 @@ void MlirImporter::reduce(mlir::Operation *op) {
     std::vector<int> place(x.full.size(), -1);
     for (size_t i = 0; i < x.full.size(); ++i)
       if (!llvm::is_contained(axes, static_cast<int64_t>(i))) {
-        place[i] = static_cast<int>(full.size());
+        place[i] = full.size();
         full.push_back(x.full[i]);
       }
     y.full = full;
     for (int &dim : y.dims)
-      dim = place[static_cast<size_t>(dim)];
-    y.batchDim = y.batchDim < 0 ? -1 : place[static_cast<size_t>(y.batchDim)];
+      dim = place[dim];
+    y.batchDim = y.batchDim < 0 ? -1 : place[y.batchDim];
   }
   setResult(op, y);
 }
@@ -328,7 +328,7 @@ void MlirImporter::broadcast(mlir::Operation *op) {
   MlirValue x = plain(op->getOperand(0));
   Shape added = integersOf(op->getAttr("dimensions")).value_or(Shape{});
   if (x.kind != Kind::Number && x.kind != Kind::Weight)
-    reportUnsupported("repeats what is computed, which has no form here");
+    reportUnsupported("repeats what is computed, which is not supported");
   Shape full;
   size_t from = 0;
   for (int64_t i = 0;

@@ -73,9 +73,9 @@ const std::map<std::string, OnnxImporter::Handler> &OnnxImporter::handlers() {
 }
 
 void OnnxImporter::onlyFolded(const OnnxNode &node) {
-  reportUnsupported(node.op == "Erf" ? "is no part of a gelu: only x * (erf(x / sqrt 2) + 1) / 2 has a form "
+  reportUnsupported(node.op == "Erf" ? "is no part of a gelu: only x * (erf(x / sqrt 2) + 1) / 2 is "
                                        "here"
-                                     : "depends on the model's inputs; it has a form here only where it "
+                                     : "depends on the model's inputs; it is supported only where it "
                                        "computes shapes, or at the end");
 }
 
@@ -94,7 +94,7 @@ void OnnxImporter::same(const OnnxNode &node) {
     bool integers = textBuilder.isInteger(x.id);
     bool wanted = to == 6 || to == 7, numbers = to == 1 || to == 10 || to == 11 || to == 16;
     if (integers ? !wanted : !numbers)
-      reportUnsupported("turns numbers into integers or back, which has no form here");
+      reportUnsupported("turns numbers into integers or back, which is not supported");
   }
   setResult(node, x);
 }
@@ -116,8 +116,8 @@ void OnnxImporter::byNumber(const OnnxNode &node, const OnnxValue &x, double num
     return scaled(1 / number);
   if (number == 0 && node.op != "Div" && !(node.op == "Sub" && numberFirst))
     return setResult(node, x);
-  reportUnsupported(node.op == "Div" ? fmt::format("divides {} by a tensor, which has no form here", number)
-                                     : fmt::format("adds or subtracts the number {}, which has no form here", number));
+  reportUnsupported(node.op == "Div" ? fmt::format("divides {} by a tensor, which is not supported", number)
+                                     : fmt::format("adds or subtracts the number {}, which is not supported", number));
 }
 
 void OnnxImporter::binary(const OnnxNode &node) {
@@ -162,7 +162,7 @@ void OnnxImporter::binary(const OnnxNode &node) {
   if (apart || (both && a.full.size() != b.full.size()) || (b.batch != Batch::None && larger(a, b)) ||
       (a.batch != Batch::None && larger(b, a)))
     reportUnsupported(
-        fmt::format("joins {} and {} across the batch, which has no form here", listOf(a.full), listOf(b.full)));
+        fmt::format("joins {} and {} across the batch, which is not supported", listOf(a.full), listOf(b.full)));
   auto join = [&](const Shape &left, const Shape &right) {
     Shape all(std::max(left.size(), right.size()));
     for (size_t back = 1; back <= all.size(); ++back) {
@@ -193,7 +193,7 @@ void OnnxImporter::clip(const OnnxNode &node) {
   double low = bound(1, "min", -INFINITY), high = bound(2, "max", INFINITY);
   const char *call = low == 0 && high == 6 ? "relu6" : low == 0 && high > 1e30 ? "relu" : nullptr;
   if (!call)
-    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, have a form here", low, high));
+    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, are supported", low, high));
   setResult(node, textBuilder.add(nameOf(node), call, {x.id}, {}, textBuilder.shape(x.id)), x.full, x.batch);
 }
 
@@ -201,7 +201,7 @@ void OnnxImporter::hardSigmoid(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0);
   double alpha = node.number("alpha", 0.2), beta = node.number("beta", 0.5);
   if (std::abs(alpha - 1.0 / 6) > 1e-4 || beta != 0.5)
-    reportUnsupported(fmt::format("has alpha = {} and beta = {}; only 1/6 and 1/2 have a form here", alpha, beta));
+    reportUnsupported(fmt::format("has alpha = {} and beta = {}; only 1/6 and 1/2 are supported", alpha, beta));
   setResult(node, textBuilder.add(nameOf(node), "hard_sigmoid", {x.id}, {}, textBuilder.shape(x.id)), x.full, x.batch);
 }
 
@@ -210,7 +210,7 @@ void OnnxImporter::leaky(const OnnxNode &node) {
   bool elu = node.op == "Elu";
   double alpha = node.number("alpha", elu ? 1 : 0.01);
   if (elu ? !(alpha > 0) : !(alpha >= 0 && alpha < 1))
-    reportUnsupported(fmt::format("has alpha = {}, which has no form here", alpha));
+    reportUnsupported(fmt::format("has alpha = {}, which is not supported", alpha));
   setResult(node,
             textBuilder.add(nameOf(node), elu ? "elu" : "leaky_relu", {x.id},
                             {fmt::format("{} = {}", elu ? "alpha" : "slope", static_cast<float>(alpha))},
@@ -237,7 +237,7 @@ void OnnxImporter::power(const OnnxNode &node) {
 
 void OnnxImporter::dropout(const OnnxNode &node) {
   if (node.outputs.size() > 1 && !node.outputs[1].empty() && uses[node.outputs[1]])
-    reportUnsupported("gives its mask, which has no form here");
+    reportUnsupported("gives its mask, which is not supported");
   OnnxValue x = tensor(node, 0);
   double rate = node.number("ratio", 0.5);
   if (node.has(1))
@@ -259,7 +259,7 @@ void OnnxImporter::softmax(const OnnxNode &node) {
   int64_t dim = axisOf(x, axis);
   // Before operator set 13 all dimensions from the axis on were one.
   if (model.opset < 13 && (axis < 0 ? axis + rank : axis) != rank - 1)
-    reportUnsupported(fmt::format("is taken over several dimensions, from {} on, which has no form here", axis));
+    reportUnsupported(fmt::format("is taken over several dimensions, from {} on, which is not supported", axis));
   std::vector<std::string> attributes;
   if (dim != static_cast<int64_t>(textBuilder.shape(x.id).size()) - 1)
     attributes.push_back(fmt::format("axis = {}", dim));
@@ -273,7 +273,7 @@ void OnnxImporter::reduce(const OnnxNode &node) {
   Shape full = x.full, kept;
   for (int64_t axis : listed(node, "axes", 1).value_or(Shape{})) {
     dims.push_back(axisOf(x, axis));
-    full[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(full.size()) : axis)] = 0;
+    full[axis < 0 ? axis + static_cast<int64_t>(full.size()) : axis] = 0;
   }
   if (dims.empty())
     reportUnsupported("reduces all dimensions, the batch among them");

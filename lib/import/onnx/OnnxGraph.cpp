@@ -98,8 +98,8 @@ struct Checker {
           ready.push(reader);
     }
     if (!waiting.empty())
-      error(Code::ImportSetting, fmt::format("{} nodes wait for each other in a circle, or for such nodes: {} is one",
-                                             waiting.size(), called(waiting.begin()->first)));
+      error(Code::ImportSetting, fmt::format("{} nodes form a cycle or depend on one: {} is one", waiting.size(),
+                                             called(waiting.begin()->first)));
     model.nodes = std::move(sorted);
   }
 };
@@ -124,7 +124,7 @@ bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model, const std::set
   for (const auto &[op, found] : unknown)
     diags
         .error(Code::ImportUnsupported, {file, 0, 0},
-               fmt::format("the operator '{}' has no form here; {} of {} nodes, the first is {}", shown(op),
+               fmt::format("the operator '{}' is not supported; {} of {} nodes, the first is {}", shown(op),
                            found.first, wanted.size(), found.second))
         .help("replace it by operators that have one before the export, or cut the graph there and "
               "write that part by hand; docs/importers.md lists them");

@@ -16,7 +16,7 @@ static bool isExtent(int64_t value) { return value >= 1 && value <= 1 << 30; }
 /// extent does the same work.
 OnnxImporter::Window OnnxImporter::window(const OnnxNode &node, const Shape &image, const Shape &kernel) {
   if (kernel.size() != 2 || image.size() != 3 || !llvm::all_of(kernel, isExtent))
-    reportUnsupported(fmt::format("moves a window of {} dimensions, and only two have a form here", kernel.size()));
+    reportUnsupported(fmt::format("moves a window of {} dimensions, and only two are supported", kernel.size()));
   auto two = [&](const char *key, int64_t otherwise) {
     Shape values = node.integers(key).value_or(Shape{otherwise, otherwise});
     if (values.size() != 2 || !isExtent(values[0]) || !isExtent(values[1]))
@@ -151,7 +151,7 @@ void OnnxImporter::gemm(const OnnxNode &node) {
                 (c && w && w->shape.size() == 2 && elementsOf(c->shape) == w->shape[node.integer("transB", 0) ? 0 : 1]);
   if (!w || w->shape.size() != 2 || !plain || !biased || x.batch == Batch::None)
     reportUnsupported("is a product with scaled, computed or transposed operands; only x times a weight plus "
-                      "a bias has a form here");
+                      "a bias is supported");
   bool transposed = node.integer("transB", 0) != 0;
   Shape full{x.full[0], w->shape[transposed ? 0 : 1]};
   DnnTextBuilder::Id y = linear(node, x.id, *w, transposed, node.has(2));
@@ -174,7 +174,7 @@ void OnnxImporter::matmul(const OnnxNode &node) {
   if (sa.size() < 2 || sb.size() < 2 || sa.back() != sb[sb.size() - 2] ||
       (x.batch != b.batch && b.batch != Batch::None && x.batch != Batch::None))
     reportUnsupported(
-        fmt::format("multiplies {} by {} after the batch, which has no form here", listOf(sa), listOf(sb)));
+        fmt::format("multiplies {} by {} after the batch, which is not supported", listOf(sa), listOf(sb)));
   // Leading dimensions broadcast from the right.
   auto join = [&](const Shape &left, const Shape &right) {
     Shape all(std::max(left.size(), right.size()), 1);
@@ -211,7 +211,7 @@ void OnnxImporter::layerNorm(const OnnxNode &node) {
   auto last = static_cast<int64_t>(x.full.size()) - 1;
   int64_t axis = node.integer("axis", -1);
   if (axis != -1 && axis != last)
-    reportUnsupported(fmt::format("normalizes from axis {} on, and only the last has a form here", axis));
+    reportUnsupported(fmt::format("normalizes from axis {} on, and only the last is supported", axis));
   weight(node, 1, 1);
   std::vector<std::string> attributes{"epsilon = " + numberOf(node.number("epsilon", 1e-5))};
   if (node.has(2))
@@ -241,7 +241,7 @@ void OnnxImporter::pool(const OnnxNode &node) {
   DnnTextBuilder::Id x = sized(node, 0, 3);
   Shape kernel = node.integers("kernel_shape").value_or(Shape{});
   if (node.outputs.size() > 1 && !node.outputs[1].empty())
-    reportUnsupported("gives the places of its maxima, which has no form here");
+    reportUnsupported("gives the places of its maxima, which is not supported");
   if (llvm::any_of(kernel, [](int64_t k) { return k < 1; }))
     reportInvalid("has an impossible 'kernel_shape'");
   Window view = window(node, textBuilder.shape(x), kernel);
@@ -291,15 +291,15 @@ void OnnxImporter::gather(const OnnxNode &node) {
     if (!ids.constant->numbers || ids.constant->numbers->empty())
       reportUnsupported("takes entries at places that are too many to be known");
     const std::vector<double> &at = *ids.constant->numbers;
-    int64_t extent = shape[static_cast<size_t>(dim)], size = static_cast<int64_t>(at.size());
+    int64_t extent = shape[dim], size = at.size();
     int64_t start = static_cast<int64_t>(at[0]) + (at[0] < 0 ? extent : 0);
     for (size_t i = 1; i < at.size(); ++i)
-      if (at[i] != at[0] + static_cast<double>(i))
+      if (at[i] != at[0] + i)
         reportUnsupported("takes entries at places that do not follow each other");
     if (start < 0 || start + size > extent)
       reportInvalid(fmt::format("takes entries {} to {} of {}", start, start + size - 1, extent));
     DnnTextBuilder::Id y = x.id;
-    shape[static_cast<size_t>(dim)] = size;
+    shape[dim] = size;
     if (size != extent)
       y = textBuilder.add(
           nameOf(node), "slice", {x.id},
@@ -311,7 +311,7 @@ void OnnxImporter::gather(const OnnxNode &node) {
   reportUnsupported(from.batch == Batch::None
                         ? "looks up something else than the rows of a table"
                         : "takes the same computed places of every sample; GatherND with batch_dims = 1 "
-                          "has a form here");
+                          "is supported");
 }
 
 /// GatherND with batch_dims = 1 and one index: entries of every sample's first dimension.
@@ -319,7 +319,7 @@ void OnnxImporter::gatherNd(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0), ids = tensor(node, 1);
   if (node.integer("batch_dims", 0) != 1 || x.batch != Batch::Leads || ids.batch != Batch::Leads ||
       ids.full.back() != 1 || ids.full.size() < 2 || x.full.size() < 2)
-    reportUnsupported("takes entries in a way that has no form here; batch_dims = 1 and one index has");
+    reportUnsupported("takes entries in a way that is not supported; batch_dims = 1 and one index has");
   Shape places = textBuilder.shape(ids.id), shape(textBuilder.shape(x.id).begin() + 1, textBuilder.shape(x.id).end());
   places.pop_back();
   if (places.empty())

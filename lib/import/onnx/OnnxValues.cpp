@@ -29,7 +29,7 @@ OnnxValue OnnxImporter::parameterOf(const OnnxTensor &constant) {
     return value;
   }
   if (constant.shape.empty())
-    reportUnsupported("adds or compares a single number, which has no form here");
+    reportUnsupported("adds or compares a single number, which is not supported");
   std::string name = constant.initializer;
   if (name.empty()) {
     name = nameOf(*current) + "_constant";

@@ -49,7 +49,7 @@ std::optional<ProfileImport> toDnn(Diagnostics &diags, FileId file, ProfileGraph
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       if (!done.count(i)) {
         diags.error(Code::ImportSetting, graph.nodes[i].range,
-                    fmt::format("'{}' waits for itself: {} nodes stand in a circle or behind one",
+                    fmt::format("'{}' depends on itself: {} nodes form a cycle or depend on one",
                                 shown(graph.nodes[i].name), graph.nodes.size() - done.size()));
         return std::nullopt;
       }

@@ -114,8 +114,8 @@ struct TrainingJob {
   std::vector<std::string> transfers;            ///< one of "blocking", "overlapped"
   std::vector<std::string> tables;               ///< "none", "rows", "columns"
   std::vector<std::string> recomputeGranularity; ///< one of "layer", "model"
-  std::vector<std::string> regatherSequence;     ///< "again", "kept"
-  std::vector<std::string> stages;               ///< one of "any", "equal"
+  std::vector<std::string> regatherSequence;     ///< "true", "false"
+  std::vector<std::string> stages;               ///< one of "any", "uniform"
   SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
   std::vector<LayerConstraint> placementConstraints;

@@ -129,8 +129,8 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
                              {"rank_order", &job.orders},
                              {"transfers", &job.transfers},
                              {"table_parallel", &job.tables},
-                             {"recompute_per", &job.recomputeGranularity},
-                             {"sequence_gathers", &job.regatherSequence},
+                             {"recompute_granularity", &job.recomputeGranularity},
+                             {"regather_sequence", &job.regatherSequence},
                              {"stages", &job.stages}})
     if (!stated->empty())
       job.assumptions.push_back(fmt::format("{} has no effect: accord compile chooses it on a cluster", key));

@@ -59,14 +59,15 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
     bool tensor = core.getKind() == "tensor";
     state(core, "efficiency", value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
     if (tensor)
-      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop), file);
+      state(core, "half_performance_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop),
+            file);
   }
   for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
     if (memory.getKind() == "dram")
       state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {}, file);
-  state(machine, "kernel_floor", value(Parameter::KernelLaunchOverhead), time, file);
-  state(machine, "microbatch_cost", value(Parameter::HostOverheadPerMicrobatch), time, file);
-  state(machine, "step_cost", value(Parameter::HostOverheadPerStep), time, file);
+  state(machine, "kernel_launch_overhead", value(Parameter::KernelLaunchOverhead), time, file);
+  state(machine, "host_overhead_per_microbatch", value(Parameter::HostOverheadPerMicrobatch), time, file);
+  state(machine, "host_overhead_per_step", value(Parameter::HostOverheadPerStep), time, file);
   // The whole set, for costs that know all of its terms.
   Builder builder(machine.getContext());
   NamedAttrList all;

@@ -13,8 +13,8 @@ public:
   EnsembleRequest out;
 
   void read(const ast::Declaration &block) {
-    const std::vector<std::string> keys{"member", "joint_error", "votes", "independent",
-                                        "size",   "vote",        "lost",  "devices"};
+    const std::vector<std::string> keys{"member", "joint_error", "votes",           "independent",
+                                        "size",   "voting",      "device_failures", "devices"};
     out.name = block.name.text;
     out.train = block.target.text;
     out.location = reader.place(block.name.range);
@@ -131,7 +131,7 @@ private:
           diags.error(Code::UnknownName, name.range, fmt::format("no member '{}'", name.text))
               .suggest(nearest(name.text, known));
         else
-          made.kinds.push_back(static_cast<unsigned>(found - known.begin()));
+          made.kinds.push_back(found - known.begin());
       }
       llvm::sort(made.kinds);
       SourceRange at = names.front().range.to(names.back().range);
@@ -186,9 +186,9 @@ private:
                     fmt::format("'independent' is true or false, not {}", value.describe()));
     } else if (key == "size") {
       size(value);
-    } else if (key == "vote") {
+    } else if (key == "voting") {
       reader.word(value, key, {"majority"});
-    } else if (key == "lost") {
+    } else if (key == "device_failures") {
       if (auto number = reader.integer(value, key, 0, kMaxMembers - 1))
         out.deviceFailures = *number;
     } else {
@@ -215,7 +215,7 @@ private:
       return;
     if (!(choice->step == Quantity::number(1))) {
       diags.error(Code::ChoiceNotAllowed, value.range, "'size' is a range without a step")
-          .help("an even number of voters is never better than one less");
+          .help("an even number of members is never better than one member fewer");
       return;
     }
     out.min = *min, out.max = *max;

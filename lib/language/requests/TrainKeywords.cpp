@@ -84,15 +84,17 @@ std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm
     if (member.failed())
       return {};
     auto *word = member.as<Word>();
-    if (!word || !llvm::is_contained(known, word->text)) {
+    auto *truth = member.as<bool>();
+    std::string text = word ? word->text : !truth ? "" : *truth ? "true" : "false";
+    if (!llvm::is_contained(known, text)) {
       diags
           .error(Code::UnknownChoice, member.range,
                  fmt::format("'{}' is one of {}, not {}", key.str(), fmt::join(known, ", "), member.describe()))
-          .suggest(nearest(word ? word->text : "", known));
+          .suggest(nearest(text, known));
       return {};
     }
-    if (!llvm::is_contained(found, word->text))
-      found.push_back(word->text);
+    if (!llvm::is_contained(found, text))
+      found.push_back(text);
   }
   return found;
 }

@@ -197,7 +197,7 @@ private:
             .suggest(nearest(text, names));
         continue;
       }
-      PipelineSchedule which = known[static_cast<size_t>(found - names.begin())];
+      PipelineSchedule which = known[found - names.begin()];
       if (!llvm::is_contained(out.schedules, which))
         out.schedules.push_back(which);
       if (!call)
@@ -206,7 +206,7 @@ private:
         diags
             .error(Code::WrongType, member.range,
                    which == PipelineSchedule::Interleaved
-                       ? fmt::format("'interleaved' takes the number of chunks of a device")
+                       ? fmt::format("'interleaved' takes the number of virtual stages of a device")
                        : fmt::format("schedule '{}' takes no numbers", text))
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
@@ -231,9 +231,9 @@ private:
                                       {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
                                       {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
                                       {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
-                                      {"recompute_per", {out.recomputeGranularity, {"layer", "model"}, true}},
-                                      {"sequence_gathers", {out.regatherSequence, {"again", "kept"}}},
-                                      {"stages", {out.stages, {"any", "equal"}, true}}};
+                                      {"recompute_granularity", {out.recomputeGranularity, {"layer", "model"}, true}},
+                                      {"regather_sequence", {out.regatherSequence, {"true", "false"}}},
+                                      {"stages", {out.stages, {"any", "uniform"}, true}}};
     auto found = by.find(pair.key.text);
     if (found == by.end())
       return false;
@@ -264,8 +264,8 @@ private:
                                         "rank_order",
                                         "transfers",
                                         "table_parallel",
-                                        "recompute_per",
-                                        "sequence_gathers",
+                                        "recompute_granularity",
+                                        "regather_sequence",
                                         "stages"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();

@@ -57,9 +57,9 @@ Result<StepNodes> LatencyBuilder::step(LatencyModel &model, const MachineNodes &
     NodeId withHost = e.add(nodes.micro, e.integer(Picoseconds::ceil(host.microbatch).value));
     NodeId updateHost = e.add(nodes.update, e.integer(Picoseconds::ceil(host.step).value));
     std::vector<double> own = machine.at.empty() ? model.initial() : machine.at;
-    own[kMicrobatch] = static_cast<double>(plan.graph.microbatch);
+    own[kMicrobatch] = plan.graph.microbatch;
     if (auto data = model.argument("data_parallel"))
-      own[kBatch] = static_cast<double>(plan.batch) * own[*data];
+      own[kBatch] = plan.batch * own[*data];
     Evaluation at(e, std::move(own));
     if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) == plan.schedule.step.value)
       nodes.micro = withHost, nodes.update = updateHost;

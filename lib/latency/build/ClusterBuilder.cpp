@@ -83,14 +83,14 @@ std::optional<Error> ClusterBuilder::prepare() {
 std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const {
   std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(maxMicrobatch);
   all[kBatch].text = "samples per step, of all replicas together";
-  all[kBatch].initial = static_cast<double>(job.batch);
+  all[kBatch].initial = job.batch;
   all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
-  all[kMicrobatch].text = "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
+  all[kMicrobatch].text = "micro-batch size; ceil(batch / (data_parallel * microbatch)) of them in each replica";
   auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
-    a.initial = static_cast<double>(initial);
-    a.min = static_cast<double>(allowed.front()), a.max = static_cast<double>(allowed.back());
+    a.initial = initial;
+    a.min = allowed.front(), a.max = allowed.back();
   };
   degree("tensor_parallel", "devices that share each layer", job.tensor, tensorDegrees);
   degree("data_parallel", "replicas that share the batch", job.data, dataDegrees);
@@ -169,8 +169,8 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
       return collectives.seconds(communication, payload);
     };
     machine.at = model.initial();
-    machine.at[tensorAt] = static_cast<double>(group.of->tensor);
-    machine.at[dataAt] = static_cast<double>(group.of->plans.front()->data);
+    machine.at[tensorAt] = group.of->tensor;
+    machine.at[dataAt] = group.of->plans.front()->data;
     std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
     group.steps.front().builder->setSuffix(suffix);
     auto priced = group.steps.front().builder->price(model, machine);
@@ -181,7 +181,7 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
       fixed = operations.single.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
-      machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
+      machine.at[dataAt] = step.plans.front()->data;
       auto nodes = step.builder->step(model, machine, operations, microbatches);
       if (!nodes)
         return nodes.error();
@@ -199,7 +199,7 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
     chosen.*field = selectByDegrees(e, field);
   if (auto error = finishModel(model, chosen, microbatches, longest))
     return *error;
-  model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
+  model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
   model.planStep = plan.schedule.step.seconds().value;
@@ -213,10 +213,9 @@ std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
       for (const DegreePlan *one : step.plans) {
         const WorkGraph &graph = one->plan.graph;
         std::vector<double> at = model.initial();
-        at[kBatch] = static_cast<double>(graph.microbatch) * static_cast<double>(graph.microbatches) *
-                     static_cast<double>(one->data);
-        at[kMicrobatch] = static_cast<double>(graph.microbatch);
-        at[tensorAt] = static_cast<double>(one->tensor), at[dataAt] = static_cast<double>(one->data);
+        at[kBatch] = static_cast<double>(graph.microbatch) * graph.microbatches * one->data;
+        at[kMicrobatch] = graph.microbatch;
+        at[tensorAt] = one->tensor, at[dataAt] = one->data;
         LatencyEvaluation found = evaluate(model, at);
         double step_ = one->plan.schedule.step.seconds().value;
         auto differs = [](double a, double b) {
@@ -226,7 +225,7 @@ std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
         bool wrong =
             found.status ||
             (step.builder->exact() ? differs(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
-            differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
+            differs(found.result.memory, one->plan.memory.peak);
         if (wrong)
           return Error{Code::NoLatencyModel,
                        fmt::format("at tensor_parallel {} and data_parallel {} the model says "

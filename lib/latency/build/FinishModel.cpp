@@ -81,16 +81,15 @@ Result<LatencyModel> buildWithinInt64(int64_t microbatch,
 std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
                                  int64_t maxDuration) {
   Expressions &e = model.nodes;
-  model.guards.push_back(
-      {nodes.slowest, e.integer(maxDuration - 1),
-       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(maxDuration) * 1e-12)});
+  model.guards.push_back({nodes.slowest, e.integer(maxDuration - 1),
+                          fmt::format("an operation takes {:.3g} s or longer", maxDuration * 1e-12)});
   NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
   model.guards.push_back({estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
   NodeId total = e.add(e.multiply(microbatches, nodes.micro), nodes.update);
   model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
                            e.multiply(e.real(1e-12), e.toReal(total))});
   model.outputs.push_back(
-      {"memory_bytes", "bytes in device memory at the fullest moment of the plan's schedule", e.toReal(nodes.bytes)});
+      {"memory_bytes", "bytes in device memory at the peak of the plan's schedule", e.toReal(nodes.bytes)});
   model.outputs.push_back(
       {"flops", "floating-point operations of a step",
        e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)), e.toReal(nodes.updateFlops))});

@@ -112,9 +112,8 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
   for (size_t k = 0; k < samples.size(); ++k) {
     double max = 0;
     for (const LiveSet &set : liveSets)
-      max = std::max(max,
-                     set.bytes(static_cast<double>(samples[k].microbatch), static_cast<double>(samples[k].sequence)));
-    if (!close(max, static_cast<double>(uses[k].peak)))
+      max = std::max(max, set.bytes(samples[k].microbatch, samples[k].sequence));
+    if (!close(max, uses[k].peak))
       return Error{Code::NoLatencyModel,
                    fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points "
                                "give {:.0f} B",
@@ -139,7 +138,7 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
                  1,       ""};
   all[kMicrobatch] = {"microbatch",
                       "samples",
-                      "samples at a time; ceil(batch / microbatch) of them",
+                      "micro-batch size; ceil(batch / microbatch) of them",
                       true,
                       real(plan.graph.microbatch),
                       1,

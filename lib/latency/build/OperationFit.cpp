@@ -29,8 +29,8 @@ OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &s
     for (const LatencyArgument &argument : nodes.arguments())
       arguments.push_back(argument.initial);
   for (const LatencySample &s : samples) {
-    arguments[nodes[machine.microbatch].index] = static_cast<double>(s.microbatch);
-    arguments[nodes[machine.sequence].index] = static_cast<double>(s.sequence);
+    arguments[nodes[machine.microbatch].index] = s.microbatch;
+    arguments[nodes[machine.sequence].index] = s.sequence;
     at.emplace_back(nodes, arguments);
   }
 }
@@ -71,10 +71,9 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
   // Where either may be: as it was chosen for this operation.
   std::optional<Machine> alone;
-  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].anyMapping) {
+  if (symbolic.core >= 0 && plan.machine.cores[symbolic.core].anyMapping) {
     alone = plan.machine;
-    alone->cores[static_cast<size_t>(symbolic.core)].perInstanceMapping =
-        occupiedInstances(plan.machine, cost, symbolic.core) == 1;
+    alone->cores[symbolic.core].perInstanceMapping = occupiedInstances(plan.machine, cost, symbolic.core) == 1;
     symbolic.machine = &*alone;
   }
   symbolic.flops = flops;
@@ -104,7 +103,7 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   // Another cost model: a constant rate that it may have from anywhere.
   const LatencySample &first = samples.front();
   double seconds = piece.compute(*first.costs);
-  double rate = static_cast<double>(piece.flops(*first.graph)) / seconds;
+  double rate = piece.flops(*first.graph) / seconds;
   NodeId constant =
       rate > 0 && std::isfinite(rate) ? nodes.divide(nodes.toReal(flops), nodes.real(rate)) : nodes.real(seconds);
   if (!agrees(constant, compute) && samples.size() == 1)

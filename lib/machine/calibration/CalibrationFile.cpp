@@ -80,7 +80,7 @@ private:
       complain(at, "expected a number above 0");
       return 1;
     }
-    at = static_cast<size_t>(stop - line.data());
+    at = stop - line.data();
     return value;
   }
   std::string string() {

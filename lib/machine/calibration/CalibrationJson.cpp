@@ -49,7 +49,7 @@ llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const Erro
                   {"total", scoreJson("all", file.rows)},
                   {"strata", std::move(strata)},
                   {"rows", std::move(rows)},
-                  {"left_out", std::move(left)},
+                  {"excluded_rows", std::move(left)},
                   {"assumptions", std::move(assumptions)}};
   if (fit) {
     for (const Fit::Pair &pair : fit->correlated)

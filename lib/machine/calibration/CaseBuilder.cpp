@@ -135,7 +135,7 @@ Result<Layout> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double 
   if (row.accelerator.starts_with("v100") && l.devicesPerNode == 8 && devices > 4)
     l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
-  l.microbatches = batch / (l.data * static_cast<double>(microbatch));
+  l.microbatches = batch / (l.data * microbatch);
   return l;
 }
 

@@ -159,7 +159,7 @@ private:
     ceres::Solver::Options solver;
     solver.linear_solver_type = ceres::DENSE_NORMAL_CHOLESKY;
     solver.logging_type = ceres::SILENT;
-    solver.max_num_iterations = static_cast<int>(iterations);
+    solver.max_num_iterations = iterations;
     solver.num_threads = 1;
     ceres::Solver::Summary summary;
     ceres::Solve(solver, &problem, &summary);

@@ -9,19 +9,32 @@ namespace {
 
 constexpr double kFree = std::numeric_limits<double>::infinity();
 const ParameterInfo kInfo[kParameters] = {
-    {"product_efficiency", "", 0.83, 0.2, 1},    {"fp32_efficiency", "", 0.9, 0.2, 1},
-    {"tf32_efficiency", "", 0.6, 0.3, 1},        {"fp8_efficiency", "", 0.6, 0.3, 1},
-    {"product_depth", "", 64, 0.7, 4096},        {"product_wave", "", 1e6, 0.7, 1e9},
-    {"attention_efficiency", "", 0.5, 0.4, 1},   {"attention_depth", "", 32, 0.7, 4096},
-    {"memory_efficiency", "", 0.8, 0.3, 1.6},    {"softmax_efficiency", "", 0.7, 0.3, 1},
-    {"lookup_efficiency", "", 0.3, 0.7, 1},      {"loss_passes", "", 3, 0.5, 100},
-    {"kernel_floor", "s", 3e-6, 0.7, 1e-3},      {"launch", "s", 4.5e-5, 0.7, 1e-2},
-    {"launch_collective", "s", 2e-5, 1, 1e-2},   {"link_latency", "s", 3e-5, 0.7, 1e-1},
-    {"link_step", "s", 3.4e-6, 0.5, 1e-2},       {"link_copies", "", 4, 0.4, 100},
-    {"link_bandwidth", "B/s", 2e11, 0.3, kFree}, {"network_latency", "s", 3e-5, 1, 1},
-    {"network_efficiency", "", 0.8, 0.5, 1.2},   {"stream_efficiency", "", 0.8, 0.5, 1.2},
-    {"data_parallel_exposed", "", 0.5, 0.7, 1},  {"update_passes", "", 1.5, 0.5, 100},
-    {"microbatch_cost", "s", 1e-3, 1, 100},      {"step_cost", "s", 1e-2, 1, 1000},
+    {"product_efficiency", "", 0.83, 0.2, 1},
+    {"fp32_efficiency", "", 0.9, 0.2, 1},
+    {"tf32_efficiency", "", 0.6, 0.3, 1},
+    {"fp8_efficiency", "", 0.6, 0.3, 1},
+    {"product_depth", "", 64, 0.7, 4096},
+    {"product_wave", "", 1e6, 0.7, 1e9},
+    {"attention_efficiency", "", 0.5, 0.4, 1},
+    {"attention_depth", "", 32, 0.7, 4096},
+    {"memory_efficiency", "", 0.8, 0.3, 1.6},
+    {"softmax_efficiency", "", 0.7, 0.3, 1},
+    {"lookup_efficiency", "", 0.3, 0.7, 1},
+    {"loss_passes", "", 3, 0.5, 100},
+    {"kernel_launch_overhead", "s", 3e-6, 0.7, 1e-3},
+    {"launch", "s", 4.5e-5, 0.7, 1e-2},
+    {"launch_collective", "s", 2e-5, 1, 1e-2},
+    {"link_latency", "s", 3e-5, 0.7, 1e-1},
+    {"link_step", "s", 3.4e-6, 0.5, 1e-2},
+    {"link_copies", "", 4, 0.4, 100},
+    {"link_bandwidth", "B/s", 2e11, 0.3, kFree},
+    {"network_latency", "s", 3e-5, 1, 1},
+    {"network_efficiency", "", 0.8, 0.5, 1.2},
+    {"stream_efficiency", "", 0.8, 0.5, 1.2},
+    {"data_parallel_exposed", "", 0.5, 0.7, 1},
+    {"update_passes", "", 1.5, 0.5, 100},
+    {"host_overhead_per_microbatch", "s", 1e-3, 1, 100},
+    {"host_overhead_per_step", "s", 1e-2, 1, 1000},
     {"decode_cost", "s", 7e-3, 0.3, 10},
 };
 constexpr double kPeak = 312e12;       // see the header
@@ -36,7 +49,7 @@ double peakOf(const Machine &machine, const std::string &type) {
   for (const std::string &candidate : fallbackTypes(type)) {
     double best = 0;
     for (const Core &core : machine.cores)
-      best = std::max(best, peakOfOne(machine, core, candidate).value * static_cast<double>(core.count));
+      best = std::max(best, peakOfOne(machine, core, candidate).value * core.count);
     if (best > 0)
       return best;
   }

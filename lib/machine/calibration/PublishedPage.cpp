@@ -45,9 +45,7 @@ Sums sumsOf(const std::vector<Line> &lines, const calibrate::Study &study) {
   return s;
 }
 
-std::string percent(double sum, size_t count) {
-  return count ? fmt::format("{:.2f}", 100 * sum / static_cast<double>(count)) : "-";
-}
+std::string percent(double sum, size_t count) { return count ? fmt::format("{:.2f}", 100 * sum / count) : "-"; }
 
 std::string strata(const std::vector<Line> &lines) {
   std::string out = "| rows of | rows | seen | worst | unseen | closed form, seen | unseen | gate | | out of "
@@ -57,7 +55,7 @@ std::string strata(const std::vector<Line> &lines) {
     Sums s = sumsOf(lines, study);
     if (!s.rows)
       continue;
-    bool met = s.unseen && 100 * s.other / static_cast<double>(s.unseen) <= study.gate;
+    bool met = s.unseen && 100 * s.other / s.unseen <= study.gate;
     out += fmt::format("| {} | {} | {} | {:.1f} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", study.name, s.rows,
                        percent(s.seen, s.rows), 100 * s.worst, percent(s.other, s.unseen),
                        percent(s.closedFormSeen, s.rows), percent(s.closedFormUnseen, s.unseen), study.gate,
@@ -75,9 +73,9 @@ std::string rowsTable(const std::vector<Line> &lines) {
   for (const Line &line : lines) {
     const PublishedRun &r = line.run;
     out += fmt::format("| {} | {} | {:.4g} | {:.4g} | {:+.1f} | {:.1f} | {:.1f}{} | {} | {}{} |\n", r.id, r.what,
-                       r.measured, r.forced, 100 * r.error(), static_cast<double>(r.memory) / kGiB,
-                       static_cast<double>(r.capacity) / kGiB, r.fits() ? "" : " **too much**",
-                       r.free ? fmt::format("{:.4g}", *r.free) : "-", r.freeWhat, r.slower() ? " **slower**" : "");
+                       r.measured, r.forced, 100 * r.error(), r.memory / kGiB, r.capacity / kGiB,
+                       r.fits() ? "" : " **too much**", r.free ? fmt::format("{:.4g}", *r.free) : "-", r.freeWhat,
+                       r.slower() ? " **slower**" : "");
   }
   return out;
 }
@@ -115,15 +113,15 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
   }
   std::string out = "# Published runs as placements\n\n"
                     "Every run whose source states its degrees of parallelism, micro-batch and batch, as a plan "
-                    "that the planner judges: stages of\n"
+                    "that the planner evaluates: stages of\n"
                     "equally many blocks, what stands before them in the first and what stands behind them in "
                     "the last. Times come from parameters\n"
                     "fitted to measured steps ([accuracy](accuracy.md)). Written by `scripts/published.sh`, "
                     "which needs a table of measured steps;\n"
                     "the table is not part of the repository.\n\n"
-                    "Memory is the peak of the fullest device; where a row does not state what was computed "
+                    "Memory is the peak device memory; where a row does not state what was computed "
                     "again "
-                    "or a stage of ZeRO, of the way that needs least.\n"
+                    "or a stage of ZeRO, of the configuration that needs the least memory.\n"
                     "\n*Seen*: mean of |forced / measured - 1| in percent, fitted to all rows of a study; "
                     "*worst* "
                     "of them; *unseen*: fitted to the half of them\n"
@@ -133,7 +131,7 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
                     "devices; *gain*: how much shorter its step is,\n"
                     "mean percent; *slower*: plans that are worse than what was run.\n\n";
   out += strata(lines);
-  out += "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, chunks of each device; b: "
+  out += "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, virtual stages of each device; b: "
          "samples of a micro-batch; seq: sequence parallel; z: stage of ZeRO;\n"
          "columns of tables: devices divide embedding tables; how many layers compute what again.\n\n";
   out += rowsTable(lines);

@@ -49,7 +49,7 @@ public:
     run.id = row_.id;
     run.what = describe(problem, forced);
     run.measured = case_.seconds;
-    run.forced = loaded(static_cast<double>(metrics.step) * 1e-12);
+    run.forced = loaded(metrics.step * 1e-12);
     run.memory = minMemory(problem, forced);
     run.capacity = problem.deviceTypes.front().memory;
     if (options_.choose) {
@@ -83,7 +83,7 @@ private:
     at_ = {whole(l.tensor),      whole(l.pipeline),          whole(l.virtualStages),
            whole(l.data),        case_.microbatches.front(), 0,
            whole(l.microbatches)};
-    if (at_.microbatches < 1 || std::abs(l.microbatches - static_cast<double>(at_.microbatches)) > 1e-9)
+    if (at_.microbatches < 1 || std::abs(l.microbatches - at_.microbatches) > 1e-9)
       return "its micro-batches do not divide its batch";
     at_.batch = at_.microbatches * at_.data * at_.microbatch;
     return "";
@@ -117,8 +117,7 @@ private:
     if (cluster.devicesPerNode > 1)
       cluster.fabric.levels.push_back(level("links", cluster.devicesPerNode, link));
     if (cluster.servers > 1)
-      cluster.fabric.levels.push_back(
-          level("network", cluster.servers, l.network * static_cast<double>(cluster.devicesPerNode)));
+      cluster.fabric.levels.push_back(level("network", cluster.servers, l.network * cluster.devicesPerNode));
     return cluster;
   }
 
@@ -230,7 +229,7 @@ private:
     while (parallelConfig < problem.parallelConfigs.size() && !isOurs(problem.parallelConfigs[parallelConfig], zero))
       ++parallelConfig;
     if (parallelConfig == problem.parallelConfigs.size())
-      return "no form of the problem is its own";
+      return "no parallel configuration of the problem is its own";
     // The blocks: the class with the most layers.
     std::vector<size_t> count(problem.classes.size());
     for (const auto &layer : problem.layers)

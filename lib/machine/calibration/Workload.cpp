@@ -51,7 +51,7 @@ private:
     if (row.recompute == "full" || row.recompute == "selective")
       out.recompute = row.recompute;
     else if (row.recompute == "any" || row.recompute == "not stated")
-      out.assumptions.push_back("activations are kept: the row does not say what is computed again");
+      out.assumptions.push_back("activations are saved: the row does not say what is recomputed");
     // XLA and its like join element-wise work; frameworks that run operation after operation do
     // not.
     out.fused = contains(row.framework, "XLA") || contains(row.framework, "Neuron");
@@ -74,7 +74,7 @@ private:
       return error(fmt::format("'{}': {} heads ({} of keys and values) do not divide {} channels on {} devices", row.id,
                                heads, kv, hidden, out.tensor));
     // Megatron-LM pads the table so that every device has the same whole number of 128 rows.
-    double step = 128.0 * static_cast<double>(out.tensor);
+    double step = 128.0 * out.tensor;
     if (!row.vocab)
       out.assumptions.push_back("the vocabulary has 50257 words");
     int64_t vocab = static_cast<int64_t>(std::ceil(row.vocab.value_or(50257) / step) * step);
@@ -127,7 +127,7 @@ private:
     // 20 of 128, 80 of 512).
     if (m.starts_with("BERT-Large") && seq > 0)
       return from("bert", fmt::format("bert_large(seq = {}, masked = {})", seq,
-                                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * static_cast<double>(seq))));
+                                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * seq)));
     if (m.starts_with("ResNet-50"))
       return from("resnet", "resnet50()");
     if (m.starts_with("ResNeXt-101 32x4d")) {

@@ -46,7 +46,7 @@ BytesPerSecond endpointBandwidth(const Network &network, int64_t peers) {
   auto before = std::prev(after);
   if (after == table.end())
     return before->second;
-  double share = static_cast<double>(peers - before->first) / static_cast<double>(after->first - before->first);
+  double share = static_cast<double>(peers - before->first) / (after->first - before->first);
   return before->second + (after->second - before->second) * share;
 }
 

@@ -142,13 +142,13 @@ public:
       auto [rows, columns, stream] = axes(all);
       auto [maxRows, maxColumns, maxStream] = axes(gemmOfTile(of, extents));
       auto pieces = [](int64_t extent, int64_t max) { return (extent - 1) / max + 1; };
-      double folds = static_cast<double>(all.batch) * static_cast<double>(pieces(rows, std::min(array.rows, maxRows))) *
-                     static_cast<double>(pieces(columns, std::min(array.cols, maxColumns)));
+      double folds = static_cast<double>(all.batch) * pieces(rows, std::min(array.rows, maxRows)) *
+                     pieces(columns, std::min(array.cols, maxColumns));
       int64_t cuts = pieces(stream, std::min(stream, maxStream)), each = stream / cuts;
       Gemm one;
       (flow == Dataflow::OutputStationary ? one.k : flow == Dataflow::WeightStationary ? one.m : one.n) = each;
       double interval = asDouble(systolicCost(one, flow, array)->interval);
-      return cycle * (folds * static_cast<double>(cuts) * interval / spread);
+      return cycle * (folds * cuts * interval / spread);
     };
   }
 
@@ -192,9 +192,8 @@ public:
       cost = *systolicCost(gemm, flow, array);
     }
     // An operation may compute several products of these extents (attention), or skip a part.
-    double points = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
-                    static_cast<double>(gemm.k);
-    double products = static_cast<double>(op.flops) / (2 * points);
+    double points = static_cast<double>(gemm.batch) * gemm.m * gemm.n * gemm.k;
+    double products = op.flops / (2 * points);
     std::string how =
         fmt::format("load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * "
                     "{:.0f}",
@@ -208,7 +207,7 @@ public:
     if (cost.pieces > 1)
       how += fmt::format(" * {} pieces of the stream", cost.pieces);
     if (array.split && array.count > 1)
-      how += fmt::format(", {:.0f} on the fullest of {} arrays", asDouble(cost.foldsPerArray), array.count);
+      how += fmt::format(", {:.0f} on the bottleneck array of {} arrays", asDouble(cost.foldsPerArray), array.count);
     how += flow == Dataflow::RowStationary ? " (Eyeriss, ISCA 2016)" : " (SCALE-Sim v3, arXiv 2504.15377)";
     return timeOfCycles(q, peak, products * asDouble(cost.cycles), how, assumptions);
   }

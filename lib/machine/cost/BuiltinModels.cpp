@@ -12,12 +12,13 @@ public:
     if (core.halfPerformanceWork.value <= 0 || q.operation.flops == 0)
       return timeAtPeak(q, peak);
     int64_t count = instancesPerOperation(core);
-    Flops flops(static_cast<double>(q.operation.flops));
+    Flops flops(q.operation.flops);
     FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
-    return ComputeTime{(flops + core.halfPerformanceWork) / rate,
-                       fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
-                                   "{:.6g} * {:.6g})",
-                                   flops.value, core.halfPerformanceWork.value, count, peak.value, core.efficiency)};
+    return ComputeTime{
+        (flops + core.halfPerformanceWork) / rate,
+        fmt::format("(flops + half_performance_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                    "{:.6g} * {:.6g})",
+                    flops.value, core.halfPerformanceWork.value, count, peak.value, core.efficiency)};
   }
 };
 

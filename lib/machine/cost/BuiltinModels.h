@@ -4,8 +4,8 @@
 
 namespace accord {
 
-/// Data sheet: (flops + half_work) / (count * peak * efficiency), which is the share efficiency *
-/// flops / (flops + half_work) of the peak: small operations reach less of it. `half_work` is 0
+/// Data sheet: (flops + half_performance_work) / (count * peak * efficiency), which is the share efficiency *
+/// flops / (flops + half_performance_work) of the peak: small operations reach less of it. `half_performance_work` is 0
 /// unless the machine states one (or a calibration fitted it).
 std::unique_ptr<CostModel> makePeakModel();
 

@@ -25,8 +25,7 @@ int widthOf(llvm::StringRef type) {
 bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
   if (memory.portBytesPerCycle <= 0 || clock.value <= 0)
     return true;
-  double banks = static_cast<double>(std::max<int64_t>(memory.banks, 1)),
-         ports = static_cast<double>(std::max<int64_t>(memory.ports, 1)),
+  double banks = std::max<int64_t>(memory.banks, 1), ports = std::max<int64_t>(memory.ports, 1),
          max = banks * ports * memory.portBytesPerCycle * clock.value;
   if (memory.bandwidth.value <= max * (1 + 1e-9))
     return true;
@@ -76,7 +75,7 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
 }
 
 double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow, int operand, int result) {
-  double r = static_cast<double>(rows), c = static_cast<double>(cols), in = operand, out = result;
+  double r = rows, c = cols, in = operand, out = result;
   if (dataflow == "output_stationary")
     return r * c * out + (r + c) * in;
   return r * c * in + r * in + c * out; // a row of operands comes in, a row of results goes out

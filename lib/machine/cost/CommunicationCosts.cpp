@@ -89,7 +89,7 @@ Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions
                  fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
                  op.location,
                  {}};
-  CollectiveCost communication = model->second.cost(Bytes(static_cast<double>(op.communication->payload)));
+  CollectiveCost communication = model->second.cost(Bytes(op.communication->payload));
   OperationCost cost;
   cost.bytes.resize(machine->memories.size());
   cost.transfer.resize(machine->memories.size());
@@ -107,7 +107,7 @@ Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions
                   communication.formula, communication.time.value, communication.alpha.value, communication.beta.value);
   if (!machine->memories.empty()) {
     const Memory &memory = machine->memories[0];
-    cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     cost.energy += cost.bytes[0] * memory.energy;
     if (cost.bytes[0].value > 0 && memory.bandwidth.value > 0) {
       cost.transfer[0] = memory.latency + cost.bytes[0] / (memory.bandwidth * memory.efficiency);

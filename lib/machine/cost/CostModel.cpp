@@ -74,17 +74,17 @@ TileTime CostModel::tileTime(const CostQuery &query, const ComputeTime &whole,
                              const std::vector<std::vector<unsigned>> &) const {
   double points = 1;
   for (const Loop &loop : query.operation.domain)
-    points *= static_cast<double>(loop.extent);
+    points *= loop.extent;
   return [each = whole.time / points](std::span<const int64_t> extents) {
     double tile = 1;
     for (int64_t extent : extents)
-      tile *= static_cast<double>(extent);
+      tile *= extent;
     return each * tile;
   };
 }
 
 Bytes CostModel::feed(const CostQuery &query) const {
-  return Bytes(static_cast<double>(query.operation.bytesRead) + static_cast<double>(query.operation.bytesWritten));
+  return Bytes(static_cast<double>(query.operation.bytesRead) + query.operation.bytesWritten);
 }
 
 namespace {
@@ -136,9 +136,9 @@ Result<OperationCost> roofline(const CostQuery &query, const ComputeTime &comput
   cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
-  cost.energy = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, query.type);
+  cost.energy = Flops(op.flops) * energyPerFlop(machine, query.type);
 
-  const Bytes compulsory(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  const Bytes compulsory(static_cast<double>(op.bytesRead) + op.bytesWritten);
   std::optional<LookupRows> lookup = lookupRows(op);
   size_t levels = levelsOf(machine, core);
   for (size_t i = 0; i < levels; ++i) {
@@ -187,8 +187,8 @@ Result<OperationCost> roofline(const CostQuery &query, const ComputeTime &comput
   cost.floor = cost.time.value > 0 ? machine.host.kernel : Seconds(0);
   if (cost.floor > cost.time) {
     cost.time = cost.floor;
-    cost.bound = "kernel floor";
-    cost.formula += fmt::format("; kernel floor = {:.6g} s", cost.floor.value);
+    cost.bound = "kernel launch overhead";
+    cost.formula += fmt::format("; kernel launch overhead = {:.6g} s", cost.floor.value);
   }
   cost.formula +=
       fmt::format("; time = {} = {:.6g} s ({})", serial.empty() ? "max" : "max" + serial, cost.time.value, cost.bound);

@@ -33,7 +33,7 @@ Error noCore(const Operation &op, const Machine &machine, bool ofKind) {
   if (op.core == CoreKind::Network)
     return {Code::UnsupportedType,
             fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
-                        "cluster would do",
+                        "cluster would suffice",
                         op.name, op.kind, machine.name),
             op.location,
             {describedHere(machine)}};

@@ -35,7 +35,7 @@ double bytesOf(const tile::Nest &nest) {
     extents.push_back(loop.extent);
   double bytes = 0;
   for (const tile::NestTensor &tensor : nest.tensors)
-    bytes += tile::elements(tensor, extents) * static_cast<double>(tensor.elementBits) / 8;
+    bytes += tile::elements(tensor, extents) * tensor.elementBits / 8;
   return bytes;
 }
 
@@ -102,7 +102,7 @@ Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &
   std::vector<tile::Level> levels = levelsFor(query);
   double tensors = bytesOf(grouped.nest);
   // What the operation moves besides its tensors: gradients that are added up where they lie.
-  double compulsory = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  double compulsory = static_cast<double>(op.bytesRead) + op.bytesWritten;
   Bytes otherBytes(std::max(0.0, compulsory - tensors));
   for (size_t l = 1; l < levels.size(); ++l)
     levels[l].otherBytes = otherBytes;
@@ -150,7 +150,7 @@ Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &
     mapped.traffic.tiles.push_back({static_cast<int>(l) + 1, grouped.members, level.tile, level.order});
   }
   if (!best->exact)
-    assumptions.insert("tiles of some operations are not proven best: the search ended at its work "
+    assumptions.insert("tiles of some operations are not proven optimal: the search ended at its work "
                        "limit, the formula says how far from the best at most");
   return mapped;
 }

@@ -59,6 +59,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
       return emitError(accel::blockLocation(memory), Code::UnreachableMemory)
              << "no path reaches memory '" << memory.getSymName() << "'";
   // The next one is the memory that no memory left stands before; there must be exactly one each
+
   // time.
   while (hasPath && !left.empty()) {
     SmallVector<accel::MemoryOp> next;
@@ -67,7 +68,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
         next.push_back(memory);
     if (next.empty())
       return emitError(accel::blockLocation(left.front()), Code::PathOrder)
-             << "the paths lead in a circle through memory '" << left.front().getSymName() << "'";
+             << "the paths form a cycle through memory '" << left.front().getSymName() << "'";
     if (next.size() > 1) {
       auto error = emitError(accel::blockLocation(next[1]), Code::NotSupported)
                    << "memories '" << nameOf(next[0]) << "' and '" << nameOf(next[1])
@@ -83,7 +84,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
       return emitError(accel::blockLocation(core), Code::UnreachableMemory)
              << "no path reaches core '" << core.getSymName() << "'";
   for (auto [index, memory] : llvm::enumerate(order.memories))
-    order.indexOf[memory] = static_cast<int>(index);
+    order.indexOf[memory] = index;
   for (auto [core, memory] : paths.feeds)
     order.lastBeforeCore[core] = order.indexOf.lookup(memory);
   return order;

@@ -53,7 +53,7 @@ Result<ComputeTime> PeakRateModel::compute(const CostQuery &q, Assumptions &assu
 ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
   const Core &core = q.machine.cores[q.core];
   int64_t count = instancesPerOperation(core);
-  double flops = static_cast<double>(q.operation.flops);
+  double flops = q.operation.flops;
   FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
   return {flops == 0 ? Seconds(0) : Flops(flops) / rate,
           fmt::format("flops / (count * peak * efficiency) = {:.0f} / ({} * {:.6g} * {:.6g})", flops, count, peak.value,
@@ -70,12 +70,11 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
                                    core.name, q.type, implied / clock, core.rows > 0 ? "array" : "lanes"));
   if (!(std::abs(implied - clock) <= 1e-9 * clock))
     clock = implied;
-  double flops = static_cast<double>(q.operation.flops),
-         slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
+  double flops = q.operation.flops, slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
   std::string formula =
       fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})", cycles, clock, core.efficiency);
   if (slower != 1)
-    formula = fmt::format("(1 + half_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
+    formula = fmt::format("(1 + half_performance_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
                           "{:.0f}) * {:.15g} / ({:.6g} * {:.6g})",
                           core.halfPerformanceWork.value, flops, cycles, clock, core.efficiency);
   return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};

@@ -18,7 +18,7 @@ private:
 /// flops / (instances * peak * efficiency).
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 
-/// (1 + half_work / flops) * cycles / (clock * efficiency) for cycles of an array or of lanes,
+/// (1 + half_performance_work / flops) * cycles / (clock * efficiency) for cycles of an array or of lanes,
 /// `how` being their formula. The clock is the machine's, or peak / FLOP per cycle where that
 /// differs: the peak is of another arithmetic, or there is no clock.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles, const std::string &how, Assumptions &);

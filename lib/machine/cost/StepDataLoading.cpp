@@ -9,8 +9,8 @@ Result<StepDataLoading> stepDataLoading(const WorkGraph &graph, const Machine &m
   double bytes = 0;
   for (const Value &value : graph.values)
     if (value.category == Category::Inputs && value.region == kMicrobatchRegion && value.alias == kNone)
-      bytes += static_cast<double>(value.bytes);
-  out.batch = Bytes(bytes * static_cast<double>(graph.microbatches));
+      bytes += value.bytes;
+  out.batch = Bytes(bytes * graph.microbatches);
   out.compute = compute;
   out.load = bytes > 0 ? out.batch / dataLoader.rate : Seconds();
   if (machine.hostBandwidth.value > 0)

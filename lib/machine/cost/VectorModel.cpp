@@ -34,18 +34,18 @@ public:
       extent = saturatingMultiply64(extent, std::max<int64_t>(loop.extent, 1));
     }
     bool reduces = work.length > 1;
-    double points = static_cast<double>(work.rows) * static_cast<double>(work.length);
-    work.cyclesPerElement = given ? table->second : static_cast<double>(op.flops) / points;
+    double points = static_cast<double>(work.rows) * work.length;
+    work.cyclesPerElement = given ? table->second : op.flops / points;
     work.reductions = reductionsOf(op.kind);
     std::string perElement = given ? fmt::format("{:.6g} stated for {}", work.cyclesPerElement, op.kind)
                                    : fmt::format("{:.6g} FLOP of an element", work.cyclesPerElement);
     VectorUnit unit{core.lanes, std::max<int64_t>(core.count, 1), !core.perInstanceMapping};
-    double cores = static_cast<double>(unit.split ? unit.count : 1);
+    double cores = unit.split ? unit.count : 1;
     if (!reduces) {
       auto cycles = elementCycles(work.rows, work.cyclesPerElement, unit);
       return finish(q, peak, cycles,
                     fmt::format("ceil(elements / lanes) * c = ceil({} / {:.0f}) * {:.6g}, c = {}", work.rows,
-                                static_cast<double>(core.lanes) * cores, work.cyclesPerElement, perElement),
+                                core.lanes * cores, work.cyclesPerElement, perElement),
                     assumptions);
     }
     auto fastest = rowCycles(work, unit);

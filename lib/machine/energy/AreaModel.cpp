@@ -31,9 +31,9 @@ Result<double> lookUp(const std::map<double, double> &table, double bytes, const
 SquareMetres areaOfParts(const Machine &machine, const AreaRates &rates) {
   double area = rates.fixed;
   for (const Core &core : machine.cores) {
-    double count = static_cast<double>(core.count);
-    area += count * static_cast<double>(core.rows) * static_cast<double>(core.cols) * rates.mac;
-    area += count * static_cast<double>(core.lanes) * rates.lane;
+    double count = core.count;
+    area += count * core.rows * core.cols * rates.mac;
+    area += count * core.lanes * rates.lane;
   }
   for (const Memory &memory : machine.memories)
     if (memory.kind != "dram")
@@ -87,7 +87,7 @@ const AreaModel *AreaModel::shipped(std::string_view name) {
 Result<SquareMetres> AreaModel::tensorCore(int64_t width, int64_t depth) const {
   if (!isPowerOfTwo(width) || !isPowerOfTwo(depth))
     return notCovered(fmt::format("an array of {} x {}, only for powers of two", width, depth));
-  double elements = static_cast<double>(width) * static_cast<double>(depth);
+  double elements = static_cast<double>(width) * depth;
   auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
                        fmt::format("the memory of a tensor core of {} x {}", width, depth));
   if (!memory)
@@ -98,7 +98,7 @@ Result<SquareMetres> AreaModel::tensorCore(int64_t width, int64_t depth) const {
 Result<SquareMetres> AreaModel::vectorCore(int64_t width) const {
   if (!isPowerOfTwo(width))
     return notCovered(fmt::format("{} lanes, only for powers of two", width));
-  double elements = static_cast<double>(width);
+  double elements = width;
   auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
                        fmt::format("the memory of a vector core of {} lanes", width));
   if (!memory)
@@ -121,7 +121,7 @@ Result<SquareMetres> AreaModel::area(const Machine &machine) const {
     auto one = core.rows > 0 ? tensorCore(core.rows, core.cols) : vectorCore(core.lanes);
     if (!one)
       return one.takeError();
-    sum.value += static_cast<double>(core.count) * one->value;
+    sum.value += core.count * one->value;
   }
   Bytes onChip;
   for (const Memory &memory : machine.memories)

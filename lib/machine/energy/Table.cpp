@@ -78,7 +78,7 @@ Result<Table> Table::parse(std::string_view text, const std::string &file, const
 }
 
 const TableCell &Table::cell(const TableRow &row, std::string_view key) const {
-  return row.cells[static_cast<size_t>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin())];
+  return row.cells[std::find(keys_.begin(), keys_.end(), key) - keys_.begin()];
 }
 
 const std::string &Table::text(const TableRow &row, std::string_view key) const { return cell(row, key).text; }

@@ -186,7 +186,7 @@ private:
         use(v, op.region, id);
       for (ValueId v : op.results)
         if (graph_.values[v].region != op.region)
-          report(Code::MalformedGraph, op.location, "'{}' makes value '{}', which is said to be of another region",
+          report(Code::MalformedGraph, op.location, "'{}' makes value '{}', which is stated to be of another region",
                  op.name, graph_.values[v].name);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v)
@@ -232,7 +232,7 @@ private:
       for (OperationId id : region.operations) {
         for (OperationId before : d.predecessors[id])
           if (!done[before])
-            report(Code::MalformedGraph, location(id), "operation '{}' stands before '{}', whose result it needs",
+            report(Code::MalformedGraph, location(id), "operation '{}' precedes '{}', whose result it needs",
                    graph_.operations[id].name, graph_.operations[before].name);
         for (ValueId v : d.uses[id])
           if (d.producer[v] == id)
@@ -296,7 +296,7 @@ private:
     if (total > 1e37L)
       report(Code::MalformedGraph, {}, "the step has more than 1e37 FLOPs and bytes");
     if (memory > 4e18L)
-      report(Code::MalformedGraph, {}, "the values and residents have more than 4e18 bytes");
+      report(Code::MalformedGraph, {}, "the values and static tensors have more than 4e18 bytes");
   }
 
   void repeats() {

@@ -16,7 +16,7 @@ double visits(const Shape &shape, unsigned tensor, const Split *const *levels, c
   uint32_t outside = orders[level]->outside[tensor];
   for (unsigned loop = 0; loop < shape.indexes.size(); ++loop)
     if (!(shape.tensors[tensor].loops >> loop & 1))
-      product *= static_cast<double>(levels[outside >> loop & 1 ? level : level - 1][loop].tiles);
+      product *= levels[outside >> loop & 1 ? level : level - 1][loop].tiles;
   return product;
 }
 
@@ -82,7 +82,7 @@ Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsi
     double times = 1;
     for (unsigned i = 0; i < loops; ++i) {
       extents[i] = splits[i]->size[kind[i]];
-      times *= static_cast<double>(splits[i]->times[kind[i]]);
+      times *= splits[i]->times[kind[i]];
     }
     Seconds one = compute(std::span<const int64_t>(extents, loops));
     if (!(one.value >= 0))

@@ -26,7 +26,7 @@ public:
   Seconds link(unsigned level, double bits) const;
   Seconds total(Seconds compute, const double *bits) const;                   ///< bits[l] of link l
   double capacityBits(unsigned level) const { return capacitiesBits[level]; } ///< bits that one tile may take
-  unsigned count() const { return static_cast<unsigned>(capacitiesBits.size()); }
+  unsigned count() const { return capacitiesBits.size(); }
 
 private:
   std::vector<double> capacitiesBits, otherBytes,

@@ -38,7 +38,7 @@ Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span
     return std::move(*error);
   Shape shape(nest);
   Clock clock(levels, limits.minCompute);
-  unsigned loops = static_cast<unsigned>(nest.loops.size());
+  unsigned loops = nest.loops.size();
   std::vector<std::vector<Split>> splits(levels.size());
   std::vector<Order> orders(levels.size());
   std::vector<const Split *> splitsAt;

@@ -55,7 +55,7 @@ std::optional<Error> check(const Nest &nest) {
     if (loop.extent < 1 || loop.granule < 1)
       return refuse(
           fmt::format("has a loop '{}' of extent {} and granule {}", nameOf(nest, i), loop.extent, loop.granule));
-    iterations *= static_cast<double>(loop.extent);
+    iterations *= loop.extent;
   }
   if (iterations > kMax)
     return refuse("has more than 2^62 iterations");
@@ -73,7 +73,7 @@ std::optional<Error> check(const Nest &nest) {
     for (int64_t size : tensor.sizes)
       if (size < 0)
         return refuse(fmt::format("has a tensor '{}' of size {}", tensorName(nest, t), size));
-    if (elements(tensor, all) * static_cast<double>(tensor.elementBits) > kMax)
+    if (elements(tensor, all) * tensor.elementBits > kMax)
       return refuse(fmt::format("has a tensor '{}' of more than 2^62 bits", tensorName(nest, t)));
   }
   return std::nullopt;

@@ -127,10 +127,10 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
     core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     core.efficiency = keys.number("efficiency", efficiency, clock);
-  core.halfPerformanceWork = Flops(keys.number("half_work"));
-  if (auto mapping = keys.get<StringAttr>("spread")) {
-    core.perInstanceMapping = mapping.getValue() == "one_each";
-    core.anyMapping = mapping.getValue() == "either" && core.count > 1;
+  core.halfPerformanceWork = Flops(keys.number("half_performance_work"));
+  if (auto mapping = keys.get<StringAttr>("mapping")) {
+    core.perInstanceMapping = mapping.getValue() == "per_instance";
+    core.anyMapping = mapping.getValue() == "any" && core.count > 1;
   }
   if (auto overlap = keys.get<ArrayAttr>("overlap"))
     for (Attribute what : overlap)
@@ -244,8 +244,8 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
         machine.fitted.values.push_back({value.getName().str(), number.getValueAsDouble()});
   if (auto from = accelerator->getAttrOfType<StringAttr>(kFittedFromAttribute))
     machine.fitted.source = from.str();
-  machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
-                  Seconds(keys.number("step_cost"))};
+  machine.host = {Seconds(keys.number("kernel_launch_overhead")), Seconds(keys.number("host_overhead_per_microbatch")),
+                  Seconds(keys.number("host_overhead_per_step"))};
   machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));
   if (auto fabric = keys.get<DictionaryAttr>("dataflow"))
     machine.fabric = fabricOf(keys, fabric);
@@ -311,7 +311,7 @@ Watts powerAtPeak(const Machine &machine, bool min) {
       double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
       power = min ? std::min(power, one) : std::max(power, one);
     }
-    sum += Watts(power * static_cast<double>(core.count));
+    sum += Watts(power * core.count);
   }
   for (const Memory &memory : machine.memories)
     sum += Watts(memory.bandwidth.value * memory.energy.value);

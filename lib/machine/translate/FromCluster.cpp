@@ -189,8 +189,8 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       if (per && per.getValue() == device.getSymName())
         return hour;
       if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
-        return hour / static_cast<double>(devicesPerNode);
-      return hour / static_cast<double>(devicesPerNode) / static_cast<double>(servers);
+        return hour / devicesPerNode;
+      return hour / devicesPerNode / servers;
     }
   }
   return 0;

@@ -42,8 +42,8 @@ SparseCore sparseCoreOf(AccelReader &keys, DictionaryAttr sparsity) {
   count("slots", core.slots);
   count("lanes", core.lanes);
   number("metadata", core.metadataBits, 8);
-  number("setup", core.setupCycles);
-  number("gated", core.gatedEnergy);
+  number("setup_cycles", core.setupCycles);
+  number("gated_energy", core.gatedEnergy);
   number("words_per_cycle", core.wordsPerCycle);
   return core;
 }

@@ -10,8 +10,8 @@ namespace {
 
 using Status = PartitioningResult::Status;
 
-double seconds(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
-std::string time(int64_t picoseconds) { return fmt::format("{:.4f} ms", static_cast<double>(picoseconds) * 1e-9); }
+double seconds(int64_t picoseconds) { return picoseconds * 1e-12; }
+std::string time(int64_t picoseconds) { return fmt::format("{:.4f} ms", picoseconds * 1e-9); }
 
 /// "accelerator 2", "accelerators 2-5", "processor 1".
 std::vector<std::string> devicesOf(const PartitioningResult &result) {
@@ -40,7 +40,7 @@ std::string nodesOf(const PartitioningProblem &problem, const PartitioningStage 
 }
 
 std::string conflictOf(const PartitioningResult &result) {
-  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would do",
+  return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would suffice",
                                                                result.minMemory, formatBytes(double(result.minMemory)))
                                                  : "");
 }
@@ -48,7 +48,7 @@ std::string conflictOf(const PartitioningResult &result) {
 } // namespace
 
 double gapOf(const PartitioningResult &result) {
-  return result.load > 0 ? static_cast<double>(result.load - result.bound) / static_cast<double>(result.load) : 0;
+  return result.load > 0 ? static_cast<double>(result.load - result.bound) / result.load : 0;
 }
 
 llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result) {
@@ -78,7 +78,7 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
     llvm::json::Object conflict{
         {"constraint", jsonString(conflictOf(result))}, {"file", jsonString(problem.location.file)}, {"line", 1}};
     if (result.minMemory > 0)
-      conflict["least_memory_bytes"] = result.minMemory;
+      conflict["min_memory_bytes"] = result.minMemory;
     document["conflict"] = llvm::json::Array{std::move(conflict)};
   }
   if (result.status == Status::Feasible) {
@@ -110,7 +110,7 @@ std::string partitioningText(const PartitioningProblem &problem, const Partition
     const PartitioningStage &stage = result.stages[s];
     table.row({devices[s], std::to_string(stage.nodes.size()), shortened(nodesOf(problem, stage), 26, style),
                time(stage.compute), time(stage.communication), time(stage.load),
-               stage.processor ? "-" : formatBytes(static_cast<double>(stage.memory))});
+               stage.processor ? "-" : formatBytes(stage.memory)});
   }
   return text + table.text(style) +
          wrapped(gapLine("load", time(result.load), time(result.bound), result.proof, gapOf(result)) + stopped, "",

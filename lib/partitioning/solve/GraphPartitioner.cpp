@@ -37,9 +37,7 @@ public:
 private:
   int64_t value() const { return best ? best->value : kMax; }
   bool stopped() const { return options.stop && *options.stop; }
-  bool closed() const {
-    return complete || (best && static_cast<double>(value() - bound) <= options.gap * static_cast<double>(value()));
-  }
+  bool closed() const { return complete || (best && (value() - bound) <= options.gap * value()); }
   void tell(const char *phase) const {
     if (options.progress)
       options.progress({phase, best ? best->value : 0, bound});
@@ -169,7 +167,7 @@ void explain(const PartitioningProblem &problem, const PartitioningGraph &graph,
                           ? fmt::format("nodes that no accelerator runs need more than {} stages on processors, "
                                         "with {} accelerators between",
                                         problem.processors, problem.accelerators)
-                          : "the work limit ended the search for how much memory would do";
+                          : "the work limit ended the search for how much memory would suffice";
     return;
   }
   result.minMemory = solver.best->value;

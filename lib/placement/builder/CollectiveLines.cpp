@@ -38,7 +38,7 @@ Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective col
     for (double pieces = 1; pieces <= kMaxPieces; pieces *= 4) {
       AlphaBetaModel line{alpha, beta};
       for (const CollectiveTerms::Tree &tree : way.trees) {
-        double rounds = static_cast<double>(tree.depth) + pieces - 1;
+        double rounds = tree.depth + pieces - 1;
         line.latency += rounds * tree.alpha.at(latencies);
         line.perByte += rounds * tree.beta.at(ratios) / pieces;
       }

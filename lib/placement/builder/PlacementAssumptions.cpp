@@ -1,4 +1,5 @@
 // What an offer takes for granted, in words.
+
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace accord {
 namespace {
 
-/// Of what is offered besides degrees.
+/// Of what is in the search space besides degrees.
 void others(const PlacementProblemRequest &request, const PlacementProblem &p, std::vector<std::string> &all) {
   auto assume = [&](const char *text) { all.push_back(text); };
   bool ring = false, host = request.space.offloadActivations, divided = false;
@@ -61,12 +62,12 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
                      p.blockingTransfers ? "stop the stage that receives them"
                                          : "run beside its passes, one after the other"));
   if (p.uniformClass)
-    assume(fmt::format("stages = equal: each has equally many layers '{}'", p.classes[*p.uniformClass].name));
+    assume(fmt::format("stages = uniform: each has equally many layers '{}'", p.classes[*p.uniformClass].name));
   if (request.space.uniformRecompute)
-    assume("recompute_per = model: all layers of a kind of devices keep alike what their backward "
-           "pass needs, but for those that computing again saves nothing");
+    assume("recompute_granularity = model: all layers of a device type save equally what their backward "
+           "pass needs, but for those whose recomputation saves nothing");
   if (numDominated > 0)
-    assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
+    assume(fmt::format("{} dominated parallel configurations are pruned: another of the same degrees takes no more of "
                        "anything",
                        numDominated));
   others(request, p, all);
@@ -89,7 +90,7 @@ std::optional<Error> requireUniformStages(const PlacementProblemRequest &request
       max = one.count, name = one.name, problem.uniformClass = static_cast<PlacementProblem::Id>(cls);
   if (max == 0)
     return Error{Code::NothingToPlace,
-                 "stages = equal: there is no repeat whose iterations stages could share",
+                 "stages = uniform: there is no repeat whose iterations stages could share",
                  request.location,
                  {}};
   bool any = request.space.groups.empty();
@@ -99,7 +100,7 @@ std::optional<Error> requireUniformStages(const PlacementProblemRequest &request
   if (any)
     return std::nullopt;
   return Error{Code::NothingToPlace,
-               fmt::format("stages = equal: no pipeline_parallel that is offered divides the {} "
+               fmt::format("stages = uniform: no pipeline_parallel in the search space divides the {} "
                            "layers '{}'",
                            max, name),
                request.location,

@@ -99,9 +99,8 @@ private:
     out_.optimizer = work.optimizer;
     for (OperationId id = 0; id < work.operations.size(); ++id)
       if (work.operations[id].region != kUpdateRegion)
-        out_.modelFlops += static_cast<double>(contractionFlops(work.operations[id])) *
-                           static_cast<double>(work.executions(id)) / static_cast<double>(work.microbatches) *
-                           static_cast<double>(request_.batch);
+        out_.modelFlops += static_cast<double>(contractionFlops(work.operations[id])) * work.executions(id) /
+                           work.microbatches * request_.batch;
     PlacementProblem &p = problem();
     std::set<std::pair<Id, Id>> tied;
     for (const SharedParameter &shared : sharedParameters(layering_, work)) {
@@ -261,7 +260,7 @@ private:
         if (const std::string *layer = tooLarge(*found, deviceType);
             layer && microbatch < request_.space.microbatches.back()) {
           assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
-                             "{}: it has no room for one in '{}'",
+                             "{}: one does not fit into '{}'",
                              microbatch, sharding.tensor, problem().deviceTypes[deviceType].name, *layer));
           break;
         }
@@ -307,7 +306,7 @@ private:
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
     const PlacementProblem::DeviceType &on = problem().deviceTypes[deviceType];
-    std::vector<size_t> alike; // forms of these degrees that are offered
+    std::vector<size_t> alike; // forms of these degrees that are in the search space
     for (int zero : stages)
       for (const PlacementSpace::Offload &offload : request_.space.offloads)
         for (bool ring : request_.space.ringOverlaps)
@@ -363,8 +362,8 @@ private:
         policies.push_back(policy[c]);
       costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
       auto count = static_cast<double>(layering_.classes[c].count);
-      weights += static_cast<double>(costs.back().weights) * count;
-      gradients += static_cast<double>(costs.back().gradients) * count;
+      weights += costs.back().weights * count;
+      gradients += costs.back().gradients * count;
     }
     if (parallelConfig.data > 1) {
       double perGradient = gradients > 0 ? weights / gradients : 0, perWeight = weights > 0 ? gradients / weights : 0;

@@ -25,8 +25,8 @@ int64_t gradientSyncTime(const PlacementProblem &problem, PlacementProblem::Id p
 int64_t exposedStepTail(const PlacementProblem &problem, PlacementProblem::Id parallelConfig, const StageWork &work,
                         int64_t replicasPerNode);
 
-/// Replicas of a stage in one server: max(1, min(data, perServer / tensor)) where its devices are
-/// in a row; where those of a replica are, through all `groups`, perServer / (tensor * groups).
+/// Replicas of a stage in one server: max(1, min(data, devicesPerNode / tensor)) where its devices are
+/// in a row; where those of a replica are, through all `groups`, devicesPerNode / (tensor * groups).
 int64_t countReplicasPerNode(const PlacementProblem &problem, PlacementProblem::Id parallelConfig, int64_t groups);
 
 /// Whether all replicas have device groups `a` and `b` (from 0) of `groups` in one server each, if

@@ -22,11 +22,11 @@ void location(json::Object &o, const SourceLocation &at) {
 /// [latency, per byte].
 json::Value write(const AlphaBetaModel &t) { return json::Array{t.latency, t.perByte}; }
 json::Array write(const std::vector<AlphaBetaModel> &alternatives) {
-  return list(alternatives, [](const AlphaBetaModel &way) { return write(way); });
+  return list(alternatives, [](const AlphaBetaModel &one) { return write(one); });
 }
 
 json::Value write(const PlacementProblem::DeviceType &k) {
-  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},  {"per_server", k.devicesPerNode},
+  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},  {"devices_per_node", k.devicesPerNode},
                  {"memory_bytes", k.memory},        {"idle_W", k.idleWatts}, {"tdp_W", k.tdpWatts},
                  {"price_per_hour", k.pricePerHour}};
   some(o, "host_memory_bytes", k.hostMemory);
@@ -42,17 +42,17 @@ json::Value write(const PlacementProblem::DeviceType &k) {
 json::Value write(const PlacementProblem::PlacementConstraint &constraint) {
   json::Object o{{"text", jsonString(constraint.text)}};
   if (!constraint.deviceTypes.empty())
-    o["kinds"] = ids(constraint.deviceTypes);
+    o["device_types"] = ids(constraint.deviceTypes);
   if (constraint.stage)
     o["stage"] = *constraint.stage;
   if (constraint.sameStage)
-    o["together"] = true;
+    o["same_stage"] = true;
   location(o, constraint.location);
   return o;
 }
 
 json::Value write(const PlacementProblem::ParallelConfig &f) {
-  json::Object o{{"kind", static_cast<int64_t>(f.deviceType)},
+  json::Object o{{"device_type", static_cast<int64_t>(f.deviceType)},
                  {"tensor", f.tensor},
                  {"sequence", f.sequence},
                  {"data", f.data},
@@ -61,11 +61,12 @@ json::Value write(const PlacementProblem::ParallelConfig &f) {
   auto gradientSyncs = [&](const char *key, const std::vector<PlacementProblem::GradientSync> &all) {
     if (!all.empty())
       o[key] = list(all, [](const PlacementProblem::GradientSync &s) {
-        return json::Value(json::Object{{"together", s.replicasPerNode}, {"ways", write(s.alternatives)}});
+        return json::Value(
+            json::Object{{"replicas_per_node", s.replicasPerNode}, {"alternatives", write(s.alternatives)}});
       });
   };
-  gradientSyncs("syncs", f.gradientSyncs);
-  gradientSyncs("expert_syncs", f.expertGradientSyncs);
+  gradientSyncs("gradient_syncs", f.gradientSyncs);
+  gradientSyncs("expert_gradient_syncs", f.expertGradientSyncs);
   if (!f.gather.empty())
     o["gather"] = write(f.gather);
   if (f.expert > 1)
@@ -88,22 +89,22 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
   some(o, "backward", cost->backward);
   some(o, "weight", cost->weight);
   some(o, "update", cost->update);
-  some(o, "resident", cost->staticMemory);
-  some(o, "resident_weights", cost->weightMemory);
-  some(o, "resident_gradients", cost->gradientMemory);
+  some(o, "static_memory", cost->staticMemory);
+  some(o, "weight_memory", cost->weightMemory);
+  some(o, "gradient_memory", cost->gradientMemory);
   some(o, "gradients", cost->gradients);
   some(o, "expert_gradients", cost->expertGradients);
   some(o, "weights", cost->weights);
-  some(o, "host_resident", cost->hostStaticMemory);
+  some(o, "host_static_memory", cost->hostStaticMemory);
   some(o, "tied", cost->tied);
   some(o, "joules", cost->joules);
-  some(o, "joules_again", cost->recomputeJoules);
-  o["keeps"] = list(cost->recomputeChoices, [](const PlacementProblem::RecomputeChoice &k) {
+  some(o, "recompute_joules", cost->recomputeJoules);
+  o["recompute_choices"] = list(cost->recomputeChoices, [](const PlacementProblem::RecomputeChoice &k) {
     json::Object recomputeChoice{{"policy", jsonString(k.policy)}};
-    some(recomputeChoice, "again", k.recomputeTime);
-    some(recomputeChoice, "kept", k.activations);
-    some(recomputeChoice, "working", k.workspace);
-    some(recomputeChoice, "host_kept", k.hostActivations);
+    some(recomputeChoice, "recompute_time", k.recomputeTime);
+    some(recomputeChoice, "activations", k.activations);
+    some(recomputeChoice, "workspace", k.workspace);
+    some(recomputeChoice, "host_activations", k.hostActivations);
     return json::Value(std::move(recomputeChoice));
   });
   return o;
@@ -112,7 +113,7 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
 json::Value write(const PlacementProblem::Layer &l) {
   json::Object o{{"name", jsonString(l.name)}, {"class", static_cast<int64_t>(l.of)}};
   if (!l.placementConstraints.empty())
-    o["pins"] = ids(l.placementConstraints);
+    o["placement_constraints"] = ids(l.placementConstraints);
   location(o, l.location);
   return o;
 }
@@ -129,8 +130,8 @@ json::Value write(const PlacementProblem &p) {
       {"objective", name(p.objective)},
       {"limits", std::move(limits)},
       {"batch", p.batch},
-      {"kinds", list(p.deviceTypes, [](const auto &deviceType) { return write(deviceType); })},
-      {"forms", list(p.parallelConfigs, [](const auto &parallelConfig) { return write(parallelConfig); })},
+      {"device_types", list(p.deviceTypes, [](const auto &deviceType) { return write(deviceType); })},
+      {"parallel_configs", list(p.parallelConfigs, [](const auto &parallelConfig) { return write(parallelConfig); })},
       {"classes", list(p.classes,
                        [](const PlacementProblem::LayerClass &c) {
                          return json::Value(
@@ -146,24 +147,25 @@ json::Value write(const PlacementProblem &p) {
                      })},
       {"links", list(p.links,
                      [](const PlacementProblem::Link &l) {
-                       return json::Value(json::Object{{"inside", write(l.intraNode)}, {"across", write(l.interNode)}});
+                       return json::Value(
+                           json::Object{{"intra_node", write(l.intraNode)}, {"inter_node", write(l.interNode)}});
                      })},
       {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
-      {"chunks", numbers(p.virtualStages)},
+      {"virtual_stages", numbers(p.virtualStages)},
       {"groups",
        list(p.groups,
             [](const PlacementProblem::GroupRange &range) { return json::Value(json::Array{range.min, range.max}); })},
-      {"same_form", p.uniformConfigPerDeviceType},
+      {"uniform_config_per_device_type", p.uniformConfigPerDeviceType},
       {"blocking_transfers", p.blockingTransfers},
-      {"hidden", p.overlapFraction},
-      {"hides", p.maxOverlap},
-      {"per_microbatch_ps", p.hostOverheadPerMicrobatch},
-      {"per_step_ps", p.hostOverheadPerStep}};
+      {"overlap_fraction", p.overlapFraction},
+      {"max_overlap", p.maxOverlap},
+      {"host_overhead_per_microbatch_ps", p.hostOverheadPerMicrobatch},
+      {"host_overhead_per_step_ps", p.hostOverheadPerStep}};
   if (p.uniformClass)
-    o["evenly"] = static_cast<int64_t>(*p.uniformClass);
+    o["uniform_class"] = static_cast<int64_t>(*p.uniformClass);
   if (!p.placementConstraints.empty())
-    o["pins"] = list(p.placementConstraints, [](const auto &constraint) { return write(constraint); });
-  some(o, "least_step_ps", p.minStep);
+    o["placement_constraints"] = list(p.placementConstraints, [](const auto &constraint) { return write(constraint); });
+  some(o, "min_step_ps", p.minStep);
   if (!p.ties.empty())
     o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
       return json::Value(json::Array{static_cast<int64_t>(tie.a), static_cast<int64_t>(tie.b)});
@@ -174,12 +176,12 @@ json::Value write(const PlacementProblem &p) {
 
 json::Value write(const Placement &p) {
   return json::Object{{"schedule", name(p.schedule)},
-                      {"chunks", p.virtualStages},
+                      {"virtual_stages", p.virtualStages},
                       {"microbatches", p.microbatches},
                       {"stages", list(p.stages, [](const PlacedStage &s) {
-                         return json::Value(json::Object{{"form", static_cast<int64_t>(s.parallelConfig)},
+                         return json::Value(json::Object{{"parallel_config", static_cast<int64_t>(s.parallelConfig)},
                                                          {"layers", ids(s.layers)},
-                                                         {"keeps", ids(s.recomputeChoices)}});
+                                                         {"recompute_choices", ids(s.recomputeChoices)}});
                        })}};
 }
 
@@ -214,10 +216,10 @@ json::Value placementCertificate(const PlacementPlan &plan) {
                       {"pruned", plan.result.pruned}};
   if (plan.result.plan) {
     result["plan"] = write(*plan.result.plan);
-    result["worth"] = write(plan.result.metrics);
+    result["metrics"] = write(plan.result.metrics);
   }
   json::Object o{
-      {"schema", 1},
+      {"schema", 2},
       {"kind", "placement"},
       {"version", jsonString(plan.version)},
       {"job", jsonString(plan.job)},
@@ -240,17 +242,18 @@ json::Value placementCertificate(const PlacementPlan &plan) {
       {"relaxations", strings(plan.relaxations)},
       {"runners_up", list(plan.runnersUp,
                           [](const RunnerUp &r) {
-                            return json::Value(json::Object{{"plan", write(r.plan)}, {"worth", write(r.metrics)}});
+                            return json::Value(json::Object{{"plan", write(r.plan)}, {"metrics", write(r.metrics)}});
                           })},
       {"what_if", list(plan.whatIf,
                        [](const Relaxation &r) {
                          return json::Value(json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
                        })},
-      {"front", list(plan.front,
-                     [](const Tradeoff &t) {
-                       return json::Value(json::Object{
-                           {"what", jsonString(t.what)}, {"plan", write(t.plan)}, {"worth", write(t.metrics)}});
-                     })},
+      {"pareto_front", list(plan.front,
+                            [](const Tradeoff &t) {
+                              return json::Value(json::Object{{"what", jsonString(t.what)},
+                                                              {"plan", write(t.plan)},
+                                                              {"metrics", write(t.metrics)}});
+                            })},
       {"samples", plan.samples},
       {"sequence", plan.sequence},
       // [name, value]

@@ -80,13 +80,13 @@ bool read(const json::Value &value, Path at, PlacementObjective &out) {
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
-  return tuple<int64_t>(value, at, {&range.min, &range.max}, "expected [fewest, most]", integer);
+  return tuple<int64_t>(value, at, {&range.min, &range.max}, "expected [min, max]", integer);
 }
 bool read(const json::Value &value, Path at, PlacementProblem::DeviceType &k) {
   Fields f(value, at);
   f.text("name", k.name)
       .integer("devices", k.devices, 1, kMaxIds)
-      .integer("per_server", k.devicesPerNode, 1, kMaxIds)
+      .integer("devices_per_node", k.devicesPerNode, 1, kMaxIds)
       .integer("memory_bytes", k.memory)
       .number("idle_W", k.idleWatts)
       .number("tdp_W", k.tdpWatts)
@@ -107,10 +107,10 @@ bool read(const json::Value &value, Path at, PlacementProblem::DeviceType &k) {
 bool read(const json::Value &value, Path at, PlacementProblem::PlacementConstraint &constraint) {
   Fields f(value, at);
   f.text("text", constraint.text)
-      .list("kinds", constraint.deviceTypes, id, false)
+      .list("device_types", constraint.deviceTypes, id, false)
       .read(
           "stage", [&](const json::Value &v, Path p) { return integer(v, p, constraint.stage.emplace()); }, false)
-      .flag("together", constraint.sameStage, false);
+      .flag("same_stage", constraint.sameStage, false);
   location(f, constraint.location);
   return f.end();
 }
@@ -119,19 +119,19 @@ bool read(const json::Value &value, Path at, PlacementProblem::ParallelConfig &o
   Fields f(value, at);
   auto sync = [](const json::Value &v, Path p, PlacementProblem::GradientSync &s) {
     Fields fields(v, p);
-    fields.integer("together", s.replicasPerNode, 1).read("ways", [&](const json::Value &w, Path q) {
+    fields.integer("replicas_per_node", s.replicasPerNode, 1).read("alternatives", [&](const json::Value &w, Path q) {
       return readWays(w, q, s.alternatives);
     });
     return fields.end();
   };
-  f.integer("kind", o.deviceType, 0, kMaxIds)
+  f.integer("device_type", o.deviceType, 0, kMaxIds)
       .integer("tensor", o.tensor, 1, kMaxIds)
       .flag("sequence", o.sequence)
       .integer("data", o.data, 1, kMaxIds)
       .integer("zero", o.zero, 0, 3)
       .integer("microbatch", o.microbatch, 1, kMaxIds)
-      .list("syncs", o.gradientSyncs, sync, false)
-      .list("expert_syncs", o.expertGradientSyncs, sync, false)
+      .list("gradient_syncs", o.gradientSyncs, sync, false)
+      .list("expert_gradient_syncs", o.expertGradientSyncs, sync, false)
       .read(
           "gather", [&](const json::Value &v, Path p) { return readWays(v, p, o.gather); }, false)
       .integer("expert", o.expert, 1, kMaxIds, false)
@@ -166,10 +166,10 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
   auto recomputeChoice = [](const json::Value &v, Path p, PlacementProblem::RecomputeChoice &k) {
     return Fields(v, p)
         .text("policy", k.policy)
-        .integer("again", k.recomputeTime, 0, int64_t(1) << 61, false)
-        .integer("kept", k.activations, 0, int64_t(1) << 61, false)
-        .integer("working", k.workspace, 0, int64_t(1) << 61, false)
-        .integer("host_kept", k.hostActivations, 0, int64_t(1) << 61, false)
+        .integer("recompute_time", k.recomputeTime, 0, int64_t(1) << 61, false)
+        .integer("activations", k.activations, 0, int64_t(1) << 61, false)
+        .integer("workspace", k.workspace, 0, int64_t(1) << 61, false)
+        .integer("host_activations", k.hostActivations, 0, int64_t(1) << 61, false)
         .end();
   };
   Fields f(value, at);
@@ -178,18 +178,18 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
   maybe("backward", c.backward);
   maybe("weight", c.weight);
   maybe("update", c.update);
-  maybe("resident", c.staticMemory);
-  maybe("resident_weights", c.weightMemory);
-  maybe("resident_gradients", c.gradientMemory);
+  maybe("static_memory", c.staticMemory);
+  maybe("weight_memory", c.weightMemory);
+  maybe("gradient_memory", c.gradientMemory);
   maybe("gradients", c.gradients);
   maybe("expert_gradients", c.expertGradients);
   maybe("weights", c.weights);
-  maybe("host_resident", c.hostStaticMemory);
+  maybe("host_static_memory", c.hostStaticMemory);
   maybe("tied", c.tied);
   return f.number("joules", c.joules, false)
-      .number("joules_again", c.recomputeJoules, false)
-      .list("keeps", c.recomputeChoices, recomputeChoice)
-      .check("keeps", !c.recomputeChoices.empty(), "expected at least one")
+      .number("recompute_joules", c.recomputeJoules, false)
+      .list("recompute_choices", c.recomputeChoices, recomputeChoice)
+      .check("recompute_choices", !c.recomputeChoices.empty(), "expected at least one")
       .end();
 }
 
@@ -203,7 +203,9 @@ bool read(const json::Value &value, Path at, PlacementProblem::LayerClass &c) {
 
 bool read(const json::Value &value, Path at, PlacementProblem::Layer &l) {
   Fields f(value, at);
-  f.text("name", l.name).integer("class", l.of, 0, kMaxIds).list("pins", l.placementConstraints, id, false);
+  f.text("name", l.name)
+      .integer("class", l.of, 0, kMaxIds)
+      .list("placement_constraints", l.placementConstraints, id, false);
   location(f, l.location);
   return f.end();
 }
@@ -235,8 +237,8 @@ template <typename T> Fields &all(Fields &fields, StringLiteral key, std::vector
 
 bool read(const json::Value &value, Path at, PlacementProblem::Link &l) {
   return Fields(value, at)
-      .read("inside", [&](const json::Value &v, Path p) { return read(v, p, l.intraNode); })
-      .read("across", [&](const json::Value &v, Path p) { return read(v, p, l.interNode); })
+      .read("intra_node", [&](const json::Value &v, Path p) { return read(v, p, l.intraNode); })
+      .read("inter_node", [&](const json::Value &v, Path p) { return read(v, p, l.interNode); })
       .end();
 }
 
@@ -256,28 +258,28 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .read("objective", [&](const json::Value &v, Path q) { return read(v, q, p.objective); })
       .read("limits", [&](const json::Value &v, Path q) { return read(v, q, p.limits); })
       .integer("batch", p.batch, 1);
-  all(f, "kinds", p.deviceTypes);
-  all(f, "forms", p.parallelConfigs);
+  all(f, "device_types", p.deviceTypes);
+  all(f, "parallel_configs", p.parallelConfigs);
   all(f, "classes", p.classes);
   all(f, "layers", p.layers);
   all(f, "edges", p.edges);
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
   all(f, "groups", p.groups);
-  f.read("evenly", [&](const json::Value &v, Path p_) { return id(v, p_, p.uniformClass.emplace()); }, false);
-  f.list("chunks", p.virtualStages, integer)
-      .flag("same_form", p.uniformConfigPerDeviceType)
+  f.read("uniform_class", [&](const json::Value &v, Path p_) { return id(v, p_, p.uniformClass.emplace()); }, false);
+  f.list("virtual_stages", p.virtualStages, integer)
+      .flag("uniform_config_per_device_type", p.uniformConfigPerDeviceType)
       .flag("blocking_transfers", p.blockingTransfers)
-      .number("hidden", p.overlapFraction)
-      .number("hides", p.maxOverlap)
-      .integer("per_microbatch_ps", p.hostOverheadPerMicrobatch)
-      .integer("per_step_ps", p.hostOverheadPerStep)
-      .integer("least_step_ps", p.minStep, 0, int64_t(1) << 61, false)
+      .number("overlap_fraction", p.overlapFraction)
+      .number("max_overlap", p.maxOverlap)
+      .integer("host_overhead_per_microbatch_ps", p.hostOverheadPerMicrobatch)
+      .integer("host_overhead_per_step_ps", p.hostOverheadPerStep)
+      .integer("min_step_ps", p.minStep, 0, int64_t(1) << 61, false)
       .list(
           "ties", p.ties, [](const json::Value &v, Path q, PlacementProblem::Tie &tie) { return read(v, q, tie); },
           false)
       .list(
-          "pins", p.placementConstraints,
+          "placement_constraints", p.placementConstraints,
           [](const json::Value &v, Path q, PlacementProblem::PlacementConstraint &constraint) {
             return read(v, q, constraint);
           },
@@ -289,14 +291,14 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
 bool read(const json::Value &value, Path at, Placement &p) {
   return Fields(value, at)
       .read("schedule", [&](const json::Value &v, Path q) { return read(v, q, p.schedule); })
-      .integer("chunks", p.virtualStages, 1)
+      .integer("virtual_stages", p.virtualStages, 1)
       .integer("microbatches", p.microbatches, 1)
       .list("stages", p.stages,
             [](const json::Value &v, Path q, PlacedStage &s) {
               return Fields(v, q)
-                  .integer("form", s.parallelConfig, 0, kMaxIds)
+                  .integer("parallel_config", s.parallelConfig, 0, kMaxIds)
                   .list("layers", s.layers, id)
-                  .list("keeps", s.recomputeChoices, id)
+                  .list("recompute_choices", s.recomputeChoices, id)
                   .end();
             })
       .end();
@@ -345,7 +347,7 @@ bool read(const json::Value &value, Path at, PlacementResult &r, const Placement
       .read("pruned", count(r.pruned))
       .read(
           "plan", [&](const json::Value &v, Path p) { return read(v, p, r.plan.emplace()); }, false)
-      .read("worth", [&](const json::Value &v, Path p) { return read(v, p, r.metrics); }, r.plan.has_value());
+      .read("metrics", [&](const json::Value &v, Path p) { return read(v, p, r.metrics); }, r.plan.has_value());
   return f.end() && (!r.plan || checkPlan(problem, *r.plan, r.metrics, at));
 }
 
@@ -366,7 +368,7 @@ bool read(const json::Value &value, Path at, PlacementPlan &plan) {
   int64_t schema = 0;
   std::string kind;
   Fields f(value, at);
-  f.integer("schema", schema, 1, 1)
+  f.integer("schema", schema, 2, 2)
       .text("kind", kind)
       .check("kind", kind == "placement", "expected placement")
       .text("version", plan.version)
@@ -385,17 +387,17 @@ bool read(const json::Value &value, Path at, PlacementPlan &plan) {
       .list("runners_up", plan.runnersUp, [&](const json::Value &v, Path p, RunnerUp &r) {
         return Fields(v, p)
                    .read("plan", [&](const json::Value &w, Path q) { return read(w, q, r.plan); })
-                   .read("worth", [&](const json::Value &w, Path q) { return read(w, q, r.metrics); })
+                   .read("metrics", [&](const json::Value &w, Path q) { return read(w, q, r.metrics); })
                    .end() &&
                checkPlan(plan.problem, r.plan, r.metrics, p);
       });
   all(f, "what_if", plan.whatIf);
-  f.list("front", plan.front,
+  f.list("pareto_front", plan.front,
          [&](const json::Value &v, Path p, Tradeoff &t) {
            return Fields(v, p)
                       .text("what", t.what)
                       .read("plan", [&](const json::Value &w, Path q) { return read(w, q, t.plan); })
-                      .read("worth", [&](const json::Value &w, Path q) { return read(w, q, t.metrics); })
+                      .read("metrics", [&](const json::Value &w, Path q) { return read(w, q, t.metrics); })
                       .end() &&
                   checkPlan(plan.problem, t.plan, t.metrics, p);
          })

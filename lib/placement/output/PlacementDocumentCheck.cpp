@@ -15,11 +15,10 @@ bool fail(Path at, StringLiteral message) {
   return false;
 }
 
-/// The dearest form of each layer, all of them on one device, each micro-batch in flight.
+/// The most expensive parallel configuration of each layer, all of them on one device, each micro-batch in flight.
 bool bounded(const PlacementProblem &p) {
   auto batch = static_cast<double>(p.batch);
-  double time = static_cast<double>(p.hostOverheadPerMicrobatch) * batch * 2 +
-                static_cast<double>(p.hostOverheadPerStep) + static_cast<double>(p.minStep);
+  double time = p.hostOverheadPerMicrobatch * batch * 2 + p.hostOverheadPerStep + p.minStep;
   double tied = 0, memory = 0, bytes = 0, weights = 0, gradients = 0;
   for (const PlacementProblem::Layer &layer : p.layers) {
     double max = 0, largest = 0, update = 0, moved = 0, synced = 0;
@@ -28,18 +27,17 @@ bool bounded(const PlacementProblem &p) {
         double recomputeTime = 0, activations = 0, workspace = 0;
         for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
           recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
-          activations = std::max(activations, static_cast<double>(recomputeChoice.activations) +
-                                                  static_cast<double>(recomputeChoice.hostActivations));
+          activations =
+              std::max(activations, static_cast<double>(recomputeChoice.activations) + recomputeChoice.hostActivations);
           workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
         }
-        max = std::max(max, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
-                                static_cast<double>(cost->weight) + recomputeTime);
-        largest = std::max(largest, static_cast<double>(cost->staticMemory) +
-                                        static_cast<double>(cost->hostStaticMemory) + activations * batch + workspace);
+        max = std::max(max, static_cast<double>(cost->forward) + cost->backward + cost->weight + recomputeTime);
+        largest = std::max(largest, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory +
+                                        activations * batch + workspace);
         tied = std::max(tied, static_cast<double>(cost->tied));
         update = std::max(update, static_cast<double>(cost->update));
         moved = std::max(moved, static_cast<double>(cost->weights));
-        synced = std::max(synced, static_cast<double>(cost->gradients) + static_cast<double>(cost->expertGradients));
+        synced = std::max(synced, static_cast<double>(cost->gradients) + cost->expertGradients);
       }
     time += max * batch + update;
     memory += largest;
@@ -47,14 +45,14 @@ bool bounded(const PlacementProblem &p) {
     gradients += synced;
   }
   for (const PlacementProblem::Edge &edge : p.edges)
-    bytes += static_cast<double>(edge.bytes);
+    bytes += edge.bytes;
   // Latency and bytes of what a step sends at most, whatever the stages.
   auto sends = static_cast<double>(p.edges.size()), layers = static_cast<double>(p.layers.size());
   double links = 0, gathers = 0, gradientSyncs = 0;
   for (const PlacementProblem::Link &link : p.links)
     for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
       links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch +
-                                  (way.latency + way.perByte * tied) * static_cast<double>(p.ties.size()));
+                                  (way.latency + way.perByte * tied) * p.ties.size());
   for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
     for (const AlphaBetaModel &way : parallelConfig.gather)
       gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
@@ -71,37 +69,38 @@ bool bounded(const PlacementProblem &p) {
 
 bool checkIndices(const PlacementProblem &p, Path at) {
   if (p.deviceTypes.empty() || p.parallelConfigs.empty() || p.layers.empty())
-    return fail(at, "a problem without kinds, forms or layers");
+    return fail(at, "a problem without device types, parallel configurations or layers");
   if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
-    return fail(at.field("links"), "expected one for each pair of kinds");
+    return fail(at.field("links"), "expected one for each pair of device types");
   for (unsigned i = 0; i < p.parallelConfigs.size(); ++i) {
     const PlacementProblem::ParallelConfig &parallelConfig = p.parallelConfigs[i];
     if (parallelConfig.deviceType >= p.deviceTypes.size())
-      return fail(at.field("forms").index(i).field("kind"), "no kind has this number");
+      return fail(at.field("parallel_configs").index(i).field("device_type"), "no device type has this index");
     if (parallelConfig.tensor > p.deviceTypes[parallelConfig.deviceType].devices ||
         parallelConfig.data > p.deviceTypes[parallelConfig.deviceType].devices / parallelConfig.tensor)
-      return fail(at.field("forms").index(i), "more devices than there are");
+      return fail(at.field("parallel_configs").index(i), "more devices than there are");
   }
   for (unsigned i = 0; i < p.classes.size(); ++i) {
     if (p.classes[i].costs.size() != p.parallelConfigs.size())
-      return fail(at.field("classes").index(i).field("costs"), "expected one for each form");
+      return fail(at.field("classes").index(i).field("costs"), "expected one for each parallel configuration");
     for (const auto &cost : p.classes[i].costs)
       if (cost &&
           (cost->weightMemory > cost->staticMemory || cost->gradientMemory > cost->staticMemory - cost->weightMemory))
         return fail(at.field("classes").index(i).field("costs"),
-                    "weights and gradients are more than what is resident");
+                    "weights and gradients are more than the static memory");
   }
   for (unsigned i = 0; i < p.layers.size(); ++i) {
     if (p.layers[i].of >= p.classes.size())
       return fail(at.field("layers").index(i).field("class"), "no class has this number");
     for (PlacementProblem::Id constraint : p.layers[i].placementConstraints)
       if (constraint >= p.placementConstraints.size())
-        return fail(at.field("layers").index(i).field("pins"), "no pin has this number");
+        return fail(at.field("layers").index(i).field("placement_constraints"),
+                    "no placement constraint has this index");
   }
   for (unsigned i = 0; i < p.placementConstraints.size(); ++i)
     for (PlacementProblem::Id deviceType : p.placementConstraints[i].deviceTypes)
       if (deviceType >= p.deviceTypes.size())
-        return fail(at.field("pins").index(i).field("kinds"), "no kind has this number");
+        return fail(at.field("placement_constraints").index(i).field("device_types"), "no device type has this index");
   for (unsigned i = 0; i < p.edges.size(); ++i)
     if (p.edges[i].from >= p.edges[i].to || p.edges[i].to >= p.layers.size())
       return fail(at.field("edges").index(i), "expected an earlier and a later layer");
@@ -109,9 +108,9 @@ bool checkIndices(const PlacementProblem &p, Path at) {
     if (p.ties[i].a >= p.ties[i].b || p.ties[i].b >= p.layers.size())
       return fail(at.field("ties").index(i), "expected an earlier and a later layer");
   if (p.overlapFraction > 1)
-    return fail(at.field("hidden"), "a share above one");
+    return fail(at.field("overlap_fraction"), "a share above one");
   if (p.maxOverlap > 1)
-    return fail(at.field("hides"), "a share above one");
+    return fail(at.field("max_overlap"), "a share above one");
   if (!bounded(p))
     return fail(at, "times or sizes beyond what can be counted");
   return true;
@@ -120,38 +119,36 @@ bool checkIndices(const PlacementProblem &p, Path at) {
 bool checkPlan(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics, Path at) {
   if (plan.stages.empty() || plan.stages.size() > problem.layers.size() ||
       plan.virtualStages > static_cast<int64_t>(plan.stages.size()) || plan.microbatches > problem.batch)
-    return fail(at.field("plan"), "stages, chunks or micro-batches out of range");
+    return fail(at.field("plan"), "stages, virtual stages or micro-batches out of range");
   if (static_cast<double>(plan.microbatches) * static_cast<double>(plan.stages.size()) >
       static_cast<double>(kMaxSearchedPasses))
     return fail(at.field("plan"), "more passes than can be looked at");
   for (const PlacedStage &stage : plan.stages) {
     if (stage.parallelConfig >= problem.parallelConfigs.size())
-      return fail(at.field("plan").field("stages"), "no form has this number");
+      return fail(at.field("plan").field("stages"), "no parallel configuration has this index");
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) *
-            static_cast<double>(plan.microbatches) >
-        kMax)
+    if (static_cast<double>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches > kMax)
       return fail(at.field("plan").field("stages"), "more samples than can be counted");
   }
   if (!findViolations(problem, plan).empty())
-    return fail(at.field("plan"), "no plan of this problem: a layer, form, schedule or device does "
+    return fail(at.field("plan"), "no plan of this problem: a layer, parallel configuration, schedule or device does "
                                   "not fit");
   size_t stages = plan.stages.size();
   if (metrics.times.size() != stages || metrics.inFlight.size() != stages ||
       metrics.memory.size() != stages / static_cast<size_t>(plan.virtualStages) ||
       metrics.host.size() != metrics.memory.size())
-    return fail(at.field("worth"), "expected times and micro-batches in flight of each stage, and "
-                                   "memory of each device group");
+    return fail(at.field("metrics"), "expected times and micro-batches in flight of each stage, and "
+                                     "memory of each device group");
   for (unsigned s = 0; s < stages; ++s)
     if (metrics.inFlight[s] > plan.microbatches)
-      return fail(at.field("worth").field("in_flight").index(s), "more than there are");
+      return fail(at.field("metrics").field("in_flight").index(s), "more than there are");
   // Times that were made up are found by `verify`; here they only have to stay countable.
   double sum = 0;
   for (const StageTimes &t : metrics.times)
     sum += static_cast<double>(t.forward) + static_cast<double>(t.backward) + static_cast<double>(t.weight) +
            2 * static_cast<double>(t.send) + static_cast<double>(t.stepTail);
   if (sum * static_cast<double>(plan.microbatches) > kMax)
-    return fail(at.field("worth").field("times_ps"), "times beyond what can be counted");
+    return fail(at.field("metrics").field("times_ps"), "times beyond what can be counted");
   return true;
 }
 

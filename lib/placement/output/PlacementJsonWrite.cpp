@@ -8,7 +8,7 @@ using namespace llvm;
 namespace accord {
 namespace {
 
-double seconds(int64_t ps) { return static_cast<double>(ps) * 1e-12; }
+double seconds(int64_t ps) { return ps * 1e-12; }
 
 json::Array strings(const std::vector<std::string> &all) {
   json::Array array;
@@ -42,13 +42,13 @@ public:
     o["tensor_parallel"] = parallelConfig.tensor;
     o["pipeline_parallel"] = figures.pipeline;
     o["data_parallel"] = parallelConfig.data;
-    o["one_form"] = figures.hasUniformConfig;
+    o["uniform_config"] = figures.hasUniformConfig;
     o["sequence_parallel"] = parallelConfig.sequence;
     o["zero"] = parallelConfig.zero;
     o["microbatch"] = parallelConfig.microbatch;
     o["microbatches"] = placement.microbatches;
     o["schedule"] = name(placement.schedule);
-    o["chunks"] = placement.virtualStages;
+    o["virtual_stages"] = placement.virtualStages;
     o["stages"] = stages();
     o["groups"] = groups();
     o["communication"] = communication();
@@ -83,11 +83,11 @@ private:
         problem.deviceTypes[problem.parallelConfigs[group.parallelConfig].deviceType];
     int64_t firstNode = group.first / deviceType.devicesPerNode;
     int64_t lastNode = group.last / deviceType.devicesPerNode;
-    return json::Object{{"kind", jsonString(deviceType.name)},
+    return json::Object{{"device_type", jsonString(deviceType.name)},
                         {"first", group.first},
                         {"count", group.devices},
-                        {"first_server", firstNode},
-                        {"servers", lastNode - firstNode + 1}};
+                        {"first_node", firstNode},
+                        {"nodes", lastNode - firstNode + 1}};
   }
 
   json::Object memoryOf(const GroupFigures &group) const {
@@ -116,8 +116,8 @@ private:
       json::Object o{{"layers", strings(layerRuns(problem, stage.layers))},
                      {"layer_count", static_cast<int64_t>(stage.layers.size())},
                      {"group", static_cast<int64_t>(s % count)},
-                     {"chunk", static_cast<int64_t>(s / count)},
-                     {"form", parallelConfigOf(stage.parallelConfig)},
+                     {"virtual_stage", static_cast<int64_t>(s / count)},
+                     {"parallel_config", parallelConfigOf(stage.parallelConfig)},
                      {"recompute", std::move(recompute)},
                      {"forward_s", seconds(times.forward)},
                      {"backward_s", seconds(times.backward + times.weight)},
@@ -129,9 +129,7 @@ private:
         for (size_t i = 0; i < kStepComponents; ++i)
           step[std::string(name(static_cast<StepComponent>(i))) + "_s"] = seconds(group.step[i]);
         o["step"] = std::move(step);
-        o["bubble"] = metrics.step > 0
-                          ? static_cast<double>(group.of(StepComponent::Bubble)) / static_cast<double>(metrics.step)
-                          : 0.0;
+        o["bubble"] = metrics.step > 0 ? static_cast<double>(group.of(StepComponent::Bubble)) / metrics.step : 0.0;
       }
       all.push_back(std::move(o));
     }
@@ -143,7 +141,7 @@ private:
     json::Array pipeline, byStage;
     for (const GroupFigures &group : figures.groups) {
       const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[group.parallelConfig];
-      byStage.push_back(json::Object{{"kind", jsonString(problem.deviceTypes[parallelConfig.deviceType].name)},
+      byStage.push_back(json::Object{{"device_type", jsonString(problem.deviceTypes[parallelConfig.deviceType].name)},
                                      {"tensor", ranks(group.first, 1, parallelConfig.tensor)},
                                      {"tensor_groups", parallelConfig.data},
                                      {"data", ranks(group.first, group.stride, parallelConfig.data)},
@@ -174,19 +172,19 @@ private:
                                    {"to_stage", static_cast<int64_t>(transfer.to)},
                                    {"bytes", transfer.bytes},
                                    {"time_s", seconds(transfer.time)},
-                                   {"each_step", 2 * placement.microbatches},
-                                   {"inside_server", transfer.intraNode}});
+                                   {"per_step", 2 * placement.microbatches},
+                                   {"intra_node", transfer.intraNode}});
     for (size_t g = 0; g < figures.groups.size(); ++g) {
       const GroupFigures &group = figures.groups[g];
       if (problem.parallelConfigs[group.parallelConfig].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
-        all.push_back(json::Object{
-            {"what", "gradients"},
-            {"stage", static_cast<int64_t>(g)},
-            {"bytes", group.gradientBytes + group.expertGradientBytes},
-            {"time_s", seconds(group.exchange)},
-            {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
-            {"each_step", 1},
-            {"inside_server", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
+        all.push_back(
+            json::Object{{"what", "gradients"},
+                         {"stage", static_cast<int64_t>(g)},
+                         {"bytes", group.gradientBytes + group.expertGradientBytes},
+                         {"time_s", seconds(group.exchange)},
+                         {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
+                         {"per_step", 1},
+                         {"intra_node", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
     }
     return all;
   }
@@ -212,17 +210,17 @@ json::Array runnersUp(const PlacementPlan &plan, double scale) {
     all.push_back(json::Object{{"tensor_parallel", figures.tensor},
                                {"pipeline_parallel", figures.pipeline},
                                {"data_parallel", figures.data},
-                               {"one_form", figures.hasUniformConfig},
+                               {"uniform_config", figures.hasUniformConfig},
                                {"microbatch", figures.microbatch},
                                {"microbatches", other.plan.microbatches},
                                {"sequence_parallel", figures.sequence},
                                {"zero", figures.zero},
                                {"schedule", name(other.plan.schedule)},
-                               {"chunks", other.plan.virtualStages},
+                               {"virtual_stages", other.plan.virtualStages},
                                {"devices", other.metrics.devices},
                                {"step_time_s", figures.seconds},
                                {"value", other.metrics.value * scale},
-                               {"loses", loses},
+                               {"relative_loss", loses},
                                {"bubble", figures.bubble},
                                {"fits", other.metrics.fits},
                                {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()}});
@@ -235,7 +233,7 @@ json::Array front(const PlacementPlan &plan) {
   for (const Tradeoff &one : plan.front) {
     PlacementFigures figures = figuresOf(plan.problem, one.plan, one.metrics);
     all.push_back(json::Object{{"what", jsonString(one.what)},
-                               {"degrees", jsonString(degreesText(plan.problem, one.plan))},
+                               {"parallel_degrees", jsonString(degreesText(plan.problem, one.plan))},
                                {"devices", one.metrics.devices},
                                {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()},
                                {"step_time_s", figures.seconds},
@@ -265,7 +263,7 @@ json::Value toJson(const PlacementPlan &plan) {
       o["detail"] = jsonString(c.detail);
     conflicts.push_back(std::move(o));
   }
-  json::Object o{{"schema", 1},
+  json::Object o{{"schema", 2},
                  {"command", "compile"},
                  {"version", jsonString(plan.version)},
                  {"status", plan.result.plan ? "done" : "infeasible"},
@@ -281,7 +279,7 @@ json::Value toJson(const PlacementPlan &plan) {
                  {"layers", static_cast<int64_t>(plan.problem.layers.size())},
                  {"runners_up", runnersUp(plan, unit.scale)},
                  {"what_if", std::move(whatIf)},
-                 {"front", front(plan)},
+                 {"pareto_front", front(plan)},
                  {"assumptions", strings(plan.assumptions)},
                  {"relaxations", strings(plan.relaxations)},
                  {"conflict", std::move(conflicts)}};
@@ -298,7 +296,7 @@ json::Value toJson(const PlacementPlan &plan) {
                          {"energy_J", training.joules},
                          {"price", training.price}};
       if (plan.sequence > 0)
-        whole["tokens"] = plan.samples * static_cast<double>(plan.sequence);
+        whole["tokens"] = plan.samples * plan.sequence;
       o["training"] = std::move(whole);
     }
     Writer(plan).write(o);

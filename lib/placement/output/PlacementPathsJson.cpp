@@ -24,7 +24,7 @@ json::Array write(const std::vector<Share> &shares) {
 
 json::Value write(const Part &part) {
   if (part.fork == Part::Split::Group)
-    return json::Object{{"group", static_cast<int64_t>(part.of)}, {"most", part.max}};
+    return json::Object{{"group", static_cast<int64_t>(part.of)}, {"max", part.max}};
   if (part.fork == Part::Split::Stage)
     return json::Object{{"stage", static_cast<int64_t>(part.of)}};
   return json::Object{{"paths", write(part.paths)},
@@ -38,9 +38,9 @@ json::Value write(const PathBound &bound) {
       array.push_back(static_cast<int64_t>(run)), array.push_back(static_cast<int64_t>(times));
     return json::Value(std::move(array));
   };
-  return json::Object{{"form", static_cast<int64_t>(bound.parallelConfig)},
+  return json::Object{{"parallel_config", static_cast<int64_t>(bound.parallelConfig)},
                       {"groups", bound.groups},
-                      {"chunks", bound.virtualStages},
+                      {"virtual_stages", bound.virtualStages},
                       {"microbatches", bound.microbatches},
                       {"paths", list(bound.paths, path)},
                       {"parts", list(bound.parts, [](const Part &p) { return write(p); })}};
@@ -89,7 +89,7 @@ bool read(const json::Value &value, Path at, Part &part) {
   if (group || stage) {
     part.fork = group ? Part::Split::Group : Part::Split::Stage;
     if (group)
-      f.integer("group", part.of, 0, kMaxIds).integer("most", part.max);
+      f.integer("group", part.of, 0, kMaxIds).integer("max", part.max);
     else
       f.integer("stage", part.of, 0, kMaxIds);
     return f.end();
@@ -101,9 +101,9 @@ bool read(const json::Value &value, Path at, Part &part) {
 
 bool read(const json::Value &value, Path at, PathBound &bound) {
   return Fields(value, at)
-      .integer("form", bound.parallelConfig, 0, kMaxIds)
+      .integer("parallel_config", bound.parallelConfig, 0, kMaxIds)
       .integer("groups", bound.groups, 1)
-      .integer("chunks", bound.virtualStages, 1)
+      .integer("virtual_stages", bound.virtualStages, 1)
       .integer("microbatches", bound.microbatches, 1)
       .list("paths", bound.paths, [](const json::Value &v, Path p, PathBound::Path &path) { return read(v, p, path); })
       .list("parts", bound.parts, [](const json::Value &v, Path p, Part &part) { return read(v, p, part); })
@@ -115,7 +115,7 @@ bool read(const json::Value &value, Path at, PathBound &bound) {
 std::string placementPaths(const std::vector<PathBound> &paths) {
   if (paths.empty())
     return "";
-  return jsonLine(json::Object{{"schema", 1},
+  return jsonLine(json::Object{{"schema", 2},
                                {"kind", "placement_paths"},
                                {"bounds", list(paths, [](const PathBound &b) { return write(b); })}}) +
          "\n";
@@ -130,7 +130,7 @@ Expected<std::vector<PathBound>> placementPathsFrom(StringRef text, StringRef pa
   int64_t schema = 0;
   std::string kind;
   Fields f(*value, Path(root));
-  f.integer("schema", schema, 1, 1)
+  f.integer("schema", schema, 2, 2)
       .text("kind", kind)
       .check("kind", kind == "placement_paths", "expected placement_paths")
       .list("bounds", bounds, [](const json::Value &v, Path p, PathBound &bound) { return read(v, p, bound); });

@@ -30,7 +30,7 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
   json::Array all;
   for (const GroupFigures &group : figures.groups) {
     const PlacementProblem::ParallelConfig &parallelConfig = plan.problem.parallelConfigs[group.parallelConfig];
-    all.push_back(json::Object{{"kind", static_cast<int64_t>(parallelConfig.deviceType)},
+    all.push_back(json::Object{{"deviceType", static_cast<int64_t>(parallelConfig.deviceType)},
                                {"first", group.first},
                                {"last", group.last},
                                {"stride", group.stride},
@@ -39,12 +39,12 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
                                {"tensor", parallelConfig.tensor},
                                {"data", parallelConfig.data},
                                {"zero", parallelConfig.zero},
-                               {"together", group.replicasPerNode},
+                               {"replicasPerNode", group.replicasPerNode},
                                {"memory", numbers(group.memory)},
                                {"capacity", group.capacity},
                                {"step", numbers(group.step)},
                                {"gradients", group.gradientBytes + group.expertGradientBytes},
-                               {"exchange", group.exchange}});
+                               {"gradientSync", group.exchange}});
   }
   return all;
 }
@@ -120,7 +120,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"devices", metrics.devices},
                  {"memory", maxMemoryGroup.peak()},
                  {"capacity", maxMemoryGroup.capacity},
-                 {"fullest", static_cast<int64_t>(figures.maxMemoryGroup)},
+                 {"maxMemoryGroup", static_cast<int64_t>(figures.maxMemoryGroup)},
                  {"gap", gapOf(plan)},
                  {"energy", metrics.joules},
                  {"price", metrics.price},
@@ -129,7 +129,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"bound", plan.result.bound},
                  {"proof", jsonString(plan.result.proof)}};
   if (options.sequence)
-    o["tokens"] = figures.throughput * static_cast<double>(*options.sequence);
+    o["tokens"] = figures.throughput * (*options.sequence);
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)
     o["training"] = json::Object{{"steps", training.steps},
                                  {"seconds", training.seconds},
@@ -147,7 +147,7 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
   for (const PlacementProblem::DeviceType &deviceType : plan.problem.deviceTypes)
     deviceTypes.push_back(json::Object{{"name", jsonString(deviceType.name)},
                                        {"devices", deviceType.devices},
-                                       {"perServer", deviceType.devicesPerNode}});
+                                       {"devicesPerNode", deviceType.devicesPerNode}});
   for (size_t i = 0; i < kStepComponents; ++i)
     shares.push_back(name(static_cast<StepComponent>(i)));
   for (size_t i = 0; i < kStageMemories; ++i)
@@ -185,15 +185,15 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                  {"objective", name(plan.problem.objective)},
                  {"unit", unit.unit},
                  {"scale", unit.scale},
-                 {"kinds", std::move(deviceTypes)},
-                 {"shares", std::move(shares)},
+                 {"deviceTypes", std::move(deviceTypes)},
+                 {"stepComponents", std::move(shares)},
                  {"memories", std::move(memories)},
                  {"sliceKinds", std::move(sliceKinds)},
                  {"whatIf", std::move(whatIf)},
                  {"conflicts", std::move(conflicts)},
                  {"relaxations", strings(plan.relaxations)},
                  {"assumptions", strings(plan.assumptions)},
-                 {"front", std::move(front)},
+                 {"paretoFront", std::move(front)},
                  {"runnersUp", runnersUp(plan)}};
   if (!plan.result.plan)
     return o;
@@ -206,14 +206,14 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                                            {"to", static_cast<int64_t>(transfer.to)},
                                            {"bytes", transfer.bytes},
                                            {"time", transfer.time},
-                                           {"inside", transfer.intraNode}});
+                                           {"intraNode", transfer.intraNode}});
   o["headline"] = headline(plan, figures, options);
   o["degrees"] = jsonString(degreesText(plan.problem, placement));
   o["microbatch"] = figures.microbatch;
   o["microbatches"] = placement.microbatches;
-  o["oneForm"] = figures.hasUniformConfig;
+  o["uniformConfig"] = figures.hasUniformConfig;
   o["schedule"] = name(placement.schedule);
-  o["chunks"] = placement.virtualStages;
+  o["virtualStages"] = placement.virtualStages;
   o["step"] = plan.result.metrics.step;
   o["left"] = shown.left;
   o["groups"] = groups(plan, figures);

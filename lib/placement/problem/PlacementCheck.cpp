@@ -33,17 +33,17 @@ public:
       for (size_t i = 0; i < layer.placementConstraints.size(); ++i)
         if (layer.placementConstraints[i] >= p.placementConstraints.size() ||
             (i > 0 && layer.placementConstraints[i] <= layer.placementConstraints[i - 1]))
-          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name, layer.placementConstraints[i],
-                                             p.placementConstraints.size()));
+          report(layer.location, fmt::format("layer '{}' lists placement constraint {} of {}", layer.name,
+                                             layer.placementConstraints[i], p.placementConstraints.size()));
     }
     for (const auto &constraint : p.placementConstraints) {
       for (size_t i = 0; i < constraint.deviceTypes.size(); ++i)
         if (constraint.deviceTypes[i] >= p.deviceTypes.size() ||
             (i > 0 && constraint.deviceTypes[i] <= constraint.deviceTypes[i - 1]))
-          report(constraint.location, fmt::format("'{}' lists kind {} of {}", constraint.text,
+          report(constraint.location, fmt::format("'{}' lists device type {} of {}", constraint.text,
                                                   constraint.deviceTypes[i], p.deviceTypes.size()));
       if (constraint.stage)
-        natural(constraint.location, "the stage of a pin", *constraint.stage);
+        natural(constraint.location, "the stage of a placement constraint", *constraint.stage);
     }
     for (const auto &edge : p.edges) {
       if (edge.from >= edge.to || edge.to >= p.layers.size())
@@ -61,7 +61,7 @@ private:
       errors.push_back({Code::MalformedPlacementProblem, std::move(text), at, {}});
   }
   void natural(const SourceLocation &at, const char *what, int64_t value, int64_t min = 0) {
-    if (value < min || static_cast<double>(value) > kMax)
+    if (value < min || value > kMax)
       report(at, fmt::format("{} {} {}, which has to be {} to 2^61", what,
                              std::string_view(what).ends_with('s') ? "are" : "is", value, min));
   }
@@ -81,7 +81,7 @@ private:
 
   void head() {
     for (auto [what, count] : {std::pair<const char *, size_t>{"layers", p.layers.size()},
-                               {"kinds of devices", p.deviceTypes.size()},
+                               {"device types", p.deviceTypes.size()},
                                {"forms", p.parallelConfigs.size()},
                                {"schedules", p.schedules.size()}})
       if (count == 0)
@@ -92,37 +92,37 @@ private:
       if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
         report(p.location, fmt::format("schedule {} is none", static_cast<unsigned>(schedule)));
       if (schedule == PipelineSchedule::Interleaved && p.virtualStages.empty())
-        report(p.location, "schedule interleaved is offered without a number of chunks");
+        report(p.location, "schedule interleaved has no number of virtual stages");
     }
     if (p.uniformClass &&
         std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
-      report(p.location, fmt::format("stages share evenly the layers of class {}, of which there "
+      report(p.location, fmt::format("uniform stages divide the layers of class {}, of which there "
                                      "are none",
                                      *p.uniformClass));
     for (int64_t v : p.virtualStages)
-      natural("a number of chunks", v, 1);
+      natural("a number of virtual stages", v, 1);
     natural("the batch", p.batch, 1);
     for (size_t i = 0; i < p.groups.size(); ++i) {
-      natural("the fewest groups of a range", p.groups[i].min, 1);
+      natural("the minimum number of groups", p.groups[i].min, 1);
       if (p.groups[i].max < p.groups[i].min || (i > 0 && p.groups[i].min <= p.groups[i - 1].max))
         report(p.location, fmt::format("ranges of groups do not ascend: {} to {}", p.groups[i].min, p.groups[i].max));
     }
     natural("what the host takes for a micro-batch", p.hostOverheadPerMicrobatch);
     natural("what the host takes for a step", p.hostOverheadPerStep);
-    natural("the least time of a step", p.minStep);
+    natural("the minimum step time", p.minStep);
     for (const auto &tie : p.ties)
       if (tie.a >= tie.b || tie.b >= p.layers.size())
         report(p.location,
                fmt::format("layers {} and {} of {} have a parameter in common", tie.a, tie.b, p.layers.size()));
-    number(p.location, "the hidden share of a backward pass", p.overlapFraction, 1);
-    number(p.location, "the share of an exchange that hides", p.maxOverlap, 1);
+    number(p.location, "the overlap fraction of a backward pass", p.overlapFraction, 1);
+    number(p.location, "the maximum overlap of gradient synchronization", p.maxOverlap, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);
     number(p.location, "the limit of joules", p.limits.joules);
     number(p.location, "the limit of price", p.limits.price);
     if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
-      report(p.location, fmt::format("{} links between {} kinds", p.links.size(), p.deviceTypes.size()));
+      report(p.location, fmt::format("{} links between {} device types", p.links.size(), p.deviceTypes.size()));
     for (const auto &link : p.links)
       alternatives("a link", {link.intraNode, link.interNode});
   }
@@ -142,15 +142,15 @@ private:
 
   void parallelConfig(size_t f) {
     const auto &parallelConfig = p.parallelConfigs[f];
-    std::string what = fmt::format("form {}: ", f);
+    std::string what = fmt::format("parallel configuration {}: ", f);
     if (parallelConfig.deviceType >= p.deviceTypes.size())
       report(p.location,
-             fmt::format("{}on kind {}, there are {}", what, parallelConfig.deviceType, p.deviceTypes.size()));
+             fmt::format("{}on device type {}, there are {}", what, parallelConfig.deviceType, p.deviceTypes.size()));
     natural(what + "tensor parallel devices", parallelConfig.tensor, 1);
     natural(what + "replicas", parallelConfig.data, 1);
     natural(what + "a micro-batch", parallelConfig.microbatch, 1);
-    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.tensor) > kMax ||
-        static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) > kMax)
+    if (static_cast<double>(parallelConfig.data) * parallelConfig.tensor > kMax ||
+        static_cast<double>(parallelConfig.data) * parallelConfig.microbatch > kMax)
       report(p.location, what + "devices or samples pass 2^61");
     if (parallelConfig.zero < 0 || parallelConfig.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, parallelConfig.zero));
@@ -161,8 +161,8 @@ private:
       int64_t before = 0;
       for (const auto &sync : gradientSyncs) {
         if (sync.replicasPerNode <= before)
-          report(p.location,
-                 fmt::format("{}exchange of {} together after one of {}", what, sync.replicasPerNode, before));
+          report(p.location, fmt::format("{}gradient synchronization of {} replicas per node after one of {}", what,
+                                         sync.replicasPerNode, before));
         before = sync.replicasPerNode;
         alternatives(what + "exchange", sync.alternatives);
       }
@@ -172,11 +172,11 @@ private:
 
   void layerClass(const PlacementProblem::LayerClass &one) {
     if (one.costs.size() != p.parallelConfigs.size())
-      return report(p.location, fmt::format("layers '{}' have costs of {} forms of {}", one.name, one.costs.size(),
-                                            p.parallelConfigs.size()));
+      return report(p.location, fmt::format("layers '{}' have costs of {} parallel configurations of {}", one.name,
+                                            one.costs.size(), p.parallelConfigs.size()));
     for (size_t f = 0; f < one.costs.size(); ++f)
       if (one.costs[f])
-        cost(fmt::format("layers '{}' in form {}: ", one.name, f), *one.costs[f]);
+        cost(fmt::format("layers '{}' in parallel configuration {}: ", one.name, f), *one.costs[f]);
   }
 
   void cost(const std::string &what, const PlacementProblem::Cost &cost) {
@@ -184,26 +184,26 @@ private:
                                {"backward", cost.backward},
                                {"weight", cost.weight},
                                {"update", cost.update},
-                               {"resident", cost.staticMemory},
-                               {"resident weights", cost.weightMemory},
-                               {"resident gradients", cost.gradientMemory},
+                               {"static memory", cost.staticMemory},
+                               {"weight memory", cost.weightMemory},
+                               {"gradient memory", cost.gradientMemory},
                                {"gradients", cost.gradients},
                                {"gradients of experts", cost.expertGradients},
                                {"gradients in common", cost.tied},
-                               {"resident on the host", cost.hostStaticMemory},
+                               {"static memory on the host", cost.hostStaticMemory},
                                {"weights", cost.weights}})
       natural(what + name, value);
     number(p.location, what + "energy", cost.joules);
-    number(p.location, what + "energy of computing again", cost.recomputeJoules);
+    number(p.location, what + "energy of recomputation", cost.recomputeJoules);
     if (static_cast<double>(cost.weightMemory) + static_cast<double>(cost.gradientMemory) >
         static_cast<double>(cost.staticMemory))
-      report(p.location, what + "resident weights and gradients are more than what is resident");
+      report(p.location, what + "weight and gradient memory are more than the static memory");
     if (cost.recomputeChoices.empty())
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
     for (const auto &recomputeChoice : cost.recomputeChoices) {
-      natural(what + "computing again", recomputeChoice.recomputeTime);
+      natural(what + "recompute time", recomputeChoice.recomputeTime);
       natural(what + "kept", recomputeChoice.activations);
-      natural(what + "kept on the host", recomputeChoice.hostActivations);
+      natural(what + "activations on the host", recomputeChoice.hostActivations);
       natural(what + "working", recomputeChoice.workspace);
     }
   }
@@ -224,18 +224,18 @@ private:
       bySamples[p.parallelConfigs[f].data * p.parallelConfigs[f].microbatch].push_back(f);
     double counts = 0, bytes = 0;
     for (const auto &deviceType : p.deviceTypes)
-      counts += static_cast<double>(deviceType.devices);
+      counts += deviceType.devices;
     for (const auto &edge : p.edges)
-      bytes += static_cast<double>(edge.bytes);
+      bytes += edge.bytes;
     if (counts > kMax || bytes > kMax)
       return report(p.location, "the sum of all devices, or of all edges' bytes, passes 2^61");
     for (const auto &[samples, parallelConfigs] : bySamples)
       if (samples <= p.batch)
-        total(static_cast<double>(samples), parallelConfigs);
+        total(samples, parallelConfigs);
   }
 
   void total(double samples, const std::vector<Id> &parallelConfigs) {
-    double m = std::floor(static_cast<double>(p.batch) / samples);
+    double m = std::floor(p.batch / samples);
     double pass = 0, once = 0, staticMemory = 0, activations = 0, workspace = 0, tied = 0;
     for (const auto &layer : p.layers) {
       double passHere = 0, onceHere = 0, staticMemoryHere = 0, activationsHere = 0;
@@ -247,24 +247,22 @@ private:
         for (const auto &recomputeChoice : cost->recomputeChoices) {
           recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
           activationsHere = std::max(activationsHere, static_cast<double>(recomputeChoice.activations) +
-                                                          static_cast<double>(recomputeChoice.hostActivations));
+                                                          recomputeChoice.hostActivations);
           workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
         }
         double sync = 0, experts = 0;
         for (const auto &one : p.parallelConfigs[f].gradientSyncs)
-          sync = std::max(sync, longest(one.alternatives, static_cast<double>(cost->gradients)));
+          sync = std::max(sync, longest(one.alternatives, cost->gradients));
         for (const auto &one : p.parallelConfigs[f].expertGradientSyncs)
-          experts = std::max(experts, longest(one.alternatives, static_cast<double>(cost->expertGradients)));
+          experts = std::max(experts, longest(one.alternatives, cost->expertGradients));
         sync += experts;
-        passHere = std::max(passHere, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
-                                          static_cast<double>(cost->weight) + recomputeTime +
-                                          2 * longest(p.parallelConfigs[f].gather, static_cast<double>(cost->weights)));
-        onceHere = std::max(onceHere, static_cast<double>(cost->update) + sync);
-        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) +
-                                                          static_cast<double>(cost->hostStaticMemory));
+        passHere = std::max(passHere, static_cast<double>(cost->forward) + cost->backward + cost->weight +
+                                          recomputeTime + 2 * longest(p.parallelConfigs[f].gather, cost->weights));
+        onceHere = std::max(onceHere, cost->update + sync);
+        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory);
         tied = std::max(tied, static_cast<double>(cost->tied));
       }
-      pass += passHere + static_cast<double>(p.hostOverheadPerMicrobatch);
+      pass += passHere + p.hostOverheadPerMicrobatch;
       once += onceHere;
       staticMemory += staticMemoryHere;
       activations += activationsHere;
@@ -272,8 +270,8 @@ private:
     pass += 2 * transfers(samples, parallelConfigs);
     for (const auto &link : p.links)
       for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
-        once = std::max(once, once + static_cast<double>(p.ties.size()) * longest({way}, tied));
-    if (!(m * pass + once + static_cast<double>(p.hostOverheadPerStep) <= kMax))
+        once = std::max(once, once + p.ties.size() * longest({way}, tied));
+    if (!(m * pass + once + p.hostOverheadPerStep <= kMax))
       report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
                                      "picoseconds",
                                      samples));
@@ -292,18 +290,16 @@ private:
       double max = 0;
       for (const auto &link : p.links)
         for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
-          max = std::max(max, longest({way}, static_cast<double>(edge.bytes) * samples / min));
+          max = std::max(max, longest({way}, edge.bytes * samples / min));
       sum += max;
       chain &= edge.to == edge.from + 1;
     }
-    return p.blockingTransfers || chain
-               ? sum
-               : sum * static_cast<double>(std::max<size_t>(1, std::min(p.layers.size(), groups()) - 1));
+    return p.blockingTransfers || chain ? sum : sum * std::max<size_t>(1, std::min(p.layers.size(), groups()) - 1);
   }
   size_t groups() const {
     double devices = 0, virtualStages = 1;
     for (const auto &deviceType : p.deviceTypes)
-      devices += static_cast<double>(deviceType.devices);
+      devices += deviceType.devices;
     if (!p.groups.empty())
       devices = std::min(devices, static_cast<double>(p.groups.back().max));
     for (int64_t v : p.virtualStages)

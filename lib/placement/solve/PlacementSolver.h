@@ -55,7 +55,7 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
 
 /// What the best plan found is worth where one limit gives way: a tenth more memory or devices of a
 /// kind (whole servers), bandwidth or anything that is limited, a pin left out. Forms are those
-/// that are offered.
+/// that are in the search space.
 std::vector<Relaxation> whatIf(const PlacementProblem &problem, const PlacementResult &result,
                                const PlacementOptions &options);
 /// This plan and those that use half as many devices at most, a quarter, …, or 3/4, half, 1/4 of

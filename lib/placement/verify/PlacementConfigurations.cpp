@@ -115,8 +115,9 @@ bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) 
 
 std::string describe(const Configuration &c) {
   static const char *const names[] = {"GPipe", "1F1B", "interleaved 1F1B", "ZB-H1"};
-  return fmt::format("{}{} of {} micro-batches, stages in form {}{}", names[static_cast<size_t>(c.schedule)],
-                     c.virtualStages > 1 ? fmt::format(" with {} chunks", c.virtualStages) : "", c.microbatches,
+  return fmt::format("{}{} of {} micro-batches, stages in parallel configuration {}{}",
+                     names[static_cast<size_t>(c.schedule)],
+                     c.virtualStages > 1 ? fmt::format(" with {} virtual stages", c.virtualStages) : "", c.microbatches,
                      c.parallelConfigs[0], c.parallelConfigs.size() > 1 ? " or others" : "");
 }
 

@@ -93,7 +93,7 @@ private:
   }
 
   void limits() {
-    double watts = reevaluated.step > 0 ? reevaluated.joules / (static_cast<double>(reevaluated.step) * 1e-12) : 0;
+    double watts = reevaluated.step > 0 ? reevaluated.joules / (reevaluated.step * 1e-12) : 0;
     auto within = [&](const char *what, double is, double max) {
       if (max > 0 && is > max * (1 + 1e-9))
         report(Code::PlacementLimitPassed, fmt::format("{} {}, at most {} may be", what, is, max), p.location);
@@ -133,7 +133,7 @@ Errors verify(const PlacementProblem &problem, const PlacementResult &result, st
       if (auto reevaluated = reevaluate(problem, *result.plan, options.passes))
         errors = PlanChecker(problem, result, *reevaluated).run();
       else
-        trust(fmt::format("what the plan is worth: {} micro-batches through {} stages are too "
+        trust(fmt::format("the plan's metrics: {} micro-batches through {} stages are too "
                           "many to replay",
                           result.plan->microbatches, result.plan->stages.size()));
     }

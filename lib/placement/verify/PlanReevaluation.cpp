@@ -31,7 +31,8 @@ public:
   Errors run() {
     size_t stages = plan.stages.size();
     if (stages == 0 || plan.virtualStages < 1 || stages % static_cast<uint64_t>(plan.virtualStages) != 0) {
-      report(Code::PlacementNotInSearchSpace, fmt::format("{} stages in {} chunks", stages, plan.virtualStages));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} stages in {} virtual stages", stages, plan.virtualStages));
       return std::move(errors);
     }
     groups = stages / static_cast<size_t>(plan.virtualStages);
@@ -62,13 +63,14 @@ private:
   }
 
   void pipeline() {
-    bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    bool isInSearchSpace = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
     if (!std::any_of(p.groups.begin(), p.groups.end(),
                      [&](const PlacementProblem::GroupRange &r) {
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
                      }) &&
         !p.groups.empty())
-      report(Code::PlacementNotInSearchSpace, fmt::format("{} groups of devices in a row are not offered", groups));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} groups of devices in a row are not in the search space", groups));
     std::vector<size_t> shared;
     for (const PlacedStage &stage : plan.stages) {
       shared.push_back(0);
@@ -80,18 +82,19 @@ private:
                            p.classes[*p.uniformClass].name));
     }
     for (PipelineSchedule schedule : p.schedules)
-      offered |= schedule == plan.schedule;
-    if (!offered)
-      report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not offered");
+      isInSearchSpace |= schedule == plan.schedule;
+    if (!isInSearchSpace)
+      report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not in the search space");
     if (!interleaves && plan.virtualStages != 1)
       report(Code::PlacementNotInSearchSpace,
-             fmt::format("{} chunks without an interleaved schedule", plan.virtualStages));
+             fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
     if (interleaves) {
       bool known = false;
       for (int64_t virtualStages : p.virtualStages)
         known |= virtualStages == plan.virtualStages && virtualStages > 1;
       if (!known)
-        report(Code::PlacementNotInSearchSpace, fmt::format("{} chunks are not offered", plan.virtualStages));
+        report(Code::PlacementNotInSearchSpace,
+               fmt::format("{} virtual stages are not in the search space", plan.virtualStages));
       if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
         report(Code::PlacementNotInSearchSpace,
                fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
@@ -112,7 +115,7 @@ private:
     if (stage.parallelConfig >= p.parallelConfigs.size() || stage.layers.empty() ||
         stage.recomputeChoices.size() != stage.layers.size()) {
       report(Code::PlacementNotInSearchSpace,
-             fmt::format("stage {} has form {} of {}, {} layers and {} choices of what "
+             fmt::format("stage {} has parallel configuration {} of {}, {} layers and {} choices of what "
                          "they keep",
                          s, stage.parallelConfig, p.parallelConfigs.size(), stage.layers.size(),
                          stage.recomputeChoices.size()));
@@ -127,7 +130,7 @@ private:
                          s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
     if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
       report(Code::PlacementNotInSearchSpace,
-             fmt::format("stages {} and {} share devices, but not their form", s - groups, s));
+             fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
@@ -143,9 +146,10 @@ private:
       where[l] = s;
       const auto &cost = p.cost(l, stage.parallelConfig);
       if (!cost)
-        report(Code::PlacementNotInSearchSpace,
-               fmt::format("layer '{}' cannot run in form {}", p.layers[l].name, stage.parallelConfig),
-               p.layers[l].location);
+        report(
+            Code::PlacementNotInSearchSpace,
+            fmt::format("layer '{}' cannot run in parallel configuration {}", p.layers[l].name, stage.parallelConfig),
+            p.layers[l].location);
       else if (stage.recomputeChoices[i] >= cost->recomputeChoices.size())
         report(Code::PlacementNotInSearchSpace,
                fmt::format("layer '{}' keeps choice {} of {}", p.layers[l].name, stage.recomputeChoices[i],
@@ -201,12 +205,13 @@ private:
       for (Id f : parallelConfigs[deviceType])
         replicaByReplica |= p.parallelConfigs[f].order == PlacementProblem::RankOrder::TensorPipelineData;
       if (replicaByReplica && (parallelConfigs.size() > 1 || parallelConfigs[deviceType].size() > 1))
-        report(Code::PlacementNotInSearchSpace, "ranks run replica after replica, but stages have several forms",
+        report(Code::PlacementNotInSearchSpace,
+               "ranks run replica after replica, but stages have several parallel configurations",
                p.deviceTypes[deviceType].location);
       if (p.uniformConfigPerDeviceType && parallelConfigs[deviceType].size() > 1)
         report(Code::PlacementNotInSearchSpace,
-               fmt::format("stages on '{}' have {} forms, but have to have one", p.deviceTypes[deviceType].name,
-                           parallelConfigs[deviceType].size()),
+               fmt::format("stages on '{}' have {} parallel configurations, but must have one",
+                           p.deviceTypes[deviceType].name, parallelConfigs[deviceType].size()),
                p.deviceTypes[deviceType].location);
     }
   }
@@ -255,7 +260,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
   Traffic traffic = trafficOf(p, plan);
-  if (static_cast<double>(plan.microbatches) * static_cast<double>(stages + traffic.size()) > passes)
+  if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
     return std::nullopt;
   ReplayInput pipeline{plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
                        plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
@@ -286,11 +291,11 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
       updates[g] += cost.update;
       metrics.memory[g] += cost.staticMemory;
       workspace[g] = std::max(workspace[g], recomputeChoice.workspace);
-      metrics.joules += cost.joules + static_cast<double>(recomputeChoice.recomputeTime) * cost.recomputeJoules;
+      metrics.joules += cost.joules + recomputeChoice.recomputeTime * cost.recomputeJoules;
     }
     recomputeChoices[g].push_back(activations), outside[g].push_back(hostActivations);
     overlapTime[g] += times.backward + times.weight;
-    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, static_cast<double>(weights));
+    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, weights);
     times.forward += gather + p.hostOverheadPerMicrobatch;
     times.backward += gather;
   }
@@ -304,30 +309,30 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     first[g] = taken[parallelConfig.deviceType];
     last[g] = (taken[parallelConfig.deviceType] += devices) - 1;
     metrics.devices += devices;
-    idle += deviceType.idleWatts * static_cast<double>(devices);
-    price += deviceType.pricePerHour * static_cast<double>(devices) / 3600;
-    tdp += deviceType.tdpWatts * static_cast<double>(devices);
-    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), recomputeChoices[g]);
+    idle += deviceType.idleWatts * devices;
+    price += deviceType.pricePerHour * devices / 3600;
+    tdp += deviceType.tdpWatts * devices;
+    auto [bytes, held] = peakOf(pipeline, g, recomputeChoices[g]);
     for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
       metrics.inFlight[virtualStage * groups + g] = held[virtualStage];
     metrics.memory[g] += bytes + workspace[g];
-    metrics.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
+    metrics.host[g] += peakOf(pipeline, g, outside[g]).first;
     metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
 
-    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, static_cast<int64_t>(groups));
+    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, groups);
     int64_t exchange = 0;
     for (size_t i = 0; i < parallelConfig.gradientSyncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || parallelConfig.gradientSyncs[i].replicasPerNode <= replicasPerNode)
-        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, static_cast<double>(gradients[g]));
+        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, gradients[g]);
     // Replicas with the same experts are `expert` apart: so many times fewer are together.
     int64_t experts = 0, same = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
     for (const auto &sync : parallelConfig.expertGradientSyncs)
       if (sync.replicasPerNode <= same || &sync == &parallelConfig.expertGradientSyncs.front())
-        experts = minReplayTime(sync.alternatives, static_cast<double>(expertGradients[g]));
+        experts = minReplayTime(sync.alternatives, expertGradients[g]);
     exchange += experts;
-    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * static_cast<double>(overlapTime[g]));
+    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * overlapTime[g]);
     if (p.maxOverlap < 1)
-      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * static_cast<double>(exchange)));
+      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * exchange));
     pipeline.stages[g].stepTail = (exchange > overlapFraction ? exchange - overlapFraction : 0) + updates[g];
   }
 
@@ -362,8 +367,8 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
                &receives = p.parallelConfigs[plan.stages[b].parallelConfig];
     const auto &link = p.links[sends.deviceType * p.deviceTypes.size() + receives.deviceType];
     bool intraNode = onOneNode(a, b);
-    double each = static_cast<double>(bytes) * static_cast<double>(sends.data * sends.microbatch) /
-                  static_cast<double>(std::min(sends.devices(), receives.devices()));
+    double each =
+        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
     int64_t takes = minReplayTime({intraNode ? link.intraNode : link.interNode}, each);
     if (p.blockingTransfers) {
       pipeline.stages[to].forward += takes;
@@ -404,12 +409,12 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   if (metrics.step < p.minStep)
     metrics.step = p.minStep;
   metrics.times = std::move(pipeline.stages);
-  double seconds = static_cast<double>(metrics.step) * 1e-12;
+  double seconds = metrics.step * 1e-12;
   metrics.joules += idle * seconds;
   metrics.price = price * seconds;
   switch (p.objective) {
   case PlacementObjective::StepTime:
-    metrics.value = static_cast<double>(metrics.step);
+    metrics.value = metrics.step;
     break;
   case PlacementObjective::Energy:
     metrics.value = metrics.joules;

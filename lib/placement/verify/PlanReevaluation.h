@@ -12,7 +12,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &problem, PlacementProblem
 
 /// Why the plan is none of the problem: A0909 a layer in no stage or in two · A0902 an edge that
 /// points to an earlier stage · A0915 samples of the stages are not the batch · A0950 all else: a
-/// schedule, chunks, form, keep or kind that is not offered, more stages or devices than there are.
+/// schedule, chunks, form, keep or kind that is not in the search space, more stages or devices than there are.
 /// At most 20. Of a problem that `check` passes, and of any plan.
 Errors placementViolations(const PlacementProblem &problem, const Placement &plan);
 

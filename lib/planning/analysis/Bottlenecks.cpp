@@ -25,7 +25,7 @@ double timeWith(const Spent &spent, const std::string &resource, double faster) 
     double seconds = part.resource == resource ? part.seconds / faster : part.seconds;
     time = part.added ? time + seconds : std::max(time, seconds);
   }
-  double floor = resource == "kernel floor" ? spent.floor / faster : spent.floor;
+  double floor = resource == "kernel launch overhead" ? spent.floor / faster : spent.floor;
   return std::max(time, floor);
 }
 
@@ -50,14 +50,15 @@ Spent spentOn(const OperationCost &cost, const Machine &machine) {
 std::pair<std::string, double> binding(const Spent &spent, const std::string &improved = "") {
   Spent rest = spent;
   std::erase_if(rest.parts, [&](const Spent::One &part) { return part.resource == improved; });
-  if (improved == "kernel floor")
+  if (improved == "kernel launch overhead")
     rest.floor = 0;
   double time = timeWith(rest, "", 1);
   std::pair<std::string, double> best{"", time};
   if (time <= 0)
     return best;
   if (rest.floor >= time)
-    return {"kernel floor", timeWith(rest, "kernel floor", std::numeric_limits<double>::infinity())};
+    return {"kernel launch overhead",
+            timeWith(rest, "kernel launch overhead", std::numeric_limits<double>::infinity())};
   double longest = 0;
   for (const Spent::One &part : rest.parts)
     if (part.seconds > longest) {

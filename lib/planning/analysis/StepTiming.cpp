@@ -18,7 +18,7 @@ void addHeld(const Plan &plan, const Slot &slot, Held &held) {
   const OperationCost &cost = plan.costs.operations[id];
   for (size_t c = 0; c < plan.machine.cores.size(); ++c) {
     const Core &core = plan.machine.cores[c];
-    if (!usesCore(cost, static_cast<int>(c)))
+    if (!usesCore(cost, c))
       continue;
     bool one = core.perInstanceMapping && cost.parts.empty(); // a fused operation holds all instances
     int64_t first = one ? slot.instance : 0, last = one || !core.perInstanceMapping ? first : core.count - 1;

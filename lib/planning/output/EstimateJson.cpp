@@ -58,7 +58,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                      {"bytes", std::move(bytes)},
                      {"bound", jsonString(cost.bound)}};
     if (op.communication)
-      row["exchange"] =
+      row["communication"] =
           json::Object{{"kind", jsonString(op.communication->kind)}, {"axis", jsonString(op.communication->axis)},
                        {"devices", op.communication->devices},       {"payload", op.communication->payload},
                        {"algorithm", jsonString(cost.type)},         {"formula", jsonString(cost.formula)}};
@@ -70,7 +70,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
   json::Array bottlenecks;
   for (const StepBottleneck &bottleneck : findBottlenecks(graph, costs, machine)) {
     json::Object one{{"resource", jsonString(bottleneck.resource)},
-                     {"share", bottleneck.share},
+                     {"fraction", bottleneck.share},
                      {"speedup_if_twice", bottleneck.speedupIfTwice}};
     if (std::isfinite(bottleneck.speedupIfUnlimited))
       one["speedup_if_unlimited"] = bottleneck.speedupIfUnlimited;
@@ -112,7 +112,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                       {"microbatches", graph.microbatches},
                       {"operations", std::move(operations)},
                       {"totals", std::move(sums)},
-                      {"what_helps", std::move(bottlenecks)},
+                      {"bottlenecks", std::move(bottlenecks)},
                       {"assumptions", std::move(assumptions)}};
 }
 

@@ -47,7 +47,7 @@ void addDomain(const Operation &op, Line line) {
 
 /// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
 std::string bottleneckText(const OperationBottleneck &bottleneck) {
-  std::string what = bottleneck.resource == "kernel floor"                     ? "a lower kernel floor"
+  std::string what = bottleneck.resource == "kernel launch overhead"           ? "a smaller kernel launch overhead"
                      : StringRef(bottleneck.resource).starts_with("bandwidth") ? "more " + bottleneck.resource
                                                                                : "a faster " + bottleneck.resource;
   if (bottleneck.next.empty())
@@ -94,16 +94,16 @@ void addVariants(const Plan &plan, OperationId id, Line line) {
   std::string text = form(cost);
   auto others = plan.costs.alternatives.find(id);
   if (others == plan.costs.alternatives.end() || others->second.empty()) {
-    text += plan.graph.operations[id].parts.empty() ? "; it was priced in no other way"
-                                                    : "; what is fused is spread over all";
-    return line("spread", text);
+    text += plan.graph.operations[id].parts.empty() ? "; it has no alternative cost"
+                                                    : "; fused operations use all instances";
+    return line("mapping", text);
   }
   for (const OperationCost &other : others->second) {
     if (cost.time > other.time)
       text += ", which leaves the rest to others";
     text += "; " + form(other);
   }
-  line("spread", text);
+  line("mapping", text);
 }
 
 /// What the backward pass does for a forward operation: those named after it, with their work.
@@ -120,10 +120,9 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
     std::string shapes;
     for (const TensorAccess &a : other.accesses)
       shapes += (a.written ? " -> " : shapes.empty() ? "; " : ", ") + a.shape;
-    line("backward", fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind,
-                                 formatSi(static_cast<double>(other.flops), "FLOP"),
-                                 formatBytes(static_cast<double>(other.bytesRead)),
-                                 formatBytes(static_cast<double>(other.bytesWritten)), shapes));
+    line("backward",
+         fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind, formatSi(other.flops, "FLOP"),
+                     formatBytes(other.bytesRead), formatBytes(other.bytesWritten), shapes));
   }
 }
 } // namespace
@@ -170,21 +169,21 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     for (size_t l = 0; l < cost.bytes.size(); ++l)
       if (cost.bytes[l].value > 0)
         bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
-    line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
+    line("work", formatSi(op.flops, "FLOP") + bytes);
     addDomain(op, line);
     for (const FusedPart &part : op.parts)
-      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(static_cast<double>(part.flops), "FLOP")));
+      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(part.flops, "FLOP")));
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
     line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
-                             formatSi(cost.time.value * static_cast<double>(executions), "s")));
+                             formatSi(cost.time.value * executions, "s")));
     addVariants(plan, id, line);
     addEnergy(plan, op, cost, line);
   }
   line("bound", cost.bound);
   if (OperationBottleneck bottleneck = findBottlenecks(cost, plan.machine); !bottleneck.resource.empty())
-    line("helps", bottleneckText(bottleneck));
+    line("bottleneck", bottleneckText(bottleneck));
   // The sources of the numbers in the formula: of the core, and of every memory that the operation
   // reads or writes.
   if (cost.core >= 0) {
@@ -240,8 +239,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
             change(ma.throughput, mb.throughput, false)});
   head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
             change(ma.mfu, mb.mfu, false)});
-  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)), formatBytes(static_cast<double>(mb.peakBytes)),
-            change(static_cast<double>(ma.peakBytes), static_cast<double>(mb.peakBytes), true)});
+  head.row({"memory", formatBytes(ma.peakBytes), formatBytes(mb.peakBytes), change(ma.peakBytes, mb.peakBytes, true)});
   head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
             change(ma.energy.value, mb.energy.value, true)});
   head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100),
@@ -275,7 +273,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
     const auto &[x, y] = operations[order[i].second];
     std::string arrow = style.unicode ? " → " : " -> ";
     table.row({order[i].second, x.there ? formatSi(x.time, "s") : same, y.there ? formatSi(y.time, "s") : same,
-               !y.there ? "gone" : change(x.time, y.time, true),
+               !y.there ? "removed" : change(x.time, y.time, true),
                x.bound == y.bound || !x.there ? y.bound
                : y.there                      ? x.bound + arrow + y.bound
                                               : x.bound});

@@ -35,7 +35,7 @@ bool checkValues(const WorkGraph &g, Path p) {
       if (a >= g.values.size())
         return fail(p.index(i).field("alias"), kNoValue);
       else if (++steps > g.values.size())
-        return fail(p.index(i).field("alias"), "aliases in a circle");
+        return fail(p.index(i).field("alias"), "aliases form a cycle");
   }
   return true;
 }
@@ -71,7 +71,7 @@ bool checkRegions(const WorkGraph &g, Path p) {
       if (a >= g.regions.size())
         return fail(p.index(i).field("parent"), kNoRegion);
       else if (++steps > g.regions.size())
-        return fail(p.index(i).field("parent"), "regions in a circle");
+        return fail(p.index(i).field("parent"), "regions form a cycle");
     if (i > kUpdateRegion && (r.parent == kNone || r.owner == kNone || g.operations[r.owner].body != i ||
                               g.operations[r.owner].region != r.parent))
       return fail(p.index(i), "a repeat's body without its repeat");

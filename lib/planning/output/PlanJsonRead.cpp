@@ -181,7 +181,7 @@ bool fromJSON(const json::Value &e, StaticTensor &r, Path p) {
 bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
   return bool(Fields(e, p)("model", g.model)("precision", g.precision)("optimizer", g.optimizer)(
       "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
-      "values", g.values)("operations", g.operations)("regions", g.regions)("residents", g.staticTensors));
+      "values", g.values)("operations", g.operations)("regions", g.regions)("static_tensors", g.staticTensors));
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
@@ -190,17 +190,23 @@ bool fromJSON(const json::Value &e, Memory &m, Path p) {
                   .maybe("sector_bytes", m.sector));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
-  return bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
-                  "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
-                  .narrow("reads", c.reads)("efficiency", c.efficiency)("half_work_flops", c.halfPerformanceWork)(
-                      "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)("one_each", c.perInstanceMapping)(
-                      "cycles", c.cyclesOf)("origins", c.origins)
-                  .maybe("either", c.anyMapping));
+  std::string mapping;
+  if (!bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)("rows", c.rows)(
+                "cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
+                .narrow("reads", c.reads)("efficiency", c.efficiency)(
+                    "half_performance_work_flops", c.halfPerformanceWork)("overlap_fill", c.overlapFill)(
+                    "overlap_drain", c.overlapDrain)("mapping", mapping)("cycles", c.cyclesOf)("origins", c.origins)))
+    return false;
+  if (mapping != "split" && mapping != "per_instance" && mapping != "any")
+    return p.field("mapping").report("expected split, per_instance or any"), false;
+  c.perInstanceMapping = mapping == "per_instance";
+  c.anyMapping = mapping == "any";
+  return true;
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
-  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)("energy_per_flop_J",
-                                                                                                  m.energyPerFlop)(
-                  "kernel_floor_s", m.host.kernel)("microbatch_cost_s", m.host.microbatch)("step_cost_s", m.host.step)(
+  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
+                  "energy_per_flop_J", m.energyPerFlop)("kernel_launch_overhead_s", m.host.kernel)(
+                  "host_overhead_per_microbatch_s", m.host.microbatch)("host_overhead_per_step_s", m.host.step)(
                   "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
                   .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
                   .maybe("area_m2", m.area.value)
@@ -219,7 +225,7 @@ bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
                       "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
                       "type", c.type)("bound", c.bound)("formula", c.formula)
                   .maybe("instances", c.instances)
-                  .maybe("floor_s", c.floor)
+                  .maybe("kernel_launch_overhead_s", c.floor)
                   .maybe("gap", c.gap)
                   .maybe("tiles", c.tiles)
                   .maybe("parts", c.parts));
@@ -256,7 +262,7 @@ bool fromJSON(const json::Value &e, ProofStep::Rule &out, Path p) {
   return word(e, out, {"chain", "pair", "compulsory", "energy", "set"}, p);
 }
 bool fromJSON(const json::Value &e, SchedulingBound::Kind &out, Path p) {
-  return word(e, out, {"nothing", "path", "set", "windows", "solver"}, p);
+  return word(e, out, {"trivial", "path", "set", "windows", "solver"}, p);
 }
 bool fromJSON(const json::Value &e, ProofStep &s, Path p) {
   if (!Fields(e, p)("rule", s.rule)
@@ -334,8 +340,8 @@ bool fromJSON(const json::Value &e, Plan &plan, Path p) {
     p.field("command").report("not a plan: expected 'compile'");
     return false;
   }
-  if (schema != 1) {
-    p.field("schema").report("written by another version of accord: expected 1");
+  if (schema != 2) {
+    p.field("schema").report("written by another version of accord: expected 2");
     return false;
   }
   const json::Object &o = *e.getAsObject();

@@ -134,10 +134,14 @@ json::Value write(const WorkGraph &g) {
                       {"values", list(g.values, [](const Value &v) { return write(v); })},
                       {"operations", list(g.operations, [](const Operation &op) { return write(op); })},
                       {"regions", list(g.regions, [](const Region &r) { return write(r); })},
-                      {"residents", list(g.staticTensors, [](const StaticTensor &r) {
+                      {"static_tensors", list(g.staticTensors, [](const StaticTensor &r) {
                          return json::Value(json::Object{
                              {"name", jsonString(r.name)}, {"category", name(r.category)}, {"bytes", r.bytes}});
                        })}};
+}
+
+const char *mappingName(const Core &core) {
+  return core.anyMapping ? "any" : core.perInstanceMapping ? "per_instance" : "split";
 }
 
 json::Value write(const Machine &m) {
@@ -147,9 +151,9 @@ json::Value write(const Machine &m) {
       {"idle_W", m.idle.value},
       {"tdp_W", m.tdp.value},
       {"energy_per_flop_J", m.energyPerFlop.value},
-      {"kernel_floor_s", m.host.kernel.value},
-      {"microbatch_cost_s", m.host.microbatch.value},
-      {"step_cost_s", m.host.step.value},
+      {"kernel_launch_overhead_s", m.host.kernel.value},
+      {"host_overhead_per_microbatch_s", m.host.microbatch.value},
+      {"host_overhead_per_step_s", m.host.step.value},
       {"cost_model", jsonString(m.costModel)},
       {"origins", origins(m.origins)},
       {"memories", list(m.memories,
@@ -181,14 +185,12 @@ json::Value write(const Machine &m) {
                            {"dataflow", jsonString(c.dataflow)},
                            {"reads", c.reads},
                            {"efficiency", c.efficiency},
-                           {"half_work_flops", c.halfPerformanceWork.value},
+                           {"half_performance_work_flops", c.halfPerformanceWork.value},
                            {"overlap_fill", c.overlapFill},
                            {"overlap_drain", c.overlapDrain},
-                           {"one_each", c.perInstanceMapping},
+                           {"mapping", mappingName(c)},
                            {"cycles", std::move(cycles)},
                            {"origins", origins(c.origins)}};
-         if (c.anyMapping)
-           core["either"] = true;
          return json::Value(std::move(core));
        })}};
   if (!m.energyPerFlopOf.empty()) {
@@ -220,7 +222,7 @@ json::Value write(const OperationCost &c) {
   if (c.instances > 0)
     o["instances"] = c.instances;
   if (c.floor.value > 0)
-    o["floor_s"] = c.floor.value;
+    o["kernel_launch_overhead_s"] = c.floor.value;
   if (c.gap > 0)
     o["gap"] = c.gap;
   if (!c.tiles.empty())
@@ -250,7 +252,7 @@ json::Value write(const Costs &costs) {
 }
 
 const char *const kRules[] = {"chain", "pair", "compulsory", "energy", "set"};
-const char *const kBounds[] = {"nothing", "path", "set", "windows", "solver"};
+const char *const kBounds[] = {"trivial", "path", "set", "windows", "solver"};
 
 json::Value write(const ProofStep &step) {
   json::Object o{{"rule", kRules[static_cast<size_t>(step.rule)]},
@@ -370,7 +372,7 @@ json::Value toJson(const Plan &plan) {
                                     {"detail", jsonString(c.detail)}});
   });
   return json::Object{
-      {"schema", 1},
+      {"schema", 2},
       {"command", "compile"},
       {"version", jsonString(plan.version)},
       {"status", plan.feasible ? "done" : "infeasible"},

@@ -22,7 +22,7 @@ std::string timingText(const Plan &plan, const TextStyle &style) {
   if (!made)
     return "\nno timing: " + made.error().message + "\n";
   const StepSensitivity &what = *made;
-  double step = static_cast<double>(std::max<int64_t>(what.step.value, 1));
+  double step = std::max<int64_t>(what.step.value, 1);
   auto percent = [&](Picoseconds t) { return fmt::format("{:.3g} %", 100 * static_cast<double>(t.value) / step); };
   std::string kinds, phases;
   auto add = [&](std::string &to, const char *label, Picoseconds t) {
@@ -45,15 +45,15 @@ std::string timingText(const Plan &plan, const TextStyle &style) {
   if (!phases.empty())
     line("by phase", phases);
   for (const CoreKindShare &share : what.kinds)
-    line(&share == what.kinds.data() ? "only" : "",
-         fmt::format("{}: {} if all else took no time", kindName(share.kind), time(share.alone)));
+    line(&share == what.kinds.data() ? "lower bound" : "",
+         fmt::format("{}: {} if everything else took no time", kindName(share.kind), time(share.alone)));
   if (what.next != kNone)
     line("next", fmt::format("{}, with {} of slack", plan.graph.operations[what.next].name, time(what.nextSlack)));
   if (what.operations.empty())
     return out;
   out += "\n" + inked(style, Ink::Bold, "What would shorten the step") + " of " + time(what.step) +
          ", in the order of the plan\n";
-  TextTable table("llrrrr", {"operation", "phase", "busy", "in half", "for free", ""});
+  TextTable table("llrrrr", {"operation", "phase", "time", "gain if halved", "gain if removed", ""});
   for (const OperationSensitivity &s : ArrayRef(what.operations).take_front(kRows)) {
     const Operation &op = plan.graph.operations[s.operation];
     table.row({op.name, name(op.phase), time(s.busy), "-" + time(s.gainIfHalved), "-" + time(s.gainIfFree),
@@ -73,9 +73,9 @@ json::Object timingData(const Plan &plan) {
   auto nameOf = [&](OperationId id) { return jsonString(plan.graph.operations[id].name); };
   json::Array kinds, phases, critical, operations;
   for (const CoreKindShare &share : what.kinds)
-    kinds.push_back(json::Object{{"kind", kindName(share.kind)},
+    kinds.push_back(json::Object{{"core_type", kindName(share.kind)},
                                  {"critical_s", share.critical.seconds().value},
-                                 {"alone_s", share.alone.seconds().value}});
+                                 {"only_this_core_type_s", share.alone.seconds().value}});
   for (auto [phase, t] : what.phases)
     phases.push_back(json::Object{{"phase", name(phase)}, {"critical_s", t.seconds().value}});
   for (OperationId id : ArrayRef(what.critical).take_front(kMaxCritical))
@@ -84,15 +84,12 @@ json::Object timingData(const Plan &plan) {
     operations.push_back(json::Object{{"name", nameOf(s.operation)},
                                       {"phase", name(plan.graph.operations[s.operation].phase)},
                                       {"core", kindName(plan.graph.operations[s.operation].core)},
-                                      {"busy_s", s.busy.seconds().value},
-                                      {"half_s", s.gainIfHalved.seconds().value},
-                                      {"free_s", s.gainIfFree.seconds().value}});
-  json::Object data{{"step_time_s", what.step.seconds().value},
-                    {"host_s", what.host.seconds().value},
-                    {"kinds", std::move(kinds)},
-                    {"phases", std::move(phases)},
-                    {"critical", std::move(critical)},
-                    {"operations", std::move(operations)}};
+                                      {"total_time_s", s.busy.seconds().value},
+                                      {"gain_if_halved_s", s.gainIfHalved.seconds().value},
+                                      {"gain_if_removed_s", s.gainIfFree.seconds().value}});
+  json::Object data{{"step_time_s", what.step.seconds().value}, {"host_s", what.host.seconds().value},
+                    {"core_types", std::move(kinds)},           {"phases", std::move(phases)},
+                    {"critical", std::move(critical)},          {"operations", std::move(operations)}};
   if (what.next != kNone)
     data["next"] = json::Object{{"name", nameOf(what.next)}, {"slack_s", what.nextSlack.seconds().value}};
   return data;

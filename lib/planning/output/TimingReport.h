@@ -11,10 +11,10 @@ namespace accord {
 std::string timingText(const Plan &plan, const TextStyle &style);
 
 /// The same with all numbers in seconds: `step_time_s`, `host_s`, `kinds[]` {`kind`, `critical_s`,
-/// `alone_s`}, `phases[]` {`phase`, `critical_s`}, `critical[]` (names, at most 1000),
+/// `only_this_core_type_s`}, `phases[]` {`phase`, `critical_s`}, `critical[]` (names, at most 1000),
 /// `operations[]`
-/// {`name`, `phase`, `core`, `busy_s`, `half_s`, `free_s`} and `next` {`name`, `slack_s`}; or
-/// `error`.
+/// {`name`, `phase`, `core`, `total_time_s`, `gain_if_halved_s`, `gain_if_removed_s`} and `next` {`name`, `slack_s`};
+/// or `error`.
 llvm::json::Object timingData(const Plan &plan);
 
 } // namespace accord

@@ -27,7 +27,7 @@ public:
   }
 
   Result<Schedule, Errors> run() {
-    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value + machine_.host.step.value;
+    double host = graph_.microbatches * machine_.host.microbatch.value + machine_.host.step.value;
     if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
       return Errors{{Code::TimeOutOfRange,
                      fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
@@ -129,6 +129,7 @@ private:
   }
 
   /// Bodies first. What the scheduler proved holds for regions without repeats, whose iterations
+
   /// might overlap otherwise.
   Proven region(RegionId r) {
     const Region &region = graph_.regions[r];
@@ -186,6 +187,7 @@ private:
   }
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
+
   /// its bound of that where they do not.
   void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found, SolveOptions options) {
     std::vector<SchedulingBound> &regions = options_.ordered->regions;
@@ -239,12 +241,13 @@ private:
   }
 
   /// The first instance that is free for those that run on one, in order of start: there is one,
+
   /// since no more run at a time than there are.
   void assignInstances() {
     for (RegionSchedule &region : schedule_.regions) {
       std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
-        freeAt[c].resize(static_cast<size_t>(variants_.capacity(c)));
+        freeAt[c].resize(variants_.capacity(c));
       for (Slot &slot : region.slots) {
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
@@ -260,7 +263,7 @@ private:
               continue;
             freeAt[c][i] = end;
             if (static_cast<int>(c) == slot.core && needs == variants_.amount(*variant, c))
-              slot.instance = static_cast<int>(i);
+              slot.instance = i;
             --needs;
           }
         }
@@ -269,8 +272,11 @@ private:
   }
 
   /// The best of what the scheduler proved and, of one iteration of a top region, whatever the
+
   /// forms of operations, the order and overlap of the iterations inside: the critical path, and
+
   /// for each resource the best bound over all its work, each piece with the least chain before and
+
   /// after it; for each core the trade between both.
   void raise(Proven &best, RegionId top, const CriticalPath &path, const TimeWindows &windows) {
     SchedulingBound proven = std::move(best.bound);
@@ -316,9 +322,10 @@ private:
   OperationVariants variants_;
   std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
-                                            ///< iteration, bodies included
-  std::vector<std::vector<char>> surely_;   ///< by RegionId and resource: used whatever is chosen
-  std::vector<size_t> chosen_;              ///< by OperationId: `Form::alternative`
+
+  ///< iteration, bodies included
+  std::vector<std::vector<char>> surely_; ///< by RegionId and resource: used whatever is chosen
+  std::vector<size_t> chosen_;            ///< by OperationId: `Form::alternative`
   Schedule schedule_;
 };
 

@@ -35,8 +35,8 @@ const char *name(Objective objective) {
 CandidateMetrics measureCandidate(const Plan &plan) {
   CandidateMetrics a;
   a.stepTime = plan.schedule.step.seconds();
-  a.throughput = a.stepTime.value > 0 ? static_cast<double>(plan.batch) / a.stepTime.value : 0;
-  a.deviceMemory = Bytes(static_cast<double>(plan.memory.peak));
+  a.throughput = a.stepTime.value > 0 ? plan.batch / a.stepTime.value : 0;
+  a.deviceMemory = Bytes(plan.memory.peak);
   a.energy = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, a.stepTime);
   if (a.stepTime.value > 0)
     a.power = Watts(a.energy.value / a.stepTime.value);
@@ -48,15 +48,17 @@ namespace {
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
+
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
+
 /// order has the trivial bound: its residents.
-void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
+void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
   switch (objective) {
   case Objective::Throughput:
     plan.objectiveValue = achieved.throughput;
-    plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
+    plan.objectiveBound = bound > 0 ? plan.batch / bound : achieved.throughput;
     return;
   case Objective::StepTime:
   case Objective::Price: // of placements alone
@@ -68,7 +70,7 @@ void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
     plan.objectiveValue = achieved.deviceMemory.value;
     double staticTensors = 0;
     for (const StaticTensor &r : plan.graph.staticTensors)
-      staticTensors += static_cast<double>(r.bytes);
+      staticTensors += r.bytes;
     plan.objectiveBound = staticTensors;
     return;
   }
@@ -140,7 +142,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
                                    ? "energy is idle power only: the machine states no energy per operation or byte"
                                    : "energy is unknown: the machine states no power or energy");
   CandidateMetrics achieved = measureCandidate(plan);
-  judge(plan, request.objective, achieved);
+  recordObjective(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
   return plan;
 }
@@ -154,7 +156,7 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
     return Errors{{Code::BatchNotDivisible,
-                   fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch),
+                   fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
                    {},
                    {}}};
 

@@ -1,4 +1,5 @@
 // The lower bound again: longest walk with unlimited cores, work of each core and memory.
+
 #include "lib/planning/verify/SharedResources.h"
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kMaxSubsets = 3000;
 
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
+
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
 int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
                    const std::vector<int64_t> &tail) {
@@ -41,6 +43,7 @@ long double workOf(const Proof &p, const SharedResource &sharedResource, RegionI
 }
 
 /// For all that is shared: its work, each operation's with the least head and tail of all its
+
 /// executions.
 int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const ScheduleReplay &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
@@ -77,7 +80,9 @@ int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const 
 }
 
 /// No step is shorter than a mean of the time of its longest chain and of what it takes of
+
 /// something shared. In the mean each operation has the form that is best for it, not the one that
+
 /// is best for both: of 31 means the largest is the bound.
 int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId top) {
   constexpr int kMeans = 32;
@@ -162,7 +167,7 @@ void verifyTiming(Proof &p) {
             (op.body == kNone &&
              (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
           p.find(Code::WrongTiming, op.location,
-                 "'{}' is said to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
+                 "'{}' is stated to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
                  t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
       }
   std::vector<bool> seen(plan.graph.operations.size());
@@ -208,12 +213,12 @@ void verifyBound(Proof &p) {
     derived = whole();
   }
   if (!micro.complete || !update.complete)
-    p.trusted("the bound of {} ps is taken as given, the arithmetic over the first and last "
+    p.trusted("the bound of {} ps is assumed, the arithmetic over the first and last "
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
     p.find(Code::BoundNotProved, {},
-           "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps", s.bound.value,
+           "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps", s.bound.value,
            static_cast<double>(derived));
   else
     p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "

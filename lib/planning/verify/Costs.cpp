@@ -1,4 +1,5 @@
 // The roofline again, in a few lines of its own.
+
 #include "lib/machine/model/Lookups.h"
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
@@ -24,8 +25,8 @@ bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 double peakOf(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
-         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) * machine.clock.value
-                         : static_cast<double>(core.lanes) * machine.clock.value;
+         : core.rows > 0           ? 2.0 * core.rows * core.cols * machine.clock.value
+                                   : core.lanes * machine.clock.value;
 }
 
 /// An operation, or a part of one.
@@ -39,7 +40,9 @@ struct Arithmetic {
 };
 
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
+
 /// if it is less, with the cycles that the core states for the kind (not where `peak` is the
+
 /// model).
 double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type, int index,
                   bool peak) {
@@ -53,18 +56,19 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
     floats = true;
   if (floats)
     p.find(Code::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate = static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
+  double rate = instances * peakOf(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
     for (const Loop &loop : domain)
-      points *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+      points *= std::max<int64_t>(loop.extent, 1);
     min = std::min(min, points * stated->second / rate);
   }
   return min;
 }
 
 /// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
+
 /// the plan adds up what it says of the parts.
 double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
@@ -77,7 +81,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
-    const Core &core = p.plan.machine.cores[static_cast<size_t>(one.core)];
+    const Core &core = p.plan.machine.cores[one.core];
     flops += part.flops;
     double time = verifyCore(p, op,
                              {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain,
@@ -105,11 +109,12 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
 }
 
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
+
 /// nothing; what it moves in device memory is known.
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
                          std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
     double transfer = m == 0 && bytes > 0 && memory.bandwidth.value > 0
@@ -127,11 +132,11 @@ void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cos
 
 /// Of a core over which work is spread all, of others one; of those that leave it open either.
 void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
-  const Core &core = p.plan.machine.cores[static_cast<size_t>(cost.core)];
+  const Core &core = p.plan.machine.cores[cost.core];
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find(Code::WrongCost, op.location, "'{}' is said to run on {} of the {} instances of core '{}'", op.name,
+    p.find(Code::WrongCost, op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
            cost.instances, core.count, core.name);
 }
 
@@ -174,8 +179,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     ++given[cost.model];
     return;
   }
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
-         flops = static_cast<double>(op.flops);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten, flops = op.flops;
   double energy = flops * energyPerFlop(machine, cost.type).value;
   bool mapped = !cost.tiles.empty();
   if (mapped && !verifyTiles(p, op, cost))
@@ -272,16 +276,16 @@ bool verifyCosts(Proof &p) {
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");
   if (windows)
-    p.trusted("the traffic of {} operations whose tiles overlap is taken as given, it is not below "
+    p.trusted("the traffic of {} operations whose tiles overlap is assumed, it is not below "
               "their tensors",
               windows);
   for (const auto &[model, count] : given)
     if (model == "array" || model == "vector")
-      p.trusted("the utilization of {} operations by cost model '{}' is taken as given, no time is "
+      p.trusted("the utilization of {} operations by cost model '{}' is assumed, no time is "
                 "below that at peak",
                 count, model);
     else
-      p.trusted("times of {} operations by cost model '{}' are taken as given", count, model);
+      p.trusted("times of {} operations by cost model '{}' are assumed", count, model);
   return true;
 }
 

@@ -37,7 +37,7 @@ struct Proof {
   /// Instances of a core that it holds while it runs: all where parts compute on several cores or
   /// work is spread, one where each has its own.
   int64_t instances(const OperationCost &cost, int core) const {
-    const Core &of = plan.machine.cores[static_cast<size_t>(core)];
+    const Core &of = plan.machine.cores[core];
     if (!usesCore(cost, core))
       return 0;
     bool alone = cost.parts.empty() && cost.core == core &&

@@ -95,11 +95,10 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
           mode.usage.push_back({static_cast<uint32_t>(resource), amount});
       };
       for (size_t c = 0; c < machine.cores.size(); ++c)
-        uses(c, p.instances(cost, static_cast<int>(c)));
+        uses(c, p.instances(cost, c));
       for (size_t m = 0; m < machine.memories.size() && mode.duration > 0; ++m)
         uses(machine.cores.size() + m,
-             std::min(kBillion, static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12 /
-                                                                static_cast<double>(mode.duration) * 1e9))));
+             std::min(kBillion, static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12 / mode.duration * 1e9))));
       if (std::string network = p.network(id); !network.empty())
         uses(networks[network], 1);
     });

@@ -1,4 +1,5 @@
 // Each operation once, as long as it costs, and lengths that add up.
+
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
@@ -7,7 +8,7 @@ namespace accord {
 
 /// Where an operation may start among the instances of its core: spread over all it is the first.
 static int64_t places(const Proof &p, const OperationCost &cost) {
-  int64_t count = p.plan.machine.cores[static_cast<size_t>(cost.core)].count;
+  int64_t count = p.plan.machine.cores[cost.core].count;
   return cost.parts.empty() ? count - p.instances(cost, cost.core) + 1 : count;
 }
 
@@ -56,7 +57,7 @@ bool verifySlots(Proof &p) {
         if (int64_t max = places(p, p.plan.costs.operations[slot.operation]); slot.instance < 0 || slot.instance >= max)
           p.find(Code::ResourceOverlap, op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
                  slot.instance, p.plan.machine.cores[core].name, max);
-      if (static_cast<double>(slot.start.value) < host * 1e12 - 0.5)
+      if (slot.start.value < host * 1e12 - 0.5)
         p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it", op.name,
                slot.start.value, host * 1e12);
       end = std::max(end, slot.start.value + slot.duration.value);

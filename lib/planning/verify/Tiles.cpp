@@ -45,7 +45,7 @@ double pieces(int64_t extent, const std::vector<int64_t> &cuts) {
     return 1;
   std::vector<int64_t> rest(cuts.begin() + 1, cuts.end());
   int64_t whole = extent / cuts[0], left = extent % cuts[0];
-  return static_cast<double>(whole) * pieces(cuts[0], rest) + (left ? pieces(left, rest) : 0);
+  return whole * pieces(cuts[0], rest) + (left ? pieces(left, rest) : 0);
 }
 
 /// Bytes between memory `memory` and the one behind it, of one tensor. A tile is fetched where the
@@ -56,7 +56,7 @@ double crossing(const Operation &op, const LoopTensor &tensor, const std::set<un
   size_t groups = tiles[0].groups.size();
   double elements = 1;
   for (unsigned group : own)
-    elements *= static_cast<double>(extentOf(op, tiles[0], group));
+    elements *= extentOf(op, tiles[0], group);
   // For each group the cuts of the memories whose loop stands around the fetch.
   std::vector<std::vector<int64_t>> around(groups), pending = around;
   for (int m = 1; m <= memory; ++m)
@@ -71,7 +71,7 @@ double crossing(const Operation &op, const LoopTensor &tensor, const std::set<un
     if (!own.count(group))
       times *= pieces(extentOf(op, tiles[0], group), around[group]);
   double moved = tensor.written ? 2 * times - 1 : times;
-  return moved * elements * static_cast<double>(tensor.elementBits) / 8;
+  return moved * elements * tensor.elementBits / 8;
 }
 
 /// Each loop is in one group, each tile has the same groups and is a piece of the one around it.
@@ -85,7 +85,7 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
       ++count;
       if (loop >= op.domain.size())
         return false;
-      points *= static_cast<double>(op.domain[loop].extent);
+      points *= op.domain[loop].extent;
     }
   if (count != op.domain.size() || loops.size() != count || points > 0x1p62)
     return false;
@@ -134,8 +134,8 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
       crossed += crossing(op, op.tensors[t], groups[t], cost.tiles, tile.memory);
       double elements = 1;
       for (unsigned group : groups[t])
-        elements *= static_cast<double>(tile.extents[group]);
-      held += elements * static_cast<double>(op.tensors[t].elementBits) / 8;
+        elements *= tile.extents[group];
+      held += elements * op.tensors[t].elementBits / 8;
     }
     const Memory &memory = machine.memories[tile.memory];
     double room = memory.capacity.value / (memory.doubleBuffered ? 2 : 1);

@@ -20,8 +20,7 @@ void verifyVerdict(Proof &p) {
     p.find(Code::WrongBatch, {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
            plan.graph.microbatches, static_cast<double>(samples));
 
-  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value,
-         batch = static_cast<double>(plan.batch);
+  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value, batch = plan.batch;
   auto is = [&](const char *what, double value) {
     if (!close(plan.objectiveValue, value))
       p.find(Code::WrongObjective, {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective,
@@ -32,18 +31,19 @@ void verifyVerdict(Proof &p) {
       is("batch / step time", batch / step);
     if (bound > 0 && plan.objectiveBound < batch / bound * (1 - 1e-9))
       p.find(Code::WrongObjective, {},
-             "no plan is said to be faster than {:.9g} samples/s, the bound of {:.9g} s on the "
+             "the bound states that no plan is faster than {:.9g} samples/s, the bound of {:.9g} s on the "
              "step allows {:.9g}",
              plan.objectiveBound, bound, batch / bound);
   } else if (plan.objective == "step_time") {
     is("the step", step);
     if (plan.objectiveBound > bound * (1 + 1e-9))
-      p.find(Code::WrongObjective, {}, "no plan is said to take less than {:.9g} s, the bound on the step is {:.9g} s",
+      p.find(Code::WrongObjective, {},
+             "the bound states that no plan takes less than {:.9g} s, the bound on the step is {:.9g} s",
              plan.objectiveBound, bound);
   } else if (plan.objective == "memory") {
-    is("peak memory", static_cast<double>(plan.memory.peak));
+    is("peak memory", plan.memory.peak);
   } else {
-    p.trusted("the value of objective '{}' is taken as given", plan.objective);
+    p.trusted("the value of objective '{}' is assumed", plan.objective);
     return;
   }
   p.checked("objective {} = {:.6g} follows from the step", plan.objective, plan.objectiveValue);
@@ -54,16 +54,16 @@ void verifyTotals(Proof &p) {
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
     double times = p.operation(id).region == kUpdateRegion ? 1 : static_cast<double>(p.plan.graph.microbatches);
     for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
-      times *= static_cast<double>(p.plan.graph.regions[r].count);
-    flops += times * static_cast<double>(p.operation(id).flops);
+      times *= p.plan.graph.regions[r].count;
+    flops += times * p.operation(id).flops;
   }
   double max = 0;
   for (const Core &core : p.plan.machine.cores) {
-    double fastest = core.rows > 0 ? 2.0 * static_cast<double>(core.rows * core.cols) * p.plan.machine.clock.value
-                                   : static_cast<double>(core.lanes) * p.plan.machine.clock.value;
+    double fastest = core.rows > 0 ? 2.0 * (core.rows * core.cols) * p.plan.machine.clock.value
+                                   : core.lanes * p.plan.machine.clock.value;
     for (const auto &[type, peak] : core.peak)
       fastest = std::max(fastest, peak.value);
-    max += fastest * static_cast<double>(core.count);
+    max += fastest * core.count;
   }
   double step = p.plan.schedule.step.seconds().value;
   if (p.out.trusted.empty() && flops > max * step * (1 + 1e-9))

@@ -1,4 +1,5 @@
 // Dependences, cores, bandwidth and memory, from a walk through all executions.
+
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
 #include <map>
@@ -72,7 +73,7 @@ void verifyCores(Proof &p, const ScheduleReplay &w) {
         longest = i;
     }
   }
-  p.checked("no core runs two operations at a time");
+  p.checked("no core runs two operations concurrently");
 }
 
 void verifyNetworks(Proof &p, const ScheduleReplay &w) {
@@ -94,7 +95,7 @@ void verifyNetworks(Proof &p, const ScheduleReplay &w) {
       }
   }
   if (!exchanges.empty())
-    p.checked("no network carries two exchanges at a time");
+    p.checked("no network carries two transfers concurrently");
 }
 
 void verifyBandwidth(Proof &p, const ScheduleReplay &w) {
@@ -140,6 +141,7 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
   for (int64_t bytes : p.plan.memory.atPeak)
     sum += bytes;
   // What runs beside a repeat may be counted for all of it: more than needed is allowed there, less
+
   // never.
   bool beside = false;
   for (const RegionSchedule &region : p.plan.schedule.regions)
@@ -155,16 +157,16 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
     p.find(Code::WrongMemory, {}, "the categories at the peak add up to {:.0f} B, the peak is {} B",
            static_cast<double>(sum), reported);
   if (p.plan.memory.when.value < 0 || p.plan.memory.when > p.plan.schedule.step)
-    p.find(Code::WrongMemory, {}, "the peak is said to be at {} ps of a step of {} ps", p.plan.memory.when.value,
+    p.find(Code::WrongMemory, {}, "the peak is stated to be at {} ps of a step of {} ps", p.plan.memory.when.value,
            p.plan.schedule.step.value);
   double capacity = p.plan.machine.memories[0].capacity.value;
-  if (p.plan.feasible && capacity > 0 && static_cast<double>(std::max(peak, reported)) > capacity)
+  if (p.plan.feasible && capacity > 0 && std::max(peak, reported) > capacity)
     p.find(Code::MemoryExceeded, {}, "the plan needs {} B, memory '{}' has {:.0f} B", std::max(peak, reported),
            p.plan.machine.memories[0].name, capacity);
   if (equal)
     p.checked("the replay needs {} B at its peak, as reported", peak);
   else
-    p.trusted("the peak of {} B is taken as given, the replay of {} finds {} B", reported,
+    p.trusted("the peak of {} B is assumed, the replay of {} finds {} B", reported,
               w.complete ? "operations beside a repeat" : "the first and last iterations", peak);
 }
 

@@ -1,4 +1,4 @@
-// Charts of mined designs: the front, the search's convergence, what each choice is worth.
+// Charts of mined designs: the front, the search's convergence, the sensitivity of each choice.
 const series = ["forward", "data_gradient", "weight_gradient", "update", "communication", "buffers", "recompute", "temporaries"];
 
 /// A scale of an axis: of logarithms where the numbers differ tenfold.
@@ -54,15 +54,15 @@ function drawDesigns(points, names, show, higher, host, tip) {
   host.append(root);
 }
 
-/// Incumbent and bound of the first search over designs valued, incumbents of the others.
+/// Incumbent and bound of the first search over designs evaluated, incumbents of the others.
 function drawSearches(searches, name, show, host) {
   const W = 620, H = 300, box = { left: 84, right: 18, top: 14, bottom: 44 };
-  const finite = (s, key) => s.moments.filter(m => m[key] !== null && m[key] > 0);
+  const finite = (s, key) => s.convergence.filter(m => m[key] !== null && m[key] > 0);
   const values = searches.flatMap((s, i) => finite(s, "incumbent").map(m => m.incumbent).concat(i ? [] : finite(s, "bound").map(m => m.bound)));
   if (!values.length) return false;
   const last = Math.max(...searches.map(s => s.evaluations), 2), x = axis([1, last], box.left, W - box.right), y = axis(values, H - box.bottom, box.top);
   x.ticks = x.ticks.filter(v => v >= 1 && Number.isInteger(v));
-  const root = frame(W, H, box, x, y, ["designs valued", name], [v => si(v, "", 3).trim(), show], `convergence of ${searches.map(s => s.strategy).join(", ")}`);
+  const root = frame(W, H, box, x, y, ["designs evaluated", name], [v => si(v, "", 3).trim(), show], `convergence of ${searches.map(s => s.strategy).join(", ")}`);
   const path = (s, key) => {
     const all = finite(s, key);
     if (!all.length) return "";
@@ -82,20 +82,20 @@ function drawSearches(searches, name, show, host) {
   return true;
 }
 
-/// A card: a bar for each choice, as long as the share of the best design's worth that is left.
+/// A card: a bar for each choice, as long as the share of the best design's value that is left.
 function parameterCard(one, best, show, searched) {
   const worse = v => { const c = v / best - 1; return Math.abs(c) < 5e-5 ? "the same" : (c > 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"; };
   const wide = v => (v === null || v === undefined ? 0 : Math.min(1, best / v) * 100);
   const rows = one.choices.flatMap(c => {
     const none = c.value === null, pinned = c.best !== undefined;
-    const open = pinned && c.best !== null && c.bound < c.best * (1 - 1e-9) ? `, ${c.least ? "no schedule" : "none"} below ${show(c.bound)}` : "";
-    const title = [none ? c.why || "not possible" : `this alone changed: ${show(c.value)}`, pinned ? (c.best === null ? (c.bound === null ? "no design with it may be" : `none found, none below ${show(c.bound)}`) : `the best design with it: ${show(c.best)}${open}`) : ""].filter(t => t).join("; ");
-    const text = c.chosen ? "chosen" : [none ? "–" : worse(c.value), pinned ? (c.best === null ? (c.bound === null ? "none" : "not found") : worse(c.best) + (c.least ? "" : "*")) : searched ? "" : null].filter(t => t !== null).map(t => el("span", {}, t));
+    const open = pinned && c.best !== null && c.bound < c.best * (1 - 1e-9) ? `, ${c.is_optimal ? "no schedule" : "none"} below ${show(c.bound)}` : "";
+    const title = [none ? c.reason || "not possible" : `this alone changed: ${show(c.value)}`, pinned ? (c.best === null ? (c.bound === null ? "no design with it may be" : `none found, none below ${show(c.bound)}`) : `the best design with it: ${show(c.best)}${open}`) : ""].filter(t => t).join("; ");
+    const text = c.chosen ? "chosen" : [none ? "–" : worse(c.value), pinned ? (c.best === null ? (c.bound === null ? "none" : "not found") : worse(c.best) + (c.is_optimal ? "" : "*")) : searched ? "" : null].filter(t => t !== null).map(t => el("span", {}, t));
     return [el("span", { class: c.chosen ? "what chosen" : "what", title: c.choice }, c.choice),
       el("div", { class: "track", title, role: "img", "aria-label": `${c.choice}: ${title}` }, pinned && c.best !== null ? el("i", { class: "pin", style: `width:${wide(c.best)}%` }) : null,
-        none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.why && !pinned ? el("em", {}, c.why) : null),
+        none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.reason && !pinned ? el("em", {}, c.reason) : null),
       el("span", { class: "amounts" }, ...(c.chosen ? [el("b", {}, text)] : text))];
   });
-  const waits = one.waits === undefined ? null : el("span", { class: "quiet" }, one.waits > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.waits)} shorter` : "the step does not wait for it");
+  const waits = one.bottleneck_gain === undefined ? null : el("span", { class: "quiet" }, one.bottleneck_gain > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.bottleneck_gain)} shorter` : "not a bottleneck of the step");
   return el("div", { class: "parameter" }, el("h3", {}, one.parameter, waits), el("div", { class: "choices" }, ...rows));
 }

@@ -1,17 +1,17 @@
-// Servers as boxes, tensor groups as bars in them, a colour for each stage; bars of memory and of time by stage; the front.
+// Nodes as frames, tensor groups as bars in them, a colour for each stage; bars of memory and of time by stage; the front.
 const stageColor = (g, count) => `hsl(${Math.round((g / count) * 300 + 205) % 360} 45% ${matchMedia("(prefers-color-scheme: dark)").matches ? 62 : 50}%)`;
 
 function drawDevices(data, host) {
   const shownGroups = 16, shownServers = 40, count = data.groups.length;
   const g0 = data.groups[0];
-  byId("devices-rule").textContent = data.oneForm
-    ? `A box is a server, a bar one replica of the stage: ${g0.tensor > 1 ? `${g0.tensor} devices that share each operation` : "one device"}. ` +
+  byId("devices-rule").textContent = data.uniformConfig
+    ? `A frame is a node, a bar one replica of the stage: ${g0.tensor > 1 ? `${g0.tensor} devices that share each operation` : "one device"}. ` +
       (g0.data > 1 ? `The ${g0.data} bars of a stage exchange gradients; ` : "") + "activations go from stage to stage."
-    : "A box is a server, a bar one replica of the stage: the devices that share each operation.";
+    : "A frame is a node, a bar one replica of the stage: the devices that share each operation.";
   data.groups.forEach((group, g) => {
     if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
     if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;
-    const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
+    const kind = data.deviceTypes[group.deviceType], per = kind.devicesPerNode, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
     const servers = [], from = Math.floor(group.first / per), to = Math.floor(group.last / per);
     for (let s = from; s <= to && s - from < shownServers; ++s) {
       const bars = [];
@@ -28,7 +28,7 @@ function drawDevices(data, host) {
       servers.push(el("div", { class: "server", title: `server ${s}` }, ...bars));
     }
     if (to - from >= shownServers) servers.push(el("span", { class: "more" }, `+ ${to - from + 1 - shownServers} servers`));
-    const form = data.oneForm ? "" : `tensor ${group.tensor}, data ${group.data}${group.zero ? `, ZeRO ${group.zero}` : ""}`;
+    const form = data.uniformConfig ? "" : `tensor ${group.tensor}, data ${group.data}${group.zero ? `, ZeRO ${group.zero}` : ""}`;
     host.append(el("div", { class: "group" }, el("div", { class: "who" }, el("i", { style: `background:${stageColor(g, count)}` }), el("b", {}, `stage ${g}`),
       el("div", { class: "quiet" }, `${kind.name} ${group.ranks}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
   });
@@ -55,7 +55,7 @@ function legendOf(host, names, used) {
 function drawFront(data, host) {
   const W = 560, H = 300, left = 70, right = 18, top = 14, bottom = 44;
   const xName = "devices", yName = "step time in seconds";
-  const all = data.front.map((p, i) => ({ label: `${p.what}, ${p.degrees}`, x: p.devices, y: p.step, chosen: p.what === "this plan" }));
+  const all = data.paretoFront.map((p, i) => ({ label: `${p.what}, ${p.degrees}`, x: p.devices, y: p.step, chosen: p.what === "this plan" }));
   const pts = all.filter((p, i) => !all.some((q, j) => q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y || j < i))).sort((a, b) => a.x - b.x || b.y - a.y);
   if (pts.length < 2) return;
   const range = key => { const v = pts.map(p => p[key]), low = Math.min(...v), high = Math.max(...v), pad = (high - low || Math.abs(high) || 1) * 0.1; return [Math.max(0, low - pad), high + pad]; };

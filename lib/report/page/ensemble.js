@@ -11,9 +11,9 @@ const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const counted = counts => counts.map((n, k) => (n ? `${n} ${data.members[k].name}` : "")).filter(t => t).join(", ") || "nobody";
 const chosen = data.best === undefined ? null : data.sizes[data.best];
-const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of the fullest device", price: "price of a step" }[data.metric];
+const metricWord = { step_time: "step time", energy: "energy of a step", memory: "peak device memory", price: "price of a step" }[data.metric];
 const priced = data.devices.some(d => d.price_per_hour > 0);
-const state = (s, i) => !s.members ? "none fits the devices" : i === data.best ? "chosen" : data.requirement === undefined ? "" : s.keeps ? "would do" : fraction(s.error) > fraction(data.requirement) ? "not certified" : "not after a loss";
+const state = (s, i) => !s.members ? "none fits the devices" : i === data.best ? "chosen" : data.requirement === undefined ? "" : s.feasible ? "feasible" : fraction(s.error) > fraction(data.requirement) ? "not certified" : "not after failures";
 
 function tile(label, value, unit, note) {
   return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)), el("div", { class: "note" }, note));
@@ -21,20 +21,20 @@ function tile(label, value, unit, note) {
 
 function header() {
   byId("title").textContent = `${data.ensemble} of ${data.training}`;
-  byId("status").textContent = !chosen ? "no ensemble" : data.gap === 0 ? "proven best" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !chosen ? "no ensemble" : data.gap === 0 ? "proven optimal" : `relative gap ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !chosen);
-  byId("subtitle").textContent = [data.requirement === undefined ? `least error, then least ${metricWord}` : `least ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${data.confidence}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
-    ...(data.lost ? [`survives the loss of ${data.lost} device${data.lost > 1 ? "s" : ""}`] : [])].join("  ·  ");
+  byId("subtitle").textContent = [data.requirement === undefined ? `minimum error, then minimum ${metricWord}` : `minimum ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${data.confidence}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
+    ...(data.device_failures ? [`survives ${data.device_failures} device failure${data.device_failures > 1 ? "s" : ""}`] : [])].join("  ·  ");
   if (!chosen) return;
   byId("degrees").textContent = chosen.text;
   const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
   const g = chosen.guarantee;
   byId("headline").append(
-    tile("Error of the vote, at most", ...split(share(data.lost ? chosen.error_after_loss : chosen.error)), g ? `by ${g.bound}${data.lost ? ", after the worst loss" : ""}` : ""),
+    tile("Error of the vote, at most", ...split(share(data.device_failures ? chosen.error_after_failures : chosen.error)), g ? `by ${g.bound}${data.device_failures ? ", after the worst failures" : ""}` : ""),
     tile("Best member alone", ...split(g ? share(g.single) : "– %"), "error, at most"),
     tile("Step time", ...split(picos(chosen.step_time_ps)), "of the slowest device"),
     tile("Energy", ...split(chosen.energy_J > 0 ? less(chosen.energy_J, "J") : "– J"), "of a step of all members"),
-    tile("Memory", ...split(bytes(chosen.memory_bytes)), "of the fullest device"));
+    tile("Memory", ...split(bytes(chosen.memory_bytes)), "of the peak device memory"));
 }
 
 function conflicts() {
@@ -54,16 +54,16 @@ function sizes() {
       el("span", { class: "amounts" }, i === data.best ? el("b", {}, share(s.error)) : share(s.error)));
   }
   byId("sizes-hint").textContent = "bars: error of the vote, at most" + (data.requirement === undefined ? "" : `; the line is what is required, ${share(data.requirement)}`);
-  byId("sizes-table").append(head([["size", "n"], ["members"], ["error at most", "n"], ["bound"], ["evidence"], ...(data.lost ? [["after a loss", "n"]] : []), ["step time", "n"], ["energy", "n"], ["memory", "n"], ...(priced ? [["price", "n"]] : []), ["ensembles", "n"], [""]]),
-    el("tbody", {}, ...data.sizes.map((s, i) => line(!s.members ? [[String(s.size), "n"], ["–"], ["–", "n"], ["–"], ["–"], ...(data.lost ? [["–", "n"]] : []), ["–", "n"], ["–", "n"], ["–", "n"], ...(priced ? [["–", "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]
-      : [[String(s.size), "n"], [s.text, "name"], [share(s.error), "n"], [s.guarantee ? s.guarantee.bound : "–"], [s.guarantee ? s.guarantee.evidence : "–"], ...(data.lost ? [[share(s.error_after_loss), "n"]] : []), [picos(s.step_time_ps), "n"], [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"], ...(priced ? [[`${trim(s.price, 4)} $`, "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]))));
+  byId("sizes-table").append(head([["size", "n"], ["members"], ["error at most", "n"], ["bound"], ["basis"], ...(data.device_failures ? [["after failures", "n"]] : []), ["step time", "n"], ["energy", "n"], ["memory", "n"], ...(priced ? [["price", "n"]] : []), ["ensembles", "n"], [""]]),
+    el("tbody", {}, ...data.sizes.map((s, i) => line(!s.members ? [[String(s.size), "n"], ["–"], ["–", "n"], ["–"], ["–"], ...(data.device_failures ? [["–", "n"]] : []), ["–", "n"], ["–", "n"], ["–", "n"], ...(priced ? [["–", "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]
+      : [[String(s.size), "n"], [s.text, "name"], [share(s.error), "n"], [s.guarantee ? s.guarantee.bound : "–"], [s.guarantee ? s.guarantee.basis : "–"], ...(data.device_failures ? [[share(s.error_after_failures), "n"]] : []), [picos(s.step_time_ps), "n"], [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"], ...(priced ? [[`${trim(s.price, 4)} $`, "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]))));
 }
 
 function placement() {
   if (!chosen) return;
   byId("placement").hidden = false;
   byId("placement-legend").append(...data.members.map((m, k) => (chosen.members[k] ? el("span", {}, swatch(color(k)), m.name) : null)).filter(e => e));
-  const on = new Map(), cost = m => data.members[m.member].on[m.device].ways[m.way];
+  const on = new Map(), cost = m => data.members[m.member].on[m.device].alternatives[m.alternative];
   for (const m of chosen.placement)
     for (let d = 0; d < cost(m).devices; ++d) {
       const key = `${m.device} ${m.number + d}`;
@@ -73,7 +73,7 @@ function placement() {
     const [device, number] = key.split(" ").map(Number), of = data.devices[device];
     const memory = members.reduce((sum, m) => sum + cost(m).state_bytes, 0) + Math.max(...members.map(m => cost(m).activation_bytes)), time = members.reduce((sum, m) => sum + cost(m).step_time_ps, 0);
     byId("placement-bars").append(el("div", { class: "kind" }, el("span", { class: "name", title: of.name }, `${of.name} ${number + 1}`),
-      el("div", { class: "stack", role: "img", "aria-label": `${of.name} ${number + 1}: ${members.length} members, ${picos(time)} a step` }, ...members.map(m => el("i", { style: `width:${(cost(m).step_time_ps / chosen.step_time_ps) * 100}%;background:var(--${color(m.member)})`, title: `${data.members[m.member].name}: ${picos(cost(m).step_time_ps)}, ${cost(m).way}` }))),
+      el("div", { class: "stack", role: "img", "aria-label": `${of.name} ${number + 1}: ${members.length} members, ${picos(time)} a step` }, ...members.map(m => el("i", { style: `width:${(cost(m).step_time_ps / chosen.step_time_ps) * 100}%;background:var(--${color(m.member)})`, title: `${data.members[m.member].name}: ${picos(cost(m).step_time_ps)}, ${cost(m).alternative}` }))),
       el("span", { class: "amount" }, `${picos(time)} · ${bytes(memory)}${of.memory_bytes ? ` of ${bytes(of.memory_bytes)}` : ""}`)));
   }
 }
@@ -82,26 +82,26 @@ function guarantee() {
   const g = chosen && chosen.guarantee;
   if (!g) return;
   byId("guarantee").hidden = false;
-  byId("guarantee-table").append(el("tbody", {}, ...[["bound", g.bound], ["formula", g.formula], ["value", `${share(g.value)} (${exact(g.value)})`], ["evidence", g.evidence], ...g.inputs.map((t, i) => [i ? "" : "inputs", t]), ...g.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([a, b]) => line([[a, "quiet"], [b]]))));
+  byId("guarantee-table").append(el("tbody", {}, ...[["bound", g.bound], ["formula", g.formula], ["value", `${share(g.value)} (${exact(g.value)})`], ["basis", g.basis], ...g.inputs.map((t, i) => [i ? "" : "inputs", t]), ...g.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([a, b]) => line([[a, "quiet"], [b]]))));
   const says = g.bounds.filter(b => fraction(b.value) < 1);
-  byId("bounds-hint").textContent = "bounds that apply and are below 100 %: each holds, the least counts";
+  byId("bounds-hint").textContent = "bounds that apply and are below 100 %: each holds, the minimum counts";
   byId("bounds-table").append(head([["bound"], ["error at most", "n"]]), el("tbody", {}, ...says.map(b => line([[b.bound], [share(b.value), "n"]]))));
 }
 
 function rest() {
-  if (data.losses.length) {
+  if (data.failures.length) {
     byId("losses").hidden = false;
-    byId("losses-table").append(head([["lost"], ["vote with"], ["error at most", "n"]]), el("tbody", {}, ...data.losses.map(l => line([[l.devices.join(", ")], [counted(l.quorum)], [share(l.error), "n"]]))));
+    byId("losses-table").append(head([["lost"], ["vote with"], ["error at most", "n"]]), el("tbody", {}, ...data.failures.map(l => line([[l.devices.join(", ")], [counted(l.quorum)], [share(l.error), "n"]]))));
   }
   if (data.more_data.length) {
     byId("more").hidden = false;
     byId("more-list").append(...data.more_data.map(t => el("li", {}, t)));
   }
-  const rows = data.members.flatMap(m => m.on.flatMap(on => (on.ways.length ? on.ways.map(w => line([[m.name, "name"], [on.device], [w.way], [picos(w.step_time_ps), "n"], [bytes(w.state_bytes), "n"], [bytes(w.activation_bytes), "n"], [w.energy_J > 0 ? less(w.energy_J, "J") : "–", "n"]])) : [line([[m.name, "name"], [on.device], [on.reason, "bad"], ["–", "n"], ["–", "n"], ["–", "n"], ["–", "n"]])])));
+  const rows = data.members.flatMap(m => m.on.flatMap(on => (on.alternatives.length ? on.alternatives.map(w => line([[m.name, "name"], [on.device], [w.alternative], [picos(w.step_time_ps), "n"], [bytes(w.state_bytes), "n"], [bytes(w.activation_bytes), "n"], [w.energy_J > 0 ? less(w.energy_J, "J") : "–", "n"]])) : [line([[m.name, "name"], [on.device], [on.reason, "bad"], ["–", "n"], ["–", "n"], ["–", "n"], ["–", "n"]])])));
   byId("members-table").append(head([["member"], ["device"], ["runs as"], ["step time", "n"], ["kept", "n"], ["besides, in its step", "n"], ["energy", "n"]]), el("tbody", {}, ...rows));
   const rate = (names, r) => `error of ${names}: ${r.rate === undefined ? "not known" : share(r.rate) + (r.samples ? ` of ${r.samples} samples` : ", as stated")}`;
-  byId("assumptions").append(...[...data.members.map(m => `${m.name} = ${m.call}`), ...data.members.filter(m => m.rate !== undefined || !data.facts.votes).map(m => rate(m.name, m)), ...data.facts.joint.map(j => rate(j.members.map(k => data.members[k].name).join(" and ") + " together", j)),
-    ...(data.facts.votes ? [`votes of ${data.facts.votes.samples} samples`] : []), ...(data.tests > 1 ? [`${data.tests} limits of samples hold together at the confidence`] : []), ...data.assumptions, "vote.json has all numbers of this page and what accord verify proves again"].map(t => el("li", {}, t)));
+  byId("assumptions").append(...[...data.members.map(m => `${m.name} = ${m.call}`), ...data.members.filter(m => m.rate !== undefined || !data.error_statistics.votes).map(m => rate(m.name, m)), ...data.error_statistics.joint.map(j => rate(j.members.map(k => data.members[k].name).join(" and ") + " together", j)),
+    ...(data.error_statistics.votes ? [`votes of ${data.error_statistics.votes.samples} samples`] : []), ...(data.tests > 1 ? [`${data.tests} limits of samples hold together at the confidence`] : []), ...data.assumptions, "vote.json has all numbers of this page and what accord verify proves again"].map(t => el("li", {}, t)));
   byId("footer").textContent = `accord ${data.version}`;
 }
 

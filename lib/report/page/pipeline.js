@@ -96,7 +96,7 @@ class Pipeline {
       g.fillStyle = this.colors.card;
       g.fillRect(a, y, w, h);
       g.fillStyle = summary ? this.colors.forward : this.colors[name];
-      g.globalAlpha = summary ? 0.45 : kind <= 2 && this.data.chunks > 1 ? 1 - 0.55 * (Math.floor(stage / groups) / (this.data.chunks - 1)) : 1;
+      g.globalAlpha = summary ? 0.45 : kind <= 2 && this.data.virtualStages > 1 ? 1 - 0.55 * (Math.floor(stage / groups) / (this.data.virtualStages - 1)) : 1;
       g.fillRect(a, y, w, h);
       g.globalAlpha = 1;
       const text = summary ? `${passes} passes, ${percent(busy)} busy` : kind <= 2 ? String(microbatch + 1) : name;

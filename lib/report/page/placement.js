@@ -13,7 +13,7 @@ function header() {
   const job = [data.precision, data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
   if (!data.feasible) { byId("subtitle").textContent = job.join("  ·  "); return; }
   byId("degrees").textContent = `${data.degrees}  ·  ${scheduleNames[data.schedule]}  ·  ` +
-    (data.oneForm ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data} replicas` : `${data.microbatches} micro-batches`);
+    (data.uniformConfig ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data} replicas` : `${data.microbatches} micro-batches`);
   byId("subtitle").textContent = job.join("  ·  ");
   const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
     el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
@@ -21,15 +21,15 @@ function header() {
       el("i", { style: `width:${Math.min(100, share * 100)}%` + (color ? `;background:var(--${color})` : "") })),
     el("div", { class: "note" }, note));
   const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
-  const full = h.capacity ? h.memory / h.capacity : 0, all = data.kinds.reduce((s, k) => s + k.devices, 0);
+  const full = h.capacity ? h.memory / h.capacity : 0, all = data.deviceTypes.reduce((s, k) => s + k.devices, 0);
   const costs = [h.energy > 0 ? `${si(h.energy, "J")} per step` : "", h.price > 0 ? `price ${trim(h.price, 4)}` : ""].filter(t => t).join(", ");
   byId("headline").append(
     tile("Step time", ...split(seconds(h.step)), costs || "one step of training"),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : `${trim(h.throughput / h.devices, 3)} samples/s for each device`),
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
-    tile("Devices", String(h.devices), `of ${all}`, data.kinds.map(k => k.name).join(", "), h.devices / all),
-    tile("Fullest device", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.fullest}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
-    tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven least of what is offered", h.gap));
+    tile("Devices", String(h.devices), `of ${all}`, data.deviceTypes.map(k => k.name).join(", "), h.devices / all),
+    tile("Peak device memory", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.maxMemoryGroup}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
+    tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven optimal in the search space", h.gap));
   byId("headline").classList.add("six");
 }
 
@@ -48,7 +48,7 @@ function pipeline() {
   byId("timeline").setAttribute("aria-label", `Passes of one step of ${seconds(h.step)} on ${data.groups.length} device groups, bubbles ${percent(h.bubble)}`);
   const seen = new Set(data.slices.flatMap(flat => flat.filter((_, i) => i % 7 === 0)));
   byId("phases").append(...data.sliceKinds.filter((k, i) => seen.has(i) && k !== "summary").map(k => el("span", {}, swatch(k), k === "backward" && !seen.has(2) ? "backward, both gradients" : words(k))),
-    el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.chunks > 1 ? [el("span", {}, "fainter: later chunks of a device")] : []));
+    el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.virtualStages > 1 ? [el("span", {}, "fainter: later virtual stages of a device")] : []));
   const button = (text, action, label) => byId("views").append(el("button", { type: "button", onclick: action, "aria-label": label || text }, text));
   const one = data.stages.reduce((s, x) => s + x.forward + x.backward, 0);
   button("−", () => timeline.zoomBy(2), "zoom out");
@@ -64,26 +64,26 @@ function pipeline() {
 }
 
 function byStage() {
-  const most = Math.max(...data.groups.map(g => Math.max(g.capacity, g.memory.reduce((s, v) => s + v, 0))));
+  const max = Math.max(...data.groups.map(g => Math.max(g.capacity, g.memory.reduce((s, v) => s + v, 0))));
   const sum = v => v.reduce((s, x) => s + x, 0);
   legendOf(byId("memory-legend"), data.memories, i => data.groups.some(g => g.memory[i] > 0));
   byId("memory-legend").append(el("span", {}, swatch("critical"), "capacity"));
-  drawBars(byId("memory"), data.groups.map(g => ({ values: g.memory, show: bytes, text: `${bytes(sum(g.memory))} · ${percent(sum(g.memory) / (g.capacity || 1))}` })), data.memories, most * 1.01, g => data.groups[g].capacity);
-  legendOf(byId("step-legend"), data.shares, i => data.groups.some(g => g.step[i] > 0));
-  const bubble = data.shares.indexOf("bubble");
-  drawBars(byId("step"), data.groups.map(g => ({ values: g.step, show: v => `${picos(v)}, ${percent(v / data.step)}`, text: `bubble ${percent(g.step[bubble] / data.step)}` })), data.shares, data.step);
+  drawBars(byId("memory"), data.groups.map(g => ({ values: g.memory, show: bytes, text: `${bytes(sum(g.memory))} · ${percent(sum(g.memory) / (g.capacity || 1))}` })), data.memories, max * 1.01, g => data.groups[g].capacity);
+  legendOf(byId("step-legend"), data.stepComponents, i => data.groups.some(g => g.step[i] > 0));
+  const bubble = data.stepComponents.indexOf("bubble");
+  drawBars(byId("step"), data.groups.map(g => ({ values: g.step, show: v => `${picos(v)}, ${percent(v / data.step)}`, text: `bubble ${percent(g.step[bubble] / data.step)}` })), data.stepComponents, data.step);
 }
 
 function tables() {
   const groups = data.groups.length;
   const named = data.stages.some(s => s.recompute);
-  byId("stages").append(head([["stage"], ["layers"], ["devices"], ["forward", "n"], ["backward", "n"], ["in flight", "n"], ["memory", "n"], ...(named ? [["computed again"]] : [])]),
+  byId("stages").append(head([["stage"], ["layers"], ["devices"], ["forward", "n"], ["backward", "n"], ["in flight", "n"], ["memory", "n"], ...(named ? [["recomputed"]] : [])]),
     el("tbody", {}, ...data.stages.map((s, i) => {
-      const g = data.groups[i % groups], kind = data.kinds[g.kind].name;
+      const g = data.groups[i % groups], kind = data.deviceTypes[g.deviceType].name;
       return line([[String(i)], [s.layers], [i < groups ? `${kind} ${g.first}–${g.first + g.devices - 1}` : `as stage ${i % groups}`, "name"], [picos(s.forward), "n"], [picos(s.backward), "n"], [String(s.inFlight), "n"],
         [i < groups ? bytes(g.memory.reduce((a, b) => a + b, 0)) : "", "n"], ...(named ? [[s.recompute]] : [])]);
     })));
-  const wide = inside => (inside ? "inside a server" : "between servers");
+  const wide = intraNode => (intraNode ? "intra-node" : "inter-node");
   // Neighbours that are equal but for their stages share a row.
   const merged = [];
   const add = (what, from, to, cells) => {
@@ -91,8 +91,8 @@ function tables() {
     if (last && last.key === key) { last.end = to; ++last.count; }
     else merged.push({ what, from, end: to, count: 1, cells, key });
   };
-  for (const c of data.communication) add("activations, and gradients back", c.from, c.to, [wide(c.inside), bytes(c.bytes), picos(c.time), `${2 * data.microbatches} ×`, picos(c.time * 2 * data.microbatches)]);
-  data.groups.forEach((g, i) => { if (g.data > 1) add(`gradients, ${g.data} replicas`, i, i, [wide(g.together >= g.data), bytes(g.gradients), picos(g.exchange), "once", `${picos(g.step[data.shares.indexOf("exchange")])} not hidden`]); });
+  for (const c of data.communication) add("activations, and gradients back", c.from, c.to, [wide(c.intraNode), bytes(c.bytes), picos(c.time), `${2 * data.microbatches} ×`, picos(c.time * 2 * data.microbatches)]);
+  data.groups.forEach((g, i) => { if (g.data > 1) add(`gradients, ${g.data} replicas`, i, i, [wide(g.replicasPerNode >= g.data), bytes(g.gradients), picos(g.gradientSync), "once", `${picos(g.step[data.stepComponents.indexOf("gradient_sync")])} exposed`]); });
   const rows = merged.map(m => [[m.what], [m.from === m.end ? `stage ${m.from}` : `stage ${m.from} ${m.what[0] === "g" ? "–" : m.count > 1 ? "→ … →" : "→"} ${m.end}`, "name"],
     ...m.cells.map((c, i) => (i ? [c, "n"] : [c]))]);
   byId("communication").append(el("caption", {}, "of one device; collectives inside of layers are part of forward and backward"), head([["what"], ["of"], ["where"], ["bytes", "n"], ["time", "n"], ["in a step", "n"], ["together", "n"]]), el("tbody", {}, ...rows.map(line)));
@@ -105,7 +105,7 @@ function others() {
     byId("runners").hidden = false;
     const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], ...(data.unit === "s" ? [] : [[inUnit(r.value), "n"]]), [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
       [`${bytes(r.memory)} (${percent(r.memory / (r.capacity || 1))})${r.fits ? "" : " does not fit"}`, "n"]]);
-    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], ...(data.unit === "s" ? [] : [[words(data.objective), "n"]]), ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
+    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], ...(data.unit === "s" ? [] : [[words(data.objective), "n"]]), ["", "n"], ["bubble", "n"], ["peak device memory", "n"]]),
       el("tbody", {}, ...(data.feasible ? [row({ degrees: data.degrees, schedule: data.schedule, microbatch: data.microbatch, devices: h.devices, step: h.step, value: h.value, bubble: h.bubble, memory: h.memory, capacity: h.capacity, fits: true }, true)] : []), ...data.runnersUp.map(r => row(r, false))));
   }
   if (data.whatIf.length) {
@@ -113,13 +113,13 @@ function others() {
     byId("whatif-table").append(el("caption", {}, "one limit relaxed, planned anew"), head([["change"], [words(data.objective), "n"], ["", "n"]]),
       el("tbody", {}, ...data.whatIf.map(w => line([[w.what], [inUnit(w.value), "n"], [change(w.value), "n"]]))));
   }
-  if (data.front.length > 1) {
+  if (data.paretoFront.length > 1) {
     byId("front").hidden = byId("fewer").hidden = false;
     drawFront(data, byId("front-chart"));
-    const paid = data.front.some(p => p.price > 0), warm = data.front.some(p => p.energy > 0);
-    byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them beats another in everything"),
-      head([["with"], ["degrees"], ["devices", "n"], ["fullest device", "n"], ["step time", "n"], ["throughput", "n"], ...(warm ? [["energy of a step", "n"]] : []), ...(paid ? [["price of a step", "n"]] : [])]),
-      el("tbody", {}, ...data.front.map(p => line([[p.what], [p.degrees], [String(p.devices), "n"], [bytes(p.memory), "n"], [seconds(p.step), "n"], [si(p.throughput, "samples/s"), "n"], ...(warm ? [[si(p.energy, "J"), "n"]] : []), ...(paid ? [[`${trim(p.price, 4)} USD`, "n"]] : [])]))));
+    const paid = data.paretoFront.some(p => p.price > 0), warm = data.paretoFront.some(p => p.energy > 0);
+    byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them dominates another"),
+      head([["with"], ["degrees"], ["devices", "n"], ["peak device memory", "n"], ["step time", "n"], ["throughput", "n"], ...(warm ? [["energy of a step", "n"]] : []), ...(paid ? [["price of a step", "n"]] : [])]),
+      el("tbody", {}, ...data.paretoFront.map(p => line([[p.what], [p.degrees], [String(p.devices), "n"], [bytes(p.memory), "n"], [seconds(p.step), "n"], [si(p.throughput, "samples/s"), "n"], ...(warm ? [[si(p.energy, "J"), "n"]] : []), ...(paid ? [[`${trim(p.price, 4)} USD`, "n"]] : [])]))));
   }
 }
 

@@ -120,14 +120,14 @@ function shortens() {
   if (t.error || !t.operations.length) return;
   byId("shortens").hidden = false;
   const share = part => `${seconds(part)} (${trim((part / t.step_time_s) * 100, 3)} %)`;
-  const parts = t.kinds.map(k => [k.kind, k.critical_s]).concat([["host", t.host_s]]).filter(p => p[1] > 0);
+  const parts = t.core_types.map(k => [k.core_type, k.critical_s]).concat([["host", t.host_s]]).filter(p => p[1] > 0);
   byId("path").textContent = "longest path by core: " + parts.map(([name, part]) => `${name} ${share(part)}`).join(", ") +
     "; by phase: " + t.phases.filter(p => p.critical_s > 0).map(p => `${p.phase} ${share(p.critical_s)}`).join(", ");
-  const heads = [["operation"], ["phase"], ["core"], ["in a step", "n"], ["in half its time", "n"], ["for free", "n"]];
+  const heads = [["operation"], ["phase"], ["core"], ["in a step", "n"], ["gain if halved", "n"], ["gain if removed", "n"]];
   byId("shortens-table").append(el("caption", {}, "how much shorter the step is if one operation takes less, in the order of the plan"),
     el("thead", {}, el("tr", {}, ...heads.map(([name, c]) => el("th", { scope: "col", class: c }, name)))),
     el("tbody", {}, ...t.operations.map(o => el("tr", {}, el("td", { class: "name" }, o.name), el("td", {}, o.phase), el("td", {}, o.core),
-      ...[o.busy_s, o.half_s, o.free_s].map(x => el("td", { class: "n" }, share(x)))))));
+      ...[o.total_time_s, o.gain_if_halved_s, o.gain_if_removed_s].map(x => el("td", { class: "n" }, share(x)))))));
 }
 
 header();

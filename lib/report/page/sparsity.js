@@ -19,8 +19,8 @@ const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, 
 
 function header() {
   byId("title").textContent = `${data.training} on ${data.machine}`;
-  byId("status").textContent = data.proven ? "proven best choice" : `within ${percent(data.gap)}`;
-  byId("subtitle").textContent = [`zeros for ${data.objective === "throughput" ? "most" : "least"} ${metricWord}`, `confidence ${percent(data.confidence)}`, data.model, data.step ? `${data.batch} samples, micro-batch ${data.microbatch}` : "one image at a time in each stage"].join("  ·  ");
+  byId("status").textContent = data.proven ? "proven optimal" : `relative gap ${percent(data.gap)}`;
+  byId("subtitle").textContent = [`sparsity for ${data.objective === "throughput" ? "maximum" : "minimum"} ${metricWord}`, `confidence ${percent(data.confidence)}`, data.model, data.step ? `${data.batch} samples, micro-batch ${data.microbatch}` : "one image at a time in each stage"].join("  ·  ");
   const s = data.step, p = data.pipeline;
   if (s) {
     const sparse = s.layers.filter(l => l.chosen > 0).length;
@@ -34,14 +34,14 @@ function header() {
   } else {
     byId("degrees").textContent = `${p.stages.length} layers side by side`;
     byId("headline").append(
-      tile("Throughput", digits4(p.images_per_second), "images/s", `no device like this is above ${digits4(p.most_images_per_second)}`),
+      tile("Throughput", digits4(p.images_per_second), "images/s", `no device like this is above ${digits4(p.max_images_per_second)}`),
       tile("Interval", digits4(p.interval_cycles), "cycles", `at ${si(p.clock_Hz, "Hz")}`),
       tile("Multipliers", String(p.multipliers), "", `of ${p.multipliers_of_device}`),
-      tile("Slowest layer", short(p.stages[p.binding].layer), "", p.stages[p.binding].zeros));
+      tile("Slowest layer", short(p.stages[p.bottleneck].layer), "", p.stages[p.bottleneck].zeros));
   }
   if (data.accuracy) {
     const a = data.accuracy;
-    byId("headline").append(tile(a.guaranteed ? `${a.metric}, at least` : `${a.metric}, estimated`, trim(Math.floor(a.least_share * 1e6) / 1e4, 6), "%", a.level));
+    byId("headline").append(tile(a.guaranteed ? `${a.metric}, at least` : `${a.metric}, estimated`, trim(Math.floor(a.min_accuracy_fraction * 1e6) / 1e4, 6), "%", a.basis));
   }
 }
 
@@ -58,7 +58,7 @@ function layersOfStep() {
   }
   byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
   byId("layers-hint").classList.add("legend");
-  byId("layers-table").append(head([["layer"], ["zeros"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
+  byId("layers-table").append(head([["layer"], ["sparsity"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
     el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[short(l.name), "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.time_quantile_s), "n"], [faster(d.time_s, c.time_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
   byId("options").hidden = false;
   byId("options-layer").append(...layers.map((l, i) => el("option", { value: String(i) }, l.name)));
@@ -76,24 +76,24 @@ function layersOfPipeline() {
   const p = data.pipeline;
   byId("layers-h").textContent = "Each layer: its share of the interval, and its multipliers";
   for (const [i, s] of p.stages.entries())
-    byId("layers-bars").append(el("span", { class: i === p.binding ? "what chosen" : "what", title: s.layer }, short(s.layer)),
-      el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.binding ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
-        el("b", { class: "limit", style: `left:${Math.min(100, (s.fewest_cycles / p.interval_cycles) * 100)}%` })),
+    byId("layers-bars").append(el("span", { class: i === p.bottleneck ? "what chosen" : "what", title: s.layer }, short(s.layer)),
+      el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.bottleneck ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
+        el("b", { class: "limit", style: `left:${Math.min(100, (s.min_cycles / p.interval_cycles) * 100)}%` })),
       el("span", { class: "amounts" }, el("span", {}, percent(s.busy)), el("span", {}, String(s.multipliers))));
   byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
-  byId("layers-table").append(head([["layer"], ["zeros"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["waits for"]]),
-    el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.zeros], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.limit]]))));
+  byId("layers-table").append(head([["layer"], ["sparsity"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["bottleneck"]]),
+    el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.sparsity], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.bottleneck]]))));
   byId("why").hidden = false;
-  byId("why-text").textContent = p.why;
+  byId("why-text").textContent = p.explanation;
 }
 
 function rest() {
   const a = data.accuracy;
   if (a) {
     byId("accuracy").hidden = false;
-    byId("accuracy-table").append(el("tbody", {}, ...[[a.metric, `${a.guaranteed ? "at least" : "estimated at"} ${trim(Math.floor(a.least_share * 1e6) / 1e4, 6)} %`], ...(a.required ? [["required", a.required]] : []), ...(a.confidence ? [["confidence", a.confidence]] : []), ["evidence", a.level], ...a.inputs.map((t, i) => [i ? "" : "inputs", t]), ...a.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([x, y]) => line([[x, "quiet"], [y]]))));
+    byId("accuracy-table").append(el("tbody", {}, ...[[a.metric, `${a.guaranteed ? "at least" : "estimated at"} ${trim(Math.floor(a.min_accuracy_fraction * 1e6) / 1e4, 6)} %`], ...(a.required ? [["required", a.required]] : []), ...(a.confidence ? [["confidence", a.confidence]] : []), ["basis", a.basis], ...a.inputs.map((t, i) => [i ? "" : "inputs", t]), ...a.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([x, y]) => line([[x, "quiet"], [y]]))));
   }
-  byId("assumptions").append(...[...data.left_out.slice(0, 2).map(t => `left out: ${t}`), ...(data.left_out.length > 2 ? [`left out: ${data.left_out.length - 2} more for such reasons, in prune.json`] : []), ...data.assumptions, "prune.json has all numbers of this page and the choice that accord verify proves again"].map(t => el("li", {}, t)));
+  byId("assumptions").append(...[...data.excluded_options.slice(0, 2).map(t => `excluded: ${t}`), ...(data.excluded_options.length > 2 ? [`excluded: ${data.excluded_options.length - 2} more for such reasons, in prune.json`] : []), ...data.assumptions, "prune.json has all numbers of this page and the choice that accord verify proves again"].map(t => el("li", {}, t)));
   byId("footer").textContent = `accord ${data.version}`;
 }
 

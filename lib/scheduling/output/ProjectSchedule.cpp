@@ -74,7 +74,8 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
                        bound.proof, count(bound.tasks.size(), "task"),
                        bound.resource < problem.resources.size() ? problem.resources[bound.resource].name : "it");
   case SchedulingBound::Kind::Windows:
-    return fmt::format("in less time the windows of tasks close, in {}", count(bound.steps.size(), "step"));
+    return fmt::format("for any smaller makespan the time windows are infeasible, after {}",
+                       count(bound.steps.size(), "step"));
   case SchedulingBound::Kind::Solver:
     return "a shorter schedule is unsatisfiable, by Z3";
   }

@@ -104,7 +104,7 @@ private:
         entries.set(what, builder.getArrayAttr(all));
     };
     amounts("uses", mode.usage, resources);
-    amounts("spends", mode.spends, budgets);
+    amounts("consumes", mode.spends, budgets);
     return entries.getDictionary(builder.getContext());
   }
 

@@ -56,7 +56,7 @@ std::string oneLine(std::string text) {
 
 std::string head(const SchedulingProblem &p, int64_t makespan, int64_t unit, bool exact, bool bits, bool windows) {
   std::string text = fmt::format(
-      "; Claimed: the problem '{}' has a schedule of at most {}.\n"
+      "; Query: does the problem '{}' have a schedule of makespan at most {}?\n"
       "; {} tasks, {} precedences, {} resources, {} budgets, {} memories, {} buffers, {} "
       "pairings.\n"
       "; To refute it:  {}  or  z3 FILE\n"

@@ -64,7 +64,7 @@ private:
     solve::Propagator windows(in, makespan, kMaxEnergetic);
     if (windows.run())
       return false;
-    bound = {makespan + 1, SchedulingBound::Kind::Windows, {}, 0, std::move(windows.steps), "windows of tasks"};
+    bound = {makespan + 1, SchedulingBound::Kind::Windows, {}, 0, std::move(windows.steps), "time windows"};
     return true;
   }
 
@@ -75,7 +75,7 @@ private:
       horizon = found ? best.makespan - 1 : makespan;
       solve::Propagator windows(in, horizon, kMaxEnergetic);
       if (!windows.run()) { // no schedule of as much
-        bound = {horizon + 1, SchedulingBound::Kind::Windows, {}, 0, std::move(windows.steps), "windows of tasks"};
+        bound = {horizon + 1, SchedulingBound::Kind::Windows, {}, 0, std::move(windows.steps), "time windows"};
         return;
       }
       for (unit = 1; solve::estimateLiterals(in, windows, unit) > kLiterals;)

@@ -57,15 +57,15 @@ std::string textOf(const AccuracyQuery &query) {
 const char *describe(AccuracyBasis level) {
   switch (level) {
   case AccuracyBasis::WholeConfigurations:
-    return "A: whole configurations of this model, measured";
+    return "measured configurations of this model";
   case AccuracyBasis::LayerLossSums:
-    return "B: losses that were measured apart or by others, summed";
+    return "sum of separately measured or published layer losses";
   case AccuracyBasis::SensitivityRanking:
-    return "C: sensitivities, which only rank";
+    return "sensitivity ranking only";
   case AccuracyBasis::None:
     break;
   }
-  return "D: nothing";
+  return "no measurements";
 }
 
 Rejection noMeasurements(const QualityRequirement &required, const std::vector<AccuracyQuery> &queries) {

@@ -89,9 +89,9 @@ Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, c
   if (skipped)
     setStaticMask(result, pattern, shape, length, granule, direction);
   if (pattern.kind == SparsityPattern::Kind::Unstructured && skipped && !pattern.independent && granule <= 1 &&
-      static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction) < 0x1p40) {
+      static_cast<double>(shape.outputs) * shape.reduction < 0x1p40) {
     result.elements = shape.outputs * shape.reduction;
-    result.nonZeros = std::llround(*density(pattern, shape) * static_cast<double>(result.elements));
+    result.nonZeros = std::llround(*density(pattern, shape) * result.elements);
   }
   if (pattern.kind == SparsityPattern::Kind::Block && skipped) {
     result.block = {pattern.blockRows, pattern.blockColumns};
@@ -110,16 +110,17 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
     double places = 0;
     for (uint64_t word : operand.staticMask->bits)
       places += std::popcount(word);
-    return places / static_cast<double>(operand.staticMask->lines) / static_cast<double>(operand.staticMask->length);
+    return places / operand.staticMask->lines / operand.staticMask->length;
   }
   const int64_t length = std::min(tile, line);
-  double sum = static_cast<double>(line / length) * total(operand.whole).mean();
+  double sum = (line / length) * total(operand.whole).mean();
   if (line % length > 0)
     sum += total(operand.rest).mean();
-  return sum / static_cast<double>(line);
+  return sum / line;
 }
 
 /// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
+
 /// compressed.
 ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                                bool stationary, double confidence) {
@@ -129,8 +130,8 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   const SparseAcceleration &otherUse = stationary ? core.streaming : core.stationary;
   const SparsityPattern &otherPattern = stationary ? p.streaming : p.stationary;
   const int64_t step = core.tile > 1 ? core.tile : use.of;
-  const double padded = std::ceil(static_cast<double>(p.depth) / static_cast<double>(step)) * static_cast<double>(step);
-  const double outputs = static_cast<double>(p.rows) * static_cast<double>(p.columns);
+  const double padded = std::ceil(static_cast<double>(p.depth) / step) * step;
+  const double outputs = static_cast<double>(p.rows) * p.columns;
   const auto bits = static_cast<double>(p.elementBits);
   double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
@@ -152,23 +153,22 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
       max = std::max(quantile, size->mean / size->dense);
   }
   auto demand = [&](double ofOther) {
-    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + static_cast<double>(step) * ofOther;
+    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + step * ofOther;
   };
   auto wait = [&](double ofOther) {
     return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
   };
-  const double share = static_cast<double>(use.kept) / static_cast<double>(use.of);
+  const double share = static_cast<double>(use.kept) / use.of;
   ProductCycles result;
-  result.dense = std::ceil(outputs * static_cast<double>(p.depth) / array.perCycle);
+  result.dense = std::ceil(outputs * p.depth / array.perCycle);
   auto cycles = [&](double ofOther) {
-    const double whole =
-        outputs * padded * static_cast<double>(use.kept) / static_cast<double>(use.of) / array.perCycle * wait(ofOther);
+    const double whole = outputs * padded * use.kept / use.of / array.perCycle * wait(ofOther);
     return std::ceil(whole * (1 - 1e-13)) + core.setupCycles;
   };
   result.mean = cycles(mean);
   result.quantile = cycles(quantile);
   result.max = cycles(max);
-  result.active = share * padded / static_cast<double>(p.depth);
+  result.active = share * padded / p.depth;
   result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns, padded, use.kept,
                                use.of, array.perCycle, wait(mean));
   if (wait(mean) > 1)
@@ -227,8 +227,8 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
       if (!(*operand))
         return (*operand).takeError();
     const auto &w = *first, &x = *second;
-    const double each = outer ? static_cast<double>(array.outerStationary) * static_cast<double>(array.outerStreaming)
-                              : static_cast<double>(core.lanes) * static_cast<double>(core.slots);
+    const double each = outer ? static_cast<double>(array.outerStationary) * array.outerStreaming
+                              : static_cast<double>(core.lanes) * core.slots;
     const double engines = std::max(1.0, std::floor(array.perCycle / each));
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
@@ -238,12 +238,12 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
     if (sum.computed >= 0)
       result.active = sum.computed;
     result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}", p.depth,
-                                         sum.groups / static_cast<double>(p.depth), sum.mean / sum.groups, engines)
+                                         sum.groups / p.depth, sum.mean / sum.groups, engines)
                            : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}", sum.groups, core.lanes,
                                          sum.mean / sum.groups, engines);
     result.sampled = sum.failureProbability > 0;
     if (result.sampled)
-      result.formula += " (of groups drawn at random)";
+      result.formula += " (of sampled groups)";
   }
   if (!std::isfinite(result.mean) || !std::isfinite(result.max))
     return refused(

@@ -15,10 +15,10 @@ constexpr double kCounted = 1 << 28;
 
 Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 double divideUp(int64_t a, int64_t b) { return number((a - 1) / b + 1); }
 /// Bits that tell `count` positions apart.
-int64_t widthOfCount(int64_t count) { return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count - 1))); }
+int64_t widthOfCount(int64_t count) { return std::bit_width(static_cast<uint64_t>(count - 1)); }
 double elementsOf(OperandShape shape) { return number(shape.outputs) * number(shape.reduction); }
 
 /// A number of things and what it does not exceed.
@@ -92,7 +92,7 @@ bool anyInBlock(const SparsityPattern &p, int64_t top, int64_t bottom, int64_t l
   }
   for (int64_t i = top; i < bottom; ++i)
     for (int64_t j = left; j < right; ++j)
-      if (p.mask[static_cast<size_t>(i)][static_cast<size_t>(j)])
+      if (p.mask[i][j])
         return true;
   return false;
 }

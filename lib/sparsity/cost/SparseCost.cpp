@@ -34,11 +34,11 @@ double elementsOf(const tile::NestTensor &tensor, const tile::Nest &nest) {
 /// Bytes of each tensor at each memory: by the tiles of the dense cost, else each element once.
 std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
   const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
-  const size_t levels = levelsOf(machine, machine.cores[static_cast<size_t>(dense.core)]);
+  const size_t levels = levelsOf(machine, machine.cores[dense.core]);
   std::vector<std::vector<double>> bytes(op.tensors.size(), std::vector<double>(machine.memories.size(), 0.0));
   for (size_t t = 0; t < op.tensors.size(); ++t)
     for (size_t i = 0; i < levels; ++i)
-      bytes[t][i] = elementsOf(nest.tensors[t], nest) * static_cast<double>(op.tensors[t].elementBits) / 8;
+      bytes[t][i] = elementsOf(nest.tensors[t], nest) * op.tensors[t].elementBits / 8;
   if (dense.tiles.size() + 1 != levels || dense.tiles.empty())
     return bytes;
   tile::GroupedNest grouped = tile::grouped(nest);
@@ -60,6 +60,7 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
 }
 
 /// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
+
 /// as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
   if (p.kind != SparsityPattern::Kind::Mask)
@@ -70,8 +71,8 @@ SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
     return p;
   double kept = 0, all = 0;
   for (const std::vector<bool> &row : p.mask) {
-    kept += static_cast<double>(std::count(row.begin(), row.end(), true));
-    all += static_cast<double>(row.size());
+    kept += std::count(row.begin(), row.end(), true);
+    all += row.size();
   }
   SparsityPattern anywhere;
   anywhere.kind = SparsityPattern::Kind::Unstructured;
@@ -158,7 +159,7 @@ Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const
   if (!cost)
     return cost.takeError();
   SparseCost result = asDense(*cost);
-  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   if (left < 1)
     result.mean.energy = result.mean.energy - arithmetic * (1 - left);
   result.quantileEnergy = result.mean.energy;
@@ -170,7 +171,7 @@ Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const
 } // namespace
 
 ProductArray productArray(const Machine &machine, const OperationCost &dense) {
-  const Core &core = machine.cores[static_cast<size_t>(dense.core)];
+  const Core &core = machine.cores[dense.core];
   const auto instances = static_cast<double>(dense.instances > 0 ? dense.instances : instancesPerOperation(core));
   const SparseCore sparse = core.sparse.value_or(SparseCore{});
   ProductArray array;
@@ -180,10 +181,10 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   else if (flopsPerCycle(core) > 0)
     array.perCycle = flopsPerCycle(core) / 2 * instances;
   else
-    array.perCycle = static_cast<double>(sparse.lanes) * static_cast<double>(sparse.slots);
+    array.perCycle = static_cast<double>(sparse.lanes) * sparse.slots;
   const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
-    array.stationaryWords = static_cast<double>(core.rows);
+    array.stationaryWords = core.rows;
   if (isArray && !structured && sparse.stationary.mode == Mode::Skip && sparse.streaming.mode == Mode::Skip &&
       sparse.tile > 1 && sparse.lanes == 1) {
     array.outerStationary = core.rows;
@@ -202,7 +203,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     return asDense(dense);
   if (op.phase == Phase::Update)
     return updateCost(op, machine, dense, sparsity);
-  const Core &core = machine.cores[static_cast<size_t>(dense.core)];
+  const Core &core = machine.cores[dense.core];
   auto product = productOf(graph, op);
   if (!product || !core.sparse)
     return asDense(dense);
@@ -221,7 +222,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     operand.bits = bits;
     operand.bytes = traffic[tensor];
     const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
-    operand.whole = elementsOf(nest.tensors[tensor], nest) * static_cast<double>(bits) / 8;
+    operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
   };
   fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
   fill(both.streaming, operands.streaming, product->streaming, product->rows, product->streamingBits);
@@ -289,8 +290,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     auto change =
         maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
     if (auto *bits = change.get(); bits && first) {
-      double elements = static_cast<double>(operand->shape.outputs) * static_cast<double>(operand->shape.reduction) *
-                        static_cast<double>(operand->bits);
+      double elements = static_cast<double>(operand->shape.outputs) * operand->shape.reduction * operand->bits;
       found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
     }
   }
@@ -311,7 +311,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   result.mean = std::move(*mean);
   const auto &max = *quantile;
   result.quantile = std::max(max.time, result.mean.time);
-  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
   result.quantileEnergy = max.energy;
   if (moved != 1) {

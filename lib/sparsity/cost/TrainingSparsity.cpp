@@ -66,9 +66,9 @@ SparsityPattern transposed(const SparsityPattern &p) {
   if (p.kind == SparsityPattern::Kind::Histogram) {
     double sparsity = 0;
     for (size_t i = 0; i < p.histogram.size(); ++i)
-      sparsity += static_cast<double>(i) * p.histogram[i];
+      sparsity += i * p.histogram[i];
     turned.kind = SparsityPattern::Kind::Unstructured;
-    turned.density = p.window > 0 ? std::clamp(1 - sparsity / static_cast<double>(p.window), 0.0, 1.0) : p.density;
+    turned.density = p.window > 0 ? std::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
     turned.independent = true;
   }
   return turned;
@@ -95,7 +95,7 @@ Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore 
     auto left = density(of.pattern, shapeOf(operand));
     if (!left || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
       return !left ? left : Result<double>(1.0);
-    return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / static_cast<double>(use.of)) : left;
+    return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / use.of) : left;
   };
   PhaseShares shares;
   const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},

@@ -19,7 +19,7 @@ json::Value toJson(const DataflowLayer &layer) {
                       {"kernel_columns", layer.kernelColumns},
                       {"weight_bits", layer.weightBits},
                       {"activation_bits", layer.activationBits},
-                      {"zeros", list(layer.sparsity, [](const DataflowSparsity &sparsity) {
+                      {"sparsity", list(layer.sparsity, [](const DataflowSparsity &sparsity) {
                          return json::Object{
                              {"label", jsonString(sparsity.label)},
                              {"windows", list(sparsity.windows, [](double share) { return json::Value(share); })},
@@ -29,7 +29,7 @@ json::Value toJson(const DataflowLayer &layer) {
 
 json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
   return json::Object{{"layer", jsonString(layer.name)},
-                      {"zeros", jsonString(stage.label)},
+                      {"sparsity", jsonString(stage.label)},
                       {"sparse", stage.sparse},
                       {"groups", stage.folding.groups},
                       {"in", stage.folding.in},
@@ -40,9 +40,9 @@ json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
                       {"input_cycles", stage.cycles.input},
                       {"output_cycles", stage.cycles.output},
                       {"cycles", stage.cycles.max()},
-                      {"limit", name(stage.cycles.limit())},
+                      {"bottleneck", name(stage.cycles.limit())},
                       {"busy", stage.busy},
-                      {"fewest_cycles", stage.minCycles}};
+                      {"min_cycles", stage.minCycles}};
 }
 
 bool ignored(const json::Value &, json::Path) { return true; }
@@ -69,14 +69,14 @@ bool readLayer(const json::Value &value, json::Path path, DataflowLayer &layer) 
       .integer("kernel_columns", layer.kernelColumns)
       .integer("weight_bits", layer.weightBits)
       .integer("activation_bits", layer.activationBits)
-      .list("zeros", layer.sparsity, readSparsity)
+      .list("sparsity", layer.sparsity, readSparsity)
       .end();
 }
 
 bool readStage(const json::Value &value, json::Path path, DataflowStage &stage) {
   return StrictFields(value, path)
       .read("layer", ignored)
-      .text("zeros", stage.label)
+      .text("sparsity", stage.label)
       .flag("sparse", stage.sparse)
       .integer("groups", stage.folding.groups, 1)
       .integer("in", stage.folding.in, 1)
@@ -87,9 +87,9 @@ bool readStage(const json::Value &value, json::Path path, DataflowStage &stage) 
       .number("input_cycles", stage.cycles.input)
       .number("output_cycles", stage.cycles.output)
       .read("cycles", ignored)
-      .read("limit", ignored)
+      .read("bottleneck", ignored)
       .number("busy", stage.busy)
-      .number("fewest_cycles", stage.minCycles)
+      .number("min_cycles", stage.minCycles)
       .end();
 }
 
@@ -103,7 +103,7 @@ json::Value toJson(const DataflowProblem &problem, const DataflowResult &result)
                       {"stages", std::move(stages)},
                       {"interval_cycles", result.interval},
                       {"images_per_second", result.imagesPerSecond},
-                      {"most_images_per_second", result.maxImagesPerSecond},
+                      {"max_images_per_second", result.maxImagesPerSecond},
                       {"multipliers", result.multipliers},
                       {"loss", result.loss},
                       {"loss_budget", problem.lossBudget == SelectionProblem::kUnlimited
@@ -113,10 +113,10 @@ json::Value toJson(const DataflowProblem &problem, const DataflowResult &result)
                       {"multiplier_rows", problem.fabric.multiplierRows},
                       {"multiplier_columns", problem.fabric.multiplierColumns},
                       {"clock_Hz", problem.hertz},
-                      {"binding", static_cast<int64_t>(result.bottleneck)},
+                      {"bottleneck", static_cast<int64_t>(result.bottleneck)},
                       {"saturating", static_cast<int64_t>(result.saturating)},
                       {"bound_ps", result.selection.bound},
-                      {"why", jsonString(result.explanation)}};
+                      {"explanation", jsonString(result.explanation)}};
 }
 
 bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result, json::Path path) {
@@ -126,7 +126,7 @@ bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowRe
       .list("stages", result.stages, readStage)
       .number("interval_cycles", result.interval)
       .number("images_per_second", result.imagesPerSecond)
-      .number("most_images_per_second", result.maxImagesPerSecond)
+      .number("max_images_per_second", result.maxImagesPerSecond)
       .integer("multipliers", result.multipliers)
       .integer("loss", result.loss)
       .read("loss_budget",
@@ -139,10 +139,10 @@ bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowRe
       .integer("multiplier_rows", problem.fabric.multiplierRows, 1)
       .integer("multiplier_columns", problem.fabric.multiplierColumns, 1)
       .number("clock_Hz", problem.hertz)
-      .integer("binding", result.bottleneck)
+      .integer("bottleneck", result.bottleneck)
       .integer("saturating", result.saturating)
       .integer("bound_ps", result.selection.bound)
-      .read("why", ignored)
+      .read("explanation", ignored)
       .end();
 }
 

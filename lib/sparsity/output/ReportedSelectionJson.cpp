@@ -11,7 +11,7 @@ bool readOption(const json::Value &value, json::Path path, ReportedSelection::Op
   double forward = 0, data = 0, weight = 0, update = 0, exchange = 0, metadata = 0;
   bool read = StrictFields(value, path)
                   .text("label", option.label)
-                  .text("zeros", option.sparsity)
+                  .text("sparsity", option.sparsity)
                   .text("format", format)
                   .text("encoding", encoding)
                   .number("time_s", option.seconds)

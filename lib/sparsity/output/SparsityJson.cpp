@@ -36,7 +36,7 @@ json::Value toJson(const SelectionProblem &problem) {
          return json::Object{
              {"options",
               list(rule.options, [](const auto &option) { return json::Array{option.first, option.second}; })},
-             {"most", rule.max}};
+             {"max", rule.max}};
        })}};
 }
 
@@ -50,7 +50,7 @@ json::Value toJson(const SelectionResult &result) {
 
 json::Value toJson(const PruneOption &option) {
   return json::Object{{"label", jsonString(option.label)},
-                      {"zeros", jsonString(option.sparsity)},
+                      {"sparsity", jsonString(option.sparsity)},
                       {"format", jsonString(option.format)},
                       {"encoding", jsonString(option.encoding)},
                       {"time_s", option.seconds},
@@ -99,7 +99,7 @@ bool readLimit(const json::Value &value, json::Path path, int64_t &out) {
 bool readId(const json::Value &value, json::Path path, unsigned &out) {
   int64_t read = 0;
   bool ok = StrictFields::readInteger(value, path, read, 0, 1 << 24);
-  out = static_cast<unsigned>(read);
+  out = read;
   return ok;
 }
 
@@ -136,7 +136,7 @@ bool readRule(const json::Value &value, json::Path path, SelectionRule &rule) {
               option = {both[0], both[1]};
               return true;
             })
-      .integer("most", rule.max)
+      .integer("max", rule.max)
       .end();
 }
 
@@ -175,7 +175,7 @@ bool readResult(const json::Value &value, json::Path path, SelectionResult &resu
                 .read("bound", [&](const json::Value &v, json::Path p) { return readLimit(v, p, result.bound); })
                 .integer("states", states)
                 .end();
-  result.states = static_cast<uint64_t>(states);
+  result.states = states;
   return ok;
 }
 
@@ -211,7 +211,7 @@ json::Value toJson(const SparsityPlan &plan) {
       {"gap", plan.selection().gap()},
       {"proven", plan.selection().proven()},
       {"assumptions", strings(plan.assumptions)},
-      {"left_out",
+      {"excluded_options",
        list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.error.message); })},
   };
   if (plan.step) {
@@ -223,8 +223,8 @@ json::Value toJson(const SparsityPlan &plan) {
     document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
   if (const auto &report = plan.accuracy) {
     json::Object accuracy{{"metric", jsonString(report->metric)}, {"guaranteed", report->guaranteed},
-                          {"least", report->min.print()},         {"least_share", report->min.toDouble()},
-                          {"confidence", report->confidence},     {"level", jsonString(report->level)},
+                          {"min_accuracy", report->min.print()},  {"min_accuracy_fraction", report->min.toDouble()},
+                          {"confidence", report->confidence},     {"basis", jsonString(report->level)},
                           {"inputs", strings(report->inputs)},    {"assumptions", strings(report->assumptions)}};
     if (report->required)
       accuracy["required"] = report->required->print();

@@ -32,7 +32,7 @@ public:
     if (label.size() < 12)
       return label;
     auto at = std::find(labels_.begin(), labels_.end(), label);
-    size_t number = static_cast<size_t>(at - labels_.begin());
+    size_t number = at - labels_.begin();
     if (at == labels_.end())
       labels_.push_back(label);
     return fmt::format("[{}]", number + 1);
@@ -66,7 +66,7 @@ std::vector<std::string> shortNames(std::vector<std::string> names) {
 }
 
 std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
-  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "as fast", "state", "zeros"});
+  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "speed-up", "state", "sparsity"});
   std::vector<std::string> names;
   for (const PruneLayer &layer : plan.layers)
     names.push_back(layer.name);
@@ -82,7 +82,7 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
 }
 
 std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
-  TextTable table("lrrrrrll", {"layer", "multipliers", "in", "out", "fine", "busy", "waits for", "zeros"});
+  TextTable table("lrrrrrll", {"layer", "multipliers", "in", "out", "fine", "utilization", "bottleneck", "sparsity"});
   std::vector<std::string> names;
   for (const DataflowLayer &layer : plan.pipeline->problem.layers)
     names.push_back(layer.name);
@@ -103,7 +103,7 @@ void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
             fmt::format("{} at least {}{}{}", report.metric, shareText(report.min),
                         report.confidence.empty() ? "" : fmt::format(" with confidence {}", report.confidence),
                         report.required ? fmt::format("; {} is required", shareText(*report.required)) : ""));
-  lines.add("evidence", report.level);
+  lines.add("basis", report.level);
   for (const std::string &input : report.inputs)
     lines.add("input", input);
   for (const std::string &assumption : report.assumptions)
@@ -115,32 +115,30 @@ void addAccuracy(SummaryLines &lines, const AccuracyReport &report) {
 std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder, const TextStyle &style) {
   SummaryLines lines(style);
   Letters letters;
-  lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
-               (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
-                          : ": images one behind the other\n");
+  lines.text =
+      inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
+      (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch) : ": pipelined images\n");
   const SelectionResult &selected = plan.selection();
-  const std::string proven = selected.proven()
-                                 ? "proven best of all choices"
-                                 : fmt::format("within {:.2g} % of the best choice", 100 * selected.gap());
+  const std::string proven =
+      selected.proven() ? "proven optimal" : fmt::format("relative gap {:.2g} %", 100 * selected.gap());
   if (plan.step) {
     SparsitySums sums = sumsOf(*plan.step);
     lines.text += stepTable(*plan.step, style, letters);
     letters.addTo(lines);
     auto sparse =
         std::count_if(selected.choice.begin(), selected.choice.end(), [](unsigned option) { return option > 0; });
-    lines.add("chosen", fmt::format("zeros in {} of {} layers{}, for least {}, {}", sparse, plan.step->layers.size(),
+    lines.add("chosen", fmt::format("{} of {} layers sparse{}, minimum {}, {}", sparse, plan.step->layers.size(),
                                     plan.step->problem.rules.empty()
                                         ? ""
                                         : fmt::format(" (in {} at most)", plan.step->problem.rules[0].max),
                                     objectiveText(plan.objective), proven));
     const std::string gain = sums.seconds == sums.denseSeconds
                                  ? "as dense"
-                                 : fmt::format("dense {}: {} as fast", formatSi(sums.denseSeconds, "s"),
+                                 : fmt::format("dense {}: speed-up {}", formatSi(sums.denseSeconds, "s"),
                                                times(sums.denseSeconds, sums.seconds));
     lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
                                   formatSi(sums.quantile, "s"), plan.confidence, gain));
-    lines.add("rest",
-              fmt::format("{} of it in operations that zeros do not touch", formatSi(plan.step->otherSeconds, "s")));
+    lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
     if (sums.denseJoules > 0)
       lines.add("energy",
                 fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));
@@ -159,15 +157,15 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}", result.imagesPerSecond,
                                         result.interval, formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
     lines.add("multipliers", fmt::format("{} of {}", result.multipliers, plan.pipeline->problem.fabric.multipliers));
-    lines.add("limit", result.explanation);
+    lines.add("bottleneck", result.explanation);
   }
   if (plan.accuracy)
     addAccuracy(lines, *plan.accuracy);
   const std::vector<Rejection> &leftOut = plan.excludedOptions();
   for (size_t i = 0; i < leftOut.size() && i < kMaxReportedRejections; ++i)
-    lines.add("left out", leftOut[i].error.message);
+    lines.add("excluded", leftOut[i].error.message);
   if (leftOut.size() > kMaxReportedRejections)
-    lines.add("left out",
+    lines.add("excluded",
               fmt::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));
   for (const std::string &assumption : plan.assumptions)
     lines.add("assumed", assumption);
@@ -192,7 +190,7 @@ std::string sparsityMlir(const SparsityPlan &plan) {
 }
 
 std::string toReport(const SparsityPlan &plan) {
-  return pageOf(Page::Sparsity, plan.training + " with zeros", toJson(plan));
+  return pageOf(Page::Sparsity, plan.training + " sparsity", toJson(plan));
 }
 
 } // namespace accord

@@ -20,6 +20,7 @@ const Operation *operationOf(const WorkGraph &graph, const std::string &layer) {
 }
 
 /// Zeros among a window's products where each that an activation leaves goes with probability
+
 /// `zero`.
 std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   std::vector<double> result(windows.size(), 0.0);
@@ -27,7 +28,7 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   for (int64_t z = 0; z <= window; ++z) {
     const Occupancy more = binomial(window - z, zero);
     for (int64_t i = 0; i <= more.max(); ++i)
-      result[static_cast<size_t>(z + i)] += windows[static_cast<size_t>(z)] * more.probability[static_cast<size_t>(i)];
+      result[z + i] += windows[z] * more.probability[i];
   }
   return result;
 }
@@ -194,7 +195,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
   }
   if (!plan.result.feasible)
     return rejected({Code::RequirementNotShown,
-                     "no choice of zeros, not even none, keeps what is required of accuracy",
+                     "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                      request.accuracy ? request.accuracy->location : request.location,
                      {}});
   return plan;

@@ -59,14 +59,13 @@ private:
 };
 
 double flopsOf(const WorkGraph &graph, OperationId id) {
-  return static_cast<double>(graph.operations[id].flops) * static_cast<double>(graph.executions(id));
+  return static_cast<double>(graph.operations[id].flops) * graph.executions(id);
 }
 
 } // namespace
 
 double MaskedLayer::elements() const {
-  return std::accumulate(dims.begin(), dims.end(), 1.0,
-                         [](double all, int64_t dim) { return all * static_cast<double>(dim); });
+  return std::accumulate(dims.begin(), dims.end(), 1.0, [](double all, int64_t dim) { return all * dim; });
 }
 
 std::vector<MaskedLayer> maskedLayers(const WorkGraph &graph) {
@@ -78,8 +77,7 @@ std::vector<MaskedLayer> maskedLayers(const WorkGraph &graph) {
     auto product = productOf(graph, op);
     if (!product)
       continue;
-    double executions =
-        static_cast<double>(graph.executions(id)) / static_cast<double>(std::max<int64_t>(1, graph.microbatches));
+    double executions = static_cast<double>(graph.executions(id)) / std::max<int64_t>(1, graph.microbatches);
     layers.push_back({id, op.name, dimsOf(op.tensors[product->stationary], op.domain), executions});
   }
   return layers;
@@ -99,8 +97,7 @@ Result<std::vector<double>> erkDensities(const std::vector<MaskedLayer> &layers,
       if (whole[i])
         kept -= layers[i].count * layers[i].elements();
       else // its elements times sum / product
-        weight += layers[i].count *
-                  static_cast<double>(std::accumulate(layers[i].dims.begin(), layers[i].dims.end(), int64_t{0}));
+        weight += layers[i].count * std::accumulate(layers[i].dims.begin(), layers[i].dims.end(), int64_t{0});
     }
     bool more = false;
     for (size_t i = 0; i < layers.size(); ++i) {
@@ -139,7 +136,7 @@ MaskedFlops inferenceFlops(const WorkGraph &graph, const std::vector<MaskedLayer
     if (op.kind == "batch_norm") {
       each = static_cast<double>(graph.executions(id));
       for (const Loop &loop : op.domain)
-        each *= static_cast<double>(loop.extent);
+        each *= loop.extent;
     }
     flops.dense += each;
     flops.masked += each * left.of(op);

@@ -33,6 +33,7 @@ struct Layer {
 };
 
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that
+
 /// several operations share is updated elsewhere, and has one.
 std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
   // The update of weights that are another layer's too is not among this one's.
@@ -100,7 +101,7 @@ public:
     plan_.result = select(plan_.problem);
     if (!plan_.result.feasible)
       return rejected({Code::RequirementNotShown,
-                       "no choice of zeros, not even none, keeps what is required of accuracy",
+                       "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
     return std::move(plan_);
@@ -258,9 +259,9 @@ private:
     const OperationCost &cost = search_.costs.operations[of.of.forward];
     if (cost.core < 0)
       return "";
-    const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
+    const Core &core = search_.machine.cores[cost.core];
     if (!core.sparse)
-      return fmt::format("core '{}' makes nothing of zeros", core.name);
+      return fmt::format("core '{}' does not exploit sparsity", core.name);
     auto words = [](const char *operand, const SparseAcceleration &use) {
       std::string text = use.mode == SparseAcceleration::Mode::Skip   ? "skips zeros"
                          : use.mode == SparseAcceleration::Mode::Gate ? "gates zeros"
@@ -295,8 +296,7 @@ private:
       (op.phase == Phase::DataGradient     ? option.dataGradient
        : op.phase == Phase::WeightGradient ? option.weightGradient
        : op.phase == Phase::Update         ? option.update
-                                           : option.forward) +=
-          part.mean.time.value * static_cast<double>(search_.graph.executions(id));
+                                           : option.forward) += part.mean.time.value * search_.graph.executions(id);
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
@@ -318,6 +318,7 @@ private:
   }
 
   /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights
+
   /// leave: those that are stored are as all others.
   double shareOfStates(const Layer &of, const Pattern &w) const {
     if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
@@ -327,12 +328,13 @@ private:
   }
 
   /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
+
   /// core leaves in memory, at the confidence.
   void keep(const Layer &of, const Pattern &w, double kept, PruneOption &option) const {
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (resident.name == of.parameter)
-        option.bytes += static_cast<double>(resident.bytes) * (resident.category == Category::Weights ? kept : rest);
+        option.bytes += resident.bytes * (resident.category == Category::Weights ? kept : rest);
   }
 
   std::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
@@ -359,7 +361,7 @@ private:
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
                        [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
-        plan_.otherBytes += static_cast<double>(resident.bytes);
+        plan_.otherBytes += resident.bytes;
   }
 
   double optionCost(const PruneOption &option) const {
@@ -381,6 +383,7 @@ private:
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
       // Layers that take one option take one pattern, each in the format that is best for it: of
+
       // each pattern the best is named without.
       std::map<std::string, const PruneOption *> best;
       for (const PruneOption &option : layer.options)
@@ -434,7 +437,7 @@ std::vector<std::string> layerNames(const WorkGraph &graph) {
 std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResult> &results,
                                             const std::vector<unsigned> &layerOf,
                                             const std::vector<std::string> &parameters) {
-  llvm::IntEqClasses classes(static_cast<unsigned>(parameters.size()));
+  llvm::IntEqClasses classes(parameters.size());
   std::map<std::string, unsigned> byGroup, byParameter;
   for (unsigned i = 0; i < parameters.size(); ++i)
     classes.join(byParameter.try_emplace(parameters[i], i).first->second, i);

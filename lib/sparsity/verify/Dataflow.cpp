@@ -23,19 +23,19 @@ public:
   /// Steps of a window with so many products at once, zeros left out.
   double steps(int64_t fine, const DataflowSparsity *sparsity) const {
     if (!sparsity)
-      return std::ceil(static_cast<double>(window) / static_cast<double>(fine));
+      return std::ceil(static_cast<double>(window) / fine);
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
-      mean += std::ceil(static_cast<double>(left) / static_cast<double>(fine)) *
-              sparsity->windows[static_cast<size_t>(window - left)];
+      mean += std::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
     return mean;
   }
 
   /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
+
   /// another.
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
-    double results = static_cast<double>(layer.rows * layer.columns) * groupParts * filterParts;
-    double enters = static_cast<double>(layer.inputRows * layer.inputColumns) * groupParts;
+    double results = (layer.rows * layer.columns) * groupParts * filterParts;
+    double enters = (layer.inputRows * layer.inputColumns) * groupParts;
     return std::max({results * channelParts * steps, results, enters * channelParts});
   }
 
@@ -47,10 +47,11 @@ public:
         for (int64_t out = 1; channels % in == 0 && out <= filters; ++out) {
           if (filters % out != 0)
             continue;
-          double groupParts = static_cast<double>(layer.groups / g);
-          double in1 = static_cast<double>(channels / in), out1 = static_cast<double>(filters / out);
+          double groupParts = layer.groups / g;
+          double in1 = channels / in, out1 = filters / out;
           if (cycles(in1, out1, groupParts, 0) >= max)
             continue; // streams
+
           // More at once are never slower: the fewest by halving, then what is allowed.
           int64_t low = 1, high = window;
           if (cycles(in1, out1, groupParts, steps(high, sparsity)) >= max)
@@ -139,11 +140,10 @@ private:
         return find(Code::MemoryExceeded, fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups,
                                                       of.in, of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles =
-          layer.cycles(static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
-                       static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, sparsity));
+      double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
+                                   layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
-        find(Code::WrongObjective, fmt::format("layer '{}' has {} multipliers and takes {} cycles; claimed are "
+        find(Code::WrongObjective, fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
                                                "{} and {}",
                                                name, count, cycles, stage.multipliers, stage.cycles.max()));
       multipliers += count;
@@ -155,7 +155,7 @@ private:
            fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
       find(Code::WrongObjective,
-           fmt::format("{} multipliers, losses of {} and {} cycles; claimed are {}, {} "
+           fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
                        "and {}",
                        multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
@@ -167,7 +167,7 @@ private:
   void interval() {
     double max = result.feasible ? result.interval * (1 - kTolerance) : HUGE_VAL;
     if (!result.proven) {
-      out.trusted.push_back("the interval is not claimed to be the shortest");
+      out.trusted.push_back("the interval is not stated to be the shortest");
       return;
     }
     SelectionProblem below;
@@ -190,7 +190,7 @@ private:
     none.bound = SelectionProblem::kUnlimited;
     SelectionProof proof = verify(below, none, effort);
     for (const Error &error : proof.findings)
-      find(Code::BoundNotProved, fmt::format("{} is claimed: {}", claim, error.message));
+      find(Code::BoundNotProved, fmt::format("{} is stated: {}", claim, error.message));
     if (!proof.trusted.empty())
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else if (out.holds())

@@ -14,7 +14,7 @@ public:
 
   Errors run() {
     if (!result.feasible)
-      find("a choice is shown, but none is said to keep what is required");
+      find("a choice is shown, but none is stated to satisfy the requirements");
     if (shown.objective != name(problem.objective))
       find(fmt::format("'{}' is shown as the objective of '{}'", shown.objective, name(problem.objective)));
     if (shown.proven != result.proven())
@@ -83,7 +83,7 @@ private:
       auto add = [](ReportedSelection::Totals &to, const ReportedSelection::Option &option) {
         to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
       };
-      const ReportedSelection::Option &option = layer.options[static_cast<size_t>(layer.chosen)];
+      const ReportedSelection::Option &option = layer.options[layer.chosen];
       add(chosen, option), add(dense, layer.options.front());
       quantile += option.quantile;
     }

@@ -55,7 +55,7 @@ private:
     if (!(sums == result.sums))
       find(Code::WrongObjective,
            fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
-                       "stage {} ps; claimed are {}, {}, {}, {} and {}",
+                       "stage {} ps; stated are {}, {}, {}, {} and {}",
                        sums.picoseconds, sums.picojoules, sums.bytes, sums.loss, sums.slowest, result.sums.picoseconds,
                        result.sums.picojoules, result.sums.bytes, result.sums.loss, result.sums.slowest));
     int64_t value = problem.objective == SelectionObjective::Time     ? sums.picoseconds
@@ -63,7 +63,7 @@ private:
                     : problem.objective == SelectionObjective::Memory ? sums.bytes
                                                                       : sums.slowest;
     if (value != result.value)
-      find(Code::WrongObjective, fmt::format("the value is {}, claimed is {}", value, result.value));
+      find(Code::WrongObjective, fmt::format("the value is {}, stated is {}", value, result.value));
     limits();
     out.checked.push_back(fmt::format("{} choices, their sums and limits", result.choice.size()));
   }
@@ -101,7 +101,7 @@ private:
         proveInfeasible(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
     std::string claim = none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
     if (proof.outcome == SelectionInfeasibilityProof::Outcome::Feasible)
-      find(Code::BoundNotProved, claim + " is claimed, but one does");
+      find(Code::BoundNotProved, claim + " is stated, but one does");
     else if (proof.outcome == SelectionInfeasibilityProof::Outcome::Unknown)
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else

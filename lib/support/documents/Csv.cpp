@@ -23,7 +23,7 @@ public:
 private:
   bool atEnd() const { return at >= text.size(); }
   bool atLineEnd() const { return atEnd() || text[at] == '\n' || text[at] == '\r'; }
-  unsigned column() const { return static_cast<unsigned>(at - lineStart + 1); }
+  unsigned column() const { return at - lineStart + 1; }
 
   void complain(unsigned line, unsigned column, std::string message) {
     if (errors.size() < kMaxErrors)

@@ -4,5 +4,5 @@ plan.problem @p "p" {
   plan.precedence "a" before "b"
   plan.precedence "b" before "a"
 }
-plan.solution of @p infeasible because ["nothing fits"] {
+plan.solution of @p infeasible conflict ["nothing fits"] {
 }

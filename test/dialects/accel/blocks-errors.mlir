@@ -65,7 +65,7 @@ accel.accelerator @m {
 accel.accelerator @m {
   accel.memory @hbm : dram {capacity = #accel.quantity<80 GiB>, bandwidth = #accel.quantity<1 GB/s>}
   accel.core @tc : tensor {array = [8, 8]}
-  // expected-error @+1 {{'hbm' stands twice in one path}}
+  // expected-error @+1 {{'hbm' occurs twice in one path}}
   accel.path [@hbm] -> [@hbm] -> [@tc]
 }
 

@@ -98,7 +98,7 @@ plan.problem @p {
 plan.solution of @p feasible makespan 3 {
   plan.start "a" at 0
   // expected-error @+1 {{no schedule takes less than 4, it says, but this one takes 3}}
-  plan.least 4 kind "solver" by "z3"
+  plan.lower_bound 4 kind "solver" by "z3"
 }
 
 // -----

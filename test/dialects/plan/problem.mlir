@@ -13,8 +13,8 @@ plan.problem @layer "one layer" {
   plan.memory "sram" capacity 64
   // CHECK-NEXT: plan.task "load" modes duration 3
   plan.task "load" modes duration 3
-  // CHECK-NEXT: plan.task "gemm" modes "wide" duration 4 uses "core" 2 spends "energy" 5 or "narrow" duration 7 uses "core" 1
-  plan.task "gemm" modes "wide" duration 4 uses "core" 2 spends "energy" 5 or "narrow" duration 7 uses "core" 1
+  // CHECK-NEXT: plan.task "gemm" modes "wide" duration 4 uses "core" 2 consumes "energy" 5 or "narrow" duration 7 uses "core" 1
+  plan.task "gemm" modes "wide" duration 4 uses "core" 2 consumes "energy" 5 or "narrow" duration 7 uses "core" 1
   // CHECK-NEXT: plan.task "again" modes "never" absent or duration 2 uses "core" 1
   plan.task "again" modes "never" absent or duration 2 uses "core" 1
   // CHECK-NEXT: plan.precedence "load" before "gemm" delay 1
@@ -37,14 +37,14 @@ plan.solution of @layer feasible makespan 8 {
   plan.start "gemm" at 4
   // CHECK-NEXT: plan.start "again" at 0
   plan.start "again" at 0
-  // CHECK-NEXT: plan.least 8 kind "path" by "critical path" along ["load", "gemm"]
-  plan.least 8 kind "path" by "critical path" along ["load", "gemm"]
+  // CHECK-NEXT: plan.lower_bound 8 kind "path" by "critical path" along ["load", "gemm"]
+  plan.lower_bound 8 kind "path" by "critical path" along ["load", "gemm"]
 }
 
 // CHECK: plan.solution of @layer unknown stopped "work limit" {
 plan.solution of @layer unknown stopped "work limit" {
-  // CHECK-NEXT: plan.least 7 kind "windows" by "windows" {
-  plan.least 7 kind "windows" by "windows" {
+  // CHECK-NEXT: plan.lower_bound 7 kind "windows" by "windows" {
+  plan.lower_bound 7 kind "windows" by "windows" {
     // CHECK-NEXT: plan.step "chain" of "load" early 0 with "#0"
     plan.step "chain" of "load" early 0 with "#0"
     // CHECK-NEXT: plan.step "energy" of "gemm" -1 with "core" from 3 to 7 and ["again"]
@@ -52,6 +52,6 @@ plan.solution of @layer unknown stopped "work limit" {
   }
 }
 
-// CHECK: plan.solution of @layer infeasible because ["too little 'sram'"] {
-plan.solution of @layer infeasible because ["too little 'sram'"] {
+// CHECK: plan.solution of @layer infeasible conflict ["too little 'sram'"] {
+plan.solution of @layer infeasible conflict ["too little 'sram'"] {
 }

@@ -22,7 +22,7 @@ assert not errors, "\n".join(errors)
 assert objects[-1]["kind"] == kind, objects[-1]["kind"]
 
 
-def first_server(container):
+def first_node(container):
     """Number of the first server of an indexed job, by what torchrun is told."""
     for argument in container.get("command", []) + container["args"]:
         if argument == "--node-rank=$(NODE_RANK)":
@@ -40,7 +40,7 @@ if kind == "JobSet":
         inner = job["template"]["spec"]
         pod = inner["template"]["spec"]
         (container,) = pod["containers"]
-        first, count = first_server(container), inner["completions"]
+        first, count = first_node(container), inner["completions"]
         assert inner["parallelism"] == count
         servers += range(first, first + count)
         pods.append(f"{name}-{job['name']}-0-{count}-12345")

@@ -32,13 +32,13 @@ MinedDesign designOf(const MiningPlan &plan, const std::string &name, const Desi
 MiningPlan minedPlan() {
   MiningPlan plan;
   plan.space = "chips", plan.size = "48";
-  plan.metric = "step_time", plan.aggregation = "worst_ratio", plan.version = "0";
+  plan.metric = "step_time", plan.aggregation = "minimax_regret", plan.version = "0";
   plan.parameters = {{"tc.count", {"1", "2", "3", "4"}, {1, 2, 3, 4}, {}},
                      {"glb.capacity", {"1 MiB", "2 MiB", "4 MiB"}, {1, 2, 4}, {}},
                      {"tc.dataflow", {"weight_stationary", "output_stationary"}, {}, {}}};
   plan.requirements = {"area <= 31 mm2", "power.tdp <= 120 W"};
   MiningResult &result = plan.best.result;
-  result.strategy = "exact", result.proof = "branch and bound: nothing below the best; 0 boxes open";
+  result.strategy = "exact", result.proof = "branch and bound: nothing below the best; 0 open nodes";
   result.best = Design{3, 1, 0};
   result.value = 1.2, result.bound = 1.15, result.evaluations = 20, result.bounds = 100;
   result.convergence = {{0, 1, kNever, 0.5}, {1, 20, 2.5, 0.7}, {8, 60, 1.2, 1}, {20, 100, 1.2, 1.15}};

@@ -122,9 +122,10 @@ TEST(VotePatterns, ContradictionsInWords) {
   statistics.jointErrors[{1, 2}] = {ratio(7, 100), 0};
   conflict = conflictOf(statistics, {});
   ASSERT_TRUE(conflict);
-  EXPECT_EQ(text(*conflict, {}), "errors are said to be independent, but error of member 2 0.2, error of member 3 0.3 "
-                                 "and joint error of member 2 and member 3 0.07: joint error of member 2 and member 3 "
-                                 "would be 0.06");
+  EXPECT_EQ(text(*conflict, {}),
+            "errors are stated to be independent, but error of member 2 0.2, error of member 3 0.3 "
+            "and joint error of member 2 and member 3 0.07: joint error of member 2 and member 3 "
+            "would be 0.06");
   statistics.independent = false;
   statistics.memberErrors.push_back({ratio(3, 2), 0});
   conflict = conflictOf(statistics, {});

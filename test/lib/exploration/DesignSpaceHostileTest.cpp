@@ -154,8 +154,8 @@ TEST(DesignSpaceHostile, ThreadsShareWhatIsRead) {
 TEST(DesignSpaceHostile, OpenWords) {
   Parts parts;
   parts.top = "memory glb : scratchpad { capacity = 1 MiB, bandwidth = 1 TB/s }\n  technology = 7 nm";
-  parts.tensor = "array = 8 x 8, multiply = {fp32, bf16}, dataflow = {ws, os}, spread = {split, "
-                 "one_each}, reads = {glb, hbm}";
+  parts.tensor = "array = 8 x 8, multiply = {fp32, bf16}, dataflow = {ws, os}, mapping = {split, "
+                 "per_instance}, reads = {glb, hbm}";
   parts.dram = "capacity = 1 GiB, bandwidth = 1 TB/s, standard = {gddr6, hbm2}";
   parts.count = "[1..3]";
   parts.more = "require power.tdp <= 1000 W";
@@ -210,18 +210,18 @@ TEST(DesignSpaceHostile, EverythingIsWrittenAgain) {
   const char *text = R"(
 accelerator s(fast = 3 GHz) {
   clock = fast / 7
-  kernel_floor = 1 us / 3, host_bandwidth = 64 GB/s, technology = 7 nm
+  kernel_launch_overhead = 1 us / 3, host_bandwidth = 64 GB/s, technology = 7 nm
   memory hbm : dram { capacity = 1 GiB, bandwidth = {1 TB/s, 2 TB/s}, standard = hbm2e, efficiency = 0.8..0.9 step 0.05 source "a \"b\" \\ c" }
   memory l2 : cache { capacity = pow2 1..4 MiB, bandwidth = 8 * 64 B/cycle, latency = 2 cycles, banks = 4, ports = {1, 2}, port_width = 128 B/cycle }
   core tc[2] : tensor {
     peak = {bf16: 96 TFLOP/s, fp8: 192 TFLOP/s} source "sheet"
-    half_work = pow2 1..2 GFLOP
+    half_performance_work = pow2 1..2 GFLOP
     efficiency = 0.9 * hbm.efficiency
     overlap = {fill, drain}
     reads = {l2, hbm}
     sparse nm(2, 4) { rate = 2, on = weights }
   }
-  core vc[1..3] : vector { lanes = 2 ^ vc.count * 16, types = {fp32}, cycles = {exp: 4 cycles, add: 1 cycle}, half_work = 0 FLOP }
+  core vc[1..3] : vector { lanes = 2 ^ vc.count * 16, types = {fp32}, cycles = {exp: 4 cycles, add: 1 cycle}, half_performance_work = 0 FLOP }
   path hbm -> l2 -> {tc, vc}
   power { idle = 10 W, mac_by_type = {bf16: 0.5 pJ, fp8: 0.2 pJ}, mac = 1 pJ }
   area { mac = 1 um2, lane = 700 um2, sram = 1 mm2 per 1 MiB, fixed = 3 mm2 }

@@ -176,17 +176,17 @@ std::string spaceText(fuzz::Random &random, const MiningDraw &draw) {
   Open open(random, draw);
   std::string text = "accelerator s {\n  technology = 16 nm\n";
   bool linked = random.percent(30), either = random.percent(60), split = random.percent(50);
-  std::string spread = either ? ", spread = either" : split ? "" : ", spread = one_each";
+  std::string mapping = either ? ", mapping = any" : split ? "" : ", mapping = per_instance";
   bool chip = draw.tight && random.percent(60); // sizes around those of large chips
   std::string tensors = random.percent(50) ? open.powers(0, 5, 90) : open.range(1, 8, 90);
   text += fmt::format("  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
                       "bf16, accumulate = fp32, reads = glb{} }}\n",
                       tensors, open.powers(chip ? 5 : 2, 8, 90), open.powers(chip ? 5 : 2, 8, 80),
-                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), spread);
+                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), mapping);
   std::string vectors = random.percent(60) ? open.powers(0, 4, 80) : open.range(1, 6, 80);
   text += fmt::format("  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
                       "}}\n",
-                      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), spread);
+                      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), mapping);
   text += fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
                       "{}, energy = 0.1 pJ/bit }}\n",
                       open.powers(chip ? 12 : 6, chip ? 16 : 14, 90, " KiB"),

@@ -61,7 +61,7 @@ public:
   void print() {
     for (const auto &[name, gaps] : all)
       std::printf("%s: %.4f above the least in the median, %.4f at most, within 5 %% %ld of %zu; "
-                  "%.0f designs valued in the median\n",
+                  "%.0f designs evaluated in the median\n",
                   name.c_str(), medianOf(gaps), *std::max_element(gaps.begin(), gaps.end()),
                   std::count_if(gaps.begin(), gaps.end(), [](double gap) { return gap <= 0.05; }), gaps.size(),
                   medianOf(valued[name]));
@@ -112,7 +112,7 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
       std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds%s; %s\n", seed, drawn.designs,
                   all.possible, exact.evaluations, exact.bounds, line.c_str(), drawn.what.c_str());
   }
-  std::printf("%lu of %lu problems have a design; %lu of %lu designs valued\n", found, seeds.to - seeds.from + 1,
+  std::printf("%lu of %lu problems have a design; %lu of %lu designs evaluated\n", found, seeds.to - seeds.from + 1,
               valued, designs);
   gaps.print();
   EXPECT_GT(2 * found, seeds.to - seeds.from);

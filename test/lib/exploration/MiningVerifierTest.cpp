@@ -317,7 +317,7 @@ accelerator s {
   technology = 16 nm
   memory hbm : dram       { capacity = 8 GiB, bandwidth = 100 GB/s }
   memory glb : scratchpad { capacity = {2 MiB, 4 MiB}, bandwidth = 1024 B/cycle, double_buffered = true }
-  core tc[pow2 1..8] : tensor { array = (pow2 16..128) x 64, dataflow = {weight_stationary, output_stationary}, multiply = bf16, accumulate = fp32, reads = glb, spread = either }
+  core tc[pow2 1..8] : tensor { array = (pow2 16..128) x 64, dataflow = {weight_stationary, output_stationary}, multiply = bf16, accumulate = fp32, reads = glb, mapping = any }
   core vc : vector { lanes = 64, types = {fp32, bf16}, reads = glb }
   path hbm -> glb -> {tc, vc}
   area { mac = 760 um2, lane = 760 um2, sram = 1.4 mm2 per 1 MiB }

@@ -251,7 +251,7 @@ TEST(Ranks, AnotherProblemEndsTheSearchBeforeItBegins) {
   Played played = play.run();
   EXPECT_TRUE(played.led[0].refused);
   EXPECT_FALSE(played.led[0].best);
-  EXPECT_THAT(played.led[0].error, HasSubstr("rank 2 on host has another problem"));
+  EXPECT_THAT(played.led[0].error, HasSubstr("rank 2 on host has a different mining problem"));
   EXPECT_TRUE(played.served[0][0].refused);
 }
 

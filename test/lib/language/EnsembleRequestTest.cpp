@@ -44,7 +44,7 @@ TEST(EnsembleRequest, EveryKey) {
   member odd = gpt
   votes from "v.csv"
   independent = true
-  size = 1..7, vote = majority, lost = 1
+  size = 1..7, voting = majority, device_failures = 1
   devices = {a100_80g: 2, h100: 1}
   require error <= 0.09 confidence 0.99
   minimize price)");
@@ -116,9 +116,9 @@ TEST(EnsembleRequest, BlocksThatAreWrong) {
                             "size = 7..1",
                             "size = 3\nsize = 5",
                             "size = big",
-                            "vote = plurality",
-                            "lost = -1",
-                            "lost = 1..2",
+                            "voting = plurality",
+                            "device_failures = -1",
+                            "device_failures = 1..2",
                             "devices = {a100: 0}",
                             "devices = 3",
                             "devices = {a100, h100}",

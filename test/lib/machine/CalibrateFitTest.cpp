@@ -1,4 +1,5 @@
 // Step times, the fit and its files, on made-up networks whose parameters are known.
+
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/calibration/ParameterFit.h"
 #include "lib/machine/calibration/Score.h"
@@ -94,6 +95,7 @@ Factors truth() {
 
 TEST(CalibrateStepTime, OneProductByHand) {
   // 2 m n k = 2e12 FLOP at 0.5 of 3e14, half as many again for its depth, 1 + 1/(4 (1 + 100/8192))
+
   // for its wave; twice per micro-batch, 3 of them.
   Profile p;
   ProfileItem item;
@@ -125,7 +127,9 @@ TEST(CalibrateStepTime, OneProductByHand) {
 
 TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {
   // Fits of alpha + 2 (n - 1) / n bytes / beta to the tables of VIA-Research/vTrain, trace/a100:
+
   // the data sheet alone (12 links of 25 GB/s, of which NCCL counts with 20) is within a fifth of
+
   // them.
   struct Fitted {
     double devices, alpha, beta;
@@ -335,7 +339,7 @@ TEST(CalibrationFile, ErrorsHavePlaces) {
   EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
   EXPECT_EQ(first(good, "launch = ", "launch = 9").code, Code::BadCalibration); // outside of its interval
-  EXPECT_EQ(first(good, "step_cost", "launch").message, "'launch' a second time");
+  EXPECT_EQ(first(good, "host_overhead_per_step", "launch").message, "'launch' a second time");
   EXPECT_EQ(first(good, "machine ", "// ").message, "'machine' is missing");
   Error error = first(good, "prior_weight = 1", "prior_weight = 1 2");
   EXPECT_EQ(error.location.line, 4u);

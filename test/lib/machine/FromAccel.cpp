@@ -147,7 +147,7 @@ TEST(FromAccel, SaysWhatItCannotPlanOn) {
                           kCore + "accel.path [@w] -> [@vmem]\naccel.path [@vmem] -> [@w]",
                       kClock)
                   .said,
-              HasSubstr("lead in a circle"));
+              HasSubstr("form a cycle"));
   EXPECT_THAT(convert(kDram + "accel.core @a : vector {cost_model = \"x\", lanes = 8}\naccel.core "
                               "@b : vector {cost_model = \"y\", lanes = 8}",
                       kClock)

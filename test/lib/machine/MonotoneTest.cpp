@@ -73,7 +73,7 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
   }
   EXPECT_GT(priced, 8000);
   EXPECT_LT(inexact, all / 150);
-  std::printf("%d of %d answers are not proven best\n", inexact, all);
+  std::printf("%d of %d answers are not proven optimal\n", inexact, all);
 }
 
 } // namespace

@@ -35,8 +35,8 @@ auto enumerateChoices(const SparseCore &core) {
 }
 
 const std::string kAll = ", sparse { stationary = skip, streaming = gate, compress = {stationary}, "
-                         "granule = 4, tile = 16, slots = 2, lanes = 8, metadata = 4 bit, setup = "
-                         "64 cycles, gated = 0.25, words_per_cycle = 32 }";
+                         "granule = 4, tile = 16, slots = 2, lanes = 8, metadata = 4 bit, setup_cycles = "
+                         "64 cycles, gated_energy = 0.25, words_per_cycle = 32 }";
 
 } // namespace
 
@@ -95,10 +95,10 @@ TEST(SparseCore, LayersSideBySide) {
 TEST(SparseCore, WhatIsWrong) {
   for (const char *sparse :
        {", sparse { stationary = skipped }", ", sparse { tile = 0 }", ", sparse { lanes = 1.5 }",
-        ", sparse { metadata = 2 }", ", sparse { gated = 1.5 }", ", sparse { gated = -1 }", ", sparse { rate = 2 }",
-        ", sparse { setup = 3 us }", ", sparse { compress = weights }", ", sparse nm(4, 2) { }",
-        ", sparse nm(2, 4) { rate = 1.5 }", ", sparse nm(2, 4) { lanes = 2 }", ", sparse mn(2, 4) { }",
-        ", sparse { }, sparse nm(2, 4) { }"})
+        ", sparse { metadata = 2 }", ", sparse { gated_energy = 1.5 }", ", sparse { gated_energy = -1 }",
+        ", sparse { rate = 2 }", ", sparse { setup_cycles = 3 us }", ", sparse { compress = weights }",
+        ", sparse nm(4, 2) { }", ", sparse nm(2, 4) { rate = 1.5 }", ", sparse nm(2, 4) { lanes = 2 }",
+        ", sparse mn(2, 4) { }", ", sparse { }, sparse nm(2, 4) { }"})
     EXPECT_FALSE(read(machine(sparse))) << sparse;
   for (const char *fabric :
        {"  dataflow { }\n", "  dataflow { multipliers = 0 }\n",
@@ -109,7 +109,7 @@ TEST(SparseCore, WhatIsWrong) {
 }
 
 TEST(SparseCore, DesignsAreWrittenAgain) {
-  for (const std::string &sparse : {kAll, std::string(", sparse nm(2, 4) { rate = 2, setup = 8 cycles }")}) {
+  for (const std::string &sparse : {kAll, std::string(", sparse nm(2, 4) { rate = 2, setup_cycles = 8 cycles }")}) {
     Machines machines(
         machine(sparse, "  dataflow { multipliers = 64, multiplier_bits = 9 x 8 }\n", "{12 GB/s, 24 GB/s}"));
     auto made = machines.space("s");

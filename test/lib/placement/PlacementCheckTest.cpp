@@ -62,32 +62,37 @@ TEST(PlacementCheck, NothingThere) {
   EXPECT_EQ(after([](P p) { p.schedules.clear(); }), "there are no schedules");
   EXPECT_EQ(after([](P p) { p.parallelConfigs.clear(), p.classes[0].costs.clear(); }), "there are no forms");
   EXPECT_NE(after([](P p) { p.deviceTypes.clear(); }).find("there are no kinds of devices"), std::string::npos);
-  EXPECT_EQ(after([](P p) { p.virtualStages.clear(); }), "schedule interleaved is offered without a number of chunks");
+  EXPECT_EQ(after([](P p) { p.virtualStages.clear(); }), "schedule interleaved has no number of virtual stages");
 }
 
 TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.layers[0].of = 1; }), "layer 'first' is of class 1, there are 1");
-  EXPECT_EQ(after([](P p) { p.layers[0].placementConstraints = {0}; }), "layer 'first' lists pin 0 of 0");
-  EXPECT_EQ(after([](P p) { p.placementConstraints = {{"here", {2}, {}, false, {}}}; }), "'here' lists kind 2 of 2");
-  EXPECT_NE(after([](P p) { p.placementConstraints = {{"here", {}, -1, false, {}}}; }).find("the stage of a pin"),
+  EXPECT_EQ(after([](P p) { p.layers[0].placementConstraints = {0}; }),
+            "layer 'first' lists placement constraint 0 of 0");
+  EXPECT_EQ(after([](P p) { p.placementConstraints = {{"here", {2}, {}, false, {}}}; }),
+            "'here' lists device type 2 of 2");
+  EXPECT_NE(after([](P p) {
+              p.placementConstraints = {{"here", {}, -1, false, {}}};
+            }).find("the stage of a placement constraint"),
             std::string::npos);
-  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].deviceType = 9; }), "form 0: on kind 9, there are 2");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].deviceType = 9; }), "form 0: on device type 9, there are 2");
   EXPECT_EQ(after([](P p) { p.edges[1].to = 3; }), "an edge from layer 1 to 3 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {2, 1, 0}; }), "an edge from layer 2 to 1 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {1, 1, 0}; }), "an edge from layer 1 to 1 of 3");
-  EXPECT_EQ(after([](P p) { p.classes[0].costs.pop_back(); }), "layers 'block' have costs of 1 forms of 2");
+  EXPECT_EQ(after([](P p) { p.classes[0].costs.pop_back(); }),
+            "layers 'block' have costs of 1 parallel configurations of 2");
   EXPECT_EQ(after([](P p) { p.classes[0].costs[0]->recomputeChoices.clear(); }),
-            "layers 'block' in form 0: it keeps nothing for its backward pass, not even nothing");
-  EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 kinds");
+            "layers 'block' in parallel configuration 0: it keeps nothing for its backward pass, not even nothing");
+  EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 device types");
   EXPECT_EQ(after([](P p) { p.schedules[0] = static_cast<PipelineSchedule>(9); }), "schedule 9 is none");
   EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(5); }), "objective 5 is none");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].zero = 4; }), "form 0: stage 4 of ZeRO");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 3; }), "form 0: 3 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }), "form 0: 0 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].gradientSyncs[1].replicasPerNode = 1; }),
-            "form 0: exchange of 1 together after one of 1");
+            "form 0: gradient synchronization of 1 replicas per node after one of 1");
   EXPECT_EQ(after([](P p) { p.classes[0].costs[0]->weightMemory = 11; }),
-            "layers 'block' in form 0: resident weights and gradients are more than what is resident");
+            "layers 'block' in parallel configuration 0: weight and gradient memory are more than the static memory");
 }
 
 /// Each whole number at -1 and at the largest there is, each other number at -1, NaN and infinity.

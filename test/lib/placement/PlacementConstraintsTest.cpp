@@ -69,7 +69,7 @@ void randomConstraints(PlacementProblem &problem, uint64_t seed) {
 } // namespace
 
 TEST(PlacementConstraints, TheBestOfAllPlansThatKeepThem) {
-  size_t none = 0, dearer = 0;
+  size_t none = 0, moreExpensive = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     PlacementProblem problem = accord::testing::randomPlacementProblem(seed, 4);
     randomConstraints(problem, seed);
@@ -96,13 +96,13 @@ TEST(PlacementConstraints, TheBestOfAllPlansThatKeepThem) {
     }
     EXPECT_NEAR(result.value, best, 1e-9 * best) << "seed " << seed;
     EXPECT_NEAR(result.bound, best, 1e-9 * best) << "seed " << seed;
-    dearer += best > any * (1 + 1e-9);
+    moreExpensive += best > any * (1 + 1e-9);
     // No plan is stated to be below what is above the best.
     result.bound = result.value = best * 1.01;
     EXPECT_FALSE(verify(problem, result).empty()) << "seed " << seed;
   }
   EXPECT_GT(none, 10u);
-  EXPECT_GT(dearer, 10u);
+  EXPECT_GT(moreExpensive, 10u);
 }
 
 TEST(PlacementConstraints, OfALanguageModel) {
@@ -136,5 +136,5 @@ TEST(PlacementConstraints, ConflictsNameThem) {
   EXPECT_EQ(conflict.conflicts[0].file, "a.accel");
   EXPECT_EQ(conflict.conflicts[1].constraint, "block.stage == 0");
   EXPECT_EQ(conflict.conflicts[1].line, 7u);
-  EXPECT_EQ(conflict.conflicts[1].detail, "leaving it out would do");
+  EXPECT_EQ(conflict.conflicts[1].detail, "leaving it out would suffice");
 }

@@ -93,16 +93,21 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
   struct {
     StringRef from, to, message;
   } cases[] = {
-      {"\"perServer\"", "", ""},
-      {"\"per_server\": 8", "\"per_server\": \"8\"",
-       "placement.json: expected integer at placement.problem.kinds[0].per_server"},
-      {"\"per_server\": 8", "\"per_server\": 0", "integer out of range at placement.problem.kinds[0].per_server"},
-      {"\"per_server\": 8", "\"per_sever\": 8", "missing value at placement.problem.kinds[0].per_server"},
-      {"\"hidden\": 0.25", "\"hidden\": 0.25, \"hiden\": 1", "unknown key at placement.problem.hiden"},
-      {"\"hidden\": 0.25", "\"hidden\": 1.5", "a share above one at placement.problem.hidden"},
-      {"\"hidden\": 0.25", "\"hidden\": -1", "expected a finite number that is not negative"},
+      {"\"devicesPerNode\"", "", ""},
+      {"\"devices_per_node\": 8", "\"devices_per_node\": \"8\"",
+       "placement.json: expected integer at placement.problem.device_types[0].devices_per_node"},
+      {"\"devices_per_node\": 8", "\"devices_per_node\": 0",
+       "integer out of range at placement.problem.device_types[0].devices_per_node"},
+      {"\"devices_per_node\": 8", "\"per_sever\": 8",
+       "missing value at placement.problem.device_types[0].devices_per_node"},
+      {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 0.25, \"overlap_fracton\": 1",
+       "unknown key at placement.problem.overlap_fracton"},
+      {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 1.5",
+       "a share above one at placement.problem.overlap_fraction"},
+      {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": -1", "expected a finite number that is not negative"},
       {"\"objective\": \"step_time\"", "\"objective\": \"speed\"", "expected step_time, energy"},
-      {"\"same_form\": true", "\"same_form\": 1", "expected boolean at placement.problem.same_form"},
+      {"\"uniform_config_per_device_type\": true", "\"uniform_config_per_device_type\": 1",
+       "expected boolean at placement.problem.uniform_config_per_device_type"},
       {"\"class\": 1", "\"class\": 3", "no class has this number at placement.problem.layers[1].class"},
       {"\"class\": 1", "\"class\": 2", "no plan of this problem"},
       {"[0, 1, 50331648]", "[1, 1, 50331648]", "expected an earlier and a later layer"},
@@ -111,7 +116,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
       {"\"batch\": 1536", "\"batch\": 1000000000000000000", "beyond what can be counted"},
       {"\"microbatches\": 96", "\"microbatches\": 95", "no plan of this problem"},
       {"\"kind\": \"placement\"", "\"kind\": \"schedule\"", "expected placement at placement.kind"},
-      {"\"schema\": 1", "\"schema\": 2", "integer out of range at placement.schema"},
+      {"\"schema\": 2", "\"schema\": 3", "integer out of range at placement.schema"},
       {"\"proof\"", "\"prof\"", "missing value at placement.result.proof"}};
   for (const auto &one : cases)
     if (!one.message.empty())
@@ -131,7 +136,7 @@ TEST(EmitPlacement, PlanIsHeldAgainstItsCertificate) {
             "plan.json: 4 at pipeline_parallel, the certificate gives 8");
   EXPECT_EQ(said("\"kind\": \"placement\"", "\"kind\": \"placement\", \"nought\": 0"),
             "plan.json: unknown key at nought");
-  EXPECT_EQ(said("\"one_form\": true,", ""), "plan.json: missing value at one_form");
+  EXPECT_EQ(said("\"uniform_config\": true,", ""), "plan.json: missing value at uniform_config");
   EXPECT_EQ(said("block[0..11]", "block[0..10]"),
             "plan.json: \"block[0..10]\" at stages[0].layers[1], the certificate gives "
             "\"block[0..11]\"");

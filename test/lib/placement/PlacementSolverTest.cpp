@@ -119,13 +119,13 @@ void expectAllPlans(const PlacementProblem &problem, uint64_t seed, double best)
 
 } // namespace
 
-constexpr size_t Most = 4000;
+constexpr size_t kMaxRounds = 4000;
 
 TEST(Place, FindsTheBestOfAllPlans) {
   size_t compared = 0, none = 0, limited = 0;
   for (uint64_t seed = 1; compared < 600; ++seed) {
     PlacementProblem problem = test::randomPlacement(seed, 2 + seed % 6, 2 + static_cast<int64_t>(seed % 7));
-    BruteForce all{problem, Most};
+    BruteForce all{problem, kMaxRounds};
     if (!all.run())
       continue;
     expectAllPlans(problem, seed, all.best);
@@ -151,7 +151,7 @@ TEST(Place, FindsTheBestOfAllPlans) {
     default:
       problem.limits.step = std::max<int64_t>(1, free.metrics.step * 9 / 10);
     }
-    BruteForce within{problem, Most};
+    BruteForce within{problem, kMaxRounds};
     ASSERT_TRUE(within.run());
     expectAllPlans(problem, seed, within.best);
     ++limited;

@@ -187,7 +187,7 @@ const std::vector<Mutation> &mutations() {
       {"chunks below one", [](Problem, R r, Random &) { return r.plan->virtualStages = 0, true; }},
       {"micro-batches", [](Problem, R r, Random &) { return ++r.plan->microbatches, true; }},
       {"micro-batches beyond numbers", [](Problem, R r, Random &) { return r.plan->microbatches = INT64_MAX, true; }},
-      {"schedule that is not offered",
+      {"schedule that is not in the search space",
        [](Problem p, R r, Random &) {
          for (unsigned s = 0; s < 4; ++s)
            if (std::find(p.schedules.begin(), p.schedules.end(), static_cast<PipelineSchedule>(s)) == p.schedules.end())

@@ -60,10 +60,10 @@ TEST(Bottlenecks, NamesTheKernelFloor) {
   Machine m = machine(true);
   m.host.kernel = Seconds(5e-6);
   OperationCost cost = costsOf(graphOf(100'000'000, 1'000'000), m).operations[0]; // 1 us each
-  EXPECT_EQ(cost.bound, "kernel floor");
+  EXPECT_EQ(cost.bound, "kernel launch overhead");
   EXPECT_DOUBLE_EQ(cost.time.value, 5e-6);
   OperationBottleneck bottleneck = findBottlenecks(cost, m);
-  EXPECT_EQ(bottleneck.resource, "kernel floor");
+  EXPECT_EQ(bottleneck.resource, "kernel launch overhead");
   EXPECT_NEAR(bottleneck.gain, 5, 1e-9);
 }
 
@@ -88,7 +88,7 @@ Machine improved(Machine m, const std::string &resource, double times) {
     if (resource == "core " + core.name)
       for (auto &[type, peak] : core.peak)
         peak = peak * times;
-  if (resource == "kernel floor")
+  if (resource == "kernel launch overhead")
     m.host.kernel = m.host.kernel / times;
   return m;
 }

@@ -59,10 +59,10 @@ TEST(EmitPlanJson, ErrorsNameThePlace) {
   };
   EXPECT_EQ(with("\"command\": \"compile\"", "\"command\": \"verify\""),
             "plan.json: not a plan: expected 'compile' at plan.command");
-  EXPECT_EQ(with("\"schema\": 1", "\"schema\": 9"),
-            "plan.json: written by another version of accord: expected 1 at plan.schema");
+  EXPECT_EQ(with("\"schema\": 2", "\"schema\": 9"),
+            "plan.json: written by another version of accord: expected 2 at plan.schema");
   EXPECT_EQ(with("\"batch\": 32", "\"batch\": \"x\""), "plan.json: expected integer at plan.batch");
-  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"), "plan.json: regions in a circle at plan.graph.regions[2].parent");
+  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"), "plan.json: regions form a cycle at plan.graph.regions[2].parent");
   EXPECT_EQ(with("\"phase\": \"forward\"", "\"phase\": \"sideways\""),
             "plan.json: expected phase at plan.graph.operations[0].phase");
   EXPECT_EQ(with("\"reads\": 0", "\"reads\": 7"),

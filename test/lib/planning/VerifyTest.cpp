@@ -160,9 +160,8 @@ TEST(Verify, SaysWhatItTakesAsGiven) {
       cost.model = "mine";
   Verification v = verify(plan);
   EXPECT_TRUE(v.holds()) << said(v);
-  EXPECT_NE(
-      std::find(v.trusted.begin(), v.trusted.end(), "times of 8 operations by cost model 'mine' are taken as given"),
-      v.trusted.end());
+  EXPECT_NE(std::find(v.trusted.begin(), v.trusted.end(), "times of 8 operations by cost model 'mine' are assumed"),
+            v.trusted.end());
 }
 
 /// Times like 4074 ns are no whole picoseconds in binary: rounding has to agree with the

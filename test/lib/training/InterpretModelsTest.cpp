@@ -24,7 +24,7 @@ train t = gpt2(layers = 3, hidden = 8, heads = 2, vocab = 11, seq = 4) on a100_8
 })"},
     {"BERT", R"(
 import "catalog/bert.dnn"
-train t = bert_large(layers = 2, hidden = 8, heads = 2, vocab = 9, seq = 5, longest = 6, masked = 2) on a100_80g {
+train t = bert_large(layers = 2, hidden = 8, heads = 2, vocab = 9, seq = 5, max_position = 6, masked = 2) on a100_80g {
   batch = 2
   optimizer = adam
 })"},
@@ -71,9 +71,9 @@ model net {
   input image : float[3, 6, 6]
   input label : int32[1]
   var x = relu6(conv_bn(image, out = 4, kernel = 3, padding = 1))
-  repeat 2 { x = inverted_residual(x, out = 4, wide = 6) }
-  x = inverted_residual(x, out = 4, wide = 6, kernel = 5, squeeze = 2, function = "hard_swish", gate = "hard_sigmoid")
-  x = inverted_residual(x, out = 6, wide = 8, stride = 2, squeeze = 2, function = "silu", squeeze_function = "silu")
+  repeat 2 { x = inverted_residual(x, out = 4, expanded_channels = 6) }
+  x = inverted_residual(x, out = 4, expanded_channels = 6, kernel = 5, squeeze = 2, function = "hard_swish", gate = "hard_sigmoid")
+  x = inverted_residual(x, out = 6, expanded_channels = 8, stride = 2, squeeze = 2, function = "silu", squeeze_function = "silu")
   loss cross_entropy(classifier(x, 5, drop = 0.2), label)
 }
 train t = net() on a100_80g {
@@ -98,9 +98,9 @@ model net {
   input categories : int32[3]
   input clicked    : fp32[1]
   let dense = relu(linear(relu(linear(numbers, out = 6)), out = 4))
-  let a = lookup(categories, which = 0, rows = 4, dim = 4)
-  let b = lookup(categories, which = 1, rows = 3, dim = 4)
-  let c = lookup(categories, which = 2, rows = 7, dim = 4)
+  let a = lookup(categories, feature = 0, rows = 4, dim = 4)
+  let b = lookup(categories, feature = 1, rows = 3, dim = 4)
+  let c = lookup(categories, feature = 2, rows = 7, dim = 4)
   let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
   let top = relu(linear(concat(dense, pairs, axis = 0), out = 6))
   loss binary_cross_entropy(linear(top, out = 1), clicked)
@@ -153,13 +153,13 @@ train t = bloom_176b(layers = 2, hidden = 8, heads = 2, vocab = 7, seq = 4) on a
 })"},
     {"T5 with biases by distance that all layers share", R"(
 import "catalog/t5.dnn"
-train t = t5_large(layers = 2, hidden = 4, root = 2, heads = 2, inner = 6, vocab = 7, length = 4, target = 3) on a100_80g {
+train t = t5_large(layers = 2, hidden = 4, hidden_sqrt = 2, heads = 2, inner = 6, vocab = 7, length = 4, target = 3) on a100_80g {
   batch = 2
   optimizer = adam
 })"},
     {"Transformer", R"(
 import "catalog/transformer_big.dnn"
-train t = transformer_big(layers = 2, hidden = 4, root = 2, heads = 2, inner = 6, vocab = 7, length = 3, target = 4) on a100_80g {
+train t = transformer_big(layers = 2, hidden = 4, hidden_sqrt = 2, heads = 2, inner = 6, vocab = 7, length = 3, target = 4) on a100_80g {
   batch = 2
   optimizer = adam
 })"},

@@ -20,7 +20,7 @@ model net {
   input image : float[3, 6, 6]
   input label : int32[1]
   var x = relu6(conv_bn(image, out = 4, kernel = 3, padding = 1))
-  repeat 2 { x = inverted_residual(x, out = 4, wide = 8, squeeze = 4, function = "hard_swish") }
+  repeat 2 { x = inverted_residual(x, out = 4, expanded_channels = 8, squeeze = 4, function = "hard_swish") }
   loss cross_entropy(classifier(x, 5, drop = 0.2), label)
 }
 train t = net() on a100_80g {

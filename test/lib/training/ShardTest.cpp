@@ -28,7 +28,7 @@ train t = llama2(layers = 3, hidden = 16, heads = 8, kv_heads = 4, inner = 12, v
 })";
 const char kBert[] = R"(
 import "catalog/bert.dnn"
-train t = bert_large(layers = 2, hidden = 8, heads = 4, vocab = 12, seq = 4, longest = 8, masked = 2) on a100_80g {
+train t = bert_large(layers = 2, hidden = 8, heads = 4, vocab = 12, seq = 4, max_position = 8, masked = 2) on a100_80g {
   batch = 2
   optimizer = adam
 })";
@@ -40,7 +40,7 @@ train t = bloom_176b(layers = 2, hidden = 16, heads = 4, vocab = 8, seq = 4) on 
 })";
 const char kT5[] = R"(
 import "catalog/t5.dnn"
-train t = t5_large(layers = 2, hidden = 8, root = 2, heads = 4, inner = 12, vocab = 8, length = 4, target = 8) on a100_80g {
+train t = t5_large(layers = 2, hidden = 8, hidden_sqrt = 2, heads = 4, inner = 12, vocab = 8, length = 4, target = 8) on a100_80g {
   batch = 2
   optimizer = adam
 })";
@@ -137,8 +137,8 @@ model net {
   input image : float[3, 6, 6]
   input label : int32[1]
   var x = relu6(conv_bn(image, out = 4, kernel = 3, padding = 1))
-  repeat 2 { x = inverted_residual(x, out = 4, wide = 8) }
-  x = inverted_residual(x, out = 4, wide = 8, kernel = 5, squeeze = 4, function = "hard_swish", gate = "hard_sigmoid")
+  repeat 2 { x = inverted_residual(x, out = 4, expanded_channels = 8) }
+  x = inverted_residual(x, out = 4, expanded_channels = 8, kernel = 5, squeeze = 4, function = "hard_swish", gate = "hard_sigmoid")
   loss cross_entropy(classifier(x, 8, drop = 0.2), label)
 }
 train t = net() on a100_80g {
@@ -154,8 +154,8 @@ model net {
   input bags       : int32[3]
   input clicked    : fp32[1]
   let dense = relu(linear(relu(linear(numbers, out = 8)), out = 4))
-  let a = lookup(categories, which = 0, rows = 4, dim = 4)
-  let b = lookup(categories, which = 1, rows = 3, dim = 4)
+  let a = lookup(categories, feature = 0, rows = 4, dim = 4)
+  let b = lookup(categories, feature = 1, rows = 3, dim = 4)
   let c = reshape(embedding_bag(bags, rows = 8, dim = 4), [1, 4])
   let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
   let top = relu(linear(concat(dense, pairs, axis = 0), out = 8))
@@ -296,8 +296,8 @@ model net {
   input bag        : int32[3]
   input clicked    : fp32[1]
   let dense = relu(linear(relu(linear(numbers, out = 8)), out = 4))
-  let a = lookup(categories, which = 0, rows = 4, dim = 4)
-  let b = lookup(categories, which = 1, rows = 8, dim = 4)
+  let a = lookup(categories, feature = 0, rows = 4, dim = 4)
+  let b = lookup(categories, feature = 1, rows = 8, dim = 4)
   let c = reshape(embedding_bag(bag, rows = 8, dim = 4), [1, 4])
   let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
   let top = relu(linear(concat(dense, pairs, axis = 0), out = 8))

@@ -14,7 +14,7 @@ def load(path):
 
 
 def exchanges(document, axis):
-    return [o for o in document["operations"] if o.get("exchange", {}).get("axis") == axis]
+    return [o for o in document["operations"] if o.get("communication", {}).get("axis") == axis]
 
 
 def close(found, expected, what):
@@ -26,8 +26,8 @@ def main():
     tensor, sequence, both, one = (load(path) for path in sys.argv[1:5])
     payload = MICROBATCH * SEQUENCE * HIDDEN * 2  # bf16
     # Shoeybi et al., Megatron-LM, 2019, section 3: in each layer two all-reduces forward and two backward, of all activations.
-    layers = [o for o in exchanges(tensor, "tensor") if ".block." in o["name"] and o["exchange"]["payload"] == payload]
-    if [o["exchange"]["kind"] for o in layers] != ["all_reduce"] * 4:
+    layers = [o for o in exchanges(tensor, "tensor") if ".block." in o["name"] and o["communication"]["payload"] == payload]
+    if [o["communication"]["kind"] for o in layers] != ["all_reduce"] * 4:
         sys.exit(f"all-reduces of a layer: {[o['name'] for o in layers]}")
     for o in layers:
         if o["count"] != LAYERS * tensor["microbatches"]:
@@ -36,21 +36,21 @@ def main():
         close(o["time_s"], 6 * LATENCY + 2 * 7 / 8 * payload / NVLINK, o["name"])
     # Korthikanti et al. 2022, section 4.2.2: with sequence parallelism each all-reduce becomes a reduce-scatter and an
     # all-gather: the same bytes. The backward pass gathers once more what a layer had thrown away.
-    kinds = [o["exchange"]["kind"] for o in exchanges(sequence, "tensor")
-             if ".block." in o["name"] and o["exchange"]["payload"] == payload]
+    kinds = [o["communication"]["kind"] for o in exchanges(sequence, "tensor")
+             if ".block." in o["name"] and o["communication"]["payload"] == payload]
     if kinds.count("reduce_scatter") != 4 or kinds.count("all_gather") not in (4, 6):
         sys.exit(f"exchanges of a layer with sequence parallelism: {kinds}")
     # Data parallelism: every gradient once a step; the eight replicas of a server share what leaves it.
     gradients = exchanges(both, "data")
     servers = both["cluster"]["data_parallel"]
     for o in gradients:
-        size = o["exchange"]["payload"]
-        if o["count"] != 1 or o["exchange"]["devices"] != servers:
+        size = o["communication"]["payload"]
+        if o["count"] != 1 or o["communication"]["devices"] != servers:
             sys.exit(f"{o['name']} runs {o['count']} times")
         rounds = 2 * (servers.bit_length() - 1)
         close(o["time_s"], rounds * LATENCY + 2 * (servers - 1) / servers * size / (IB / 8), o["name"])
     # Each trained number has a gradient of two bytes.
-    close(sum(o["exchange"]["payload"] for o in gradients), 2 * both["totals"]["parameters"], "bytes of gradients")
+    close(sum(o["communication"]["payload"] for o in gradients), 2 * both["totals"]["parameters"], "bytes of gradients")
     # One device of a cluster is that device alone.
     if exchanges(one, "tensor") or exchanges(one, "data") or one["totals"]["time_s"] <= tensor["totals"]["time_s"] / 8:
         sys.exit("one device exchanges data")

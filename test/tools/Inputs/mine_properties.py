@@ -51,7 +51,7 @@ def mined(jobs, **limits):
         document = json.loads(out.stdout)
         assert out.returncode in (0, 2), out.stderr
         value = document["objective"]["value"]
-        assert out.returncode == 2 or document["search"]["least"], document["search"]
+        assert out.returncode == 2 or document["search"]["is_optimal"], document["search"]
         assert out.returncode == 2 or document["bound"]["value"] <= value, document["bound"]
         known[key] = float("inf") if value is None else value
     return known[key]

@@ -7,18 +7,18 @@ from tampering import CERTIFICATE, MINED, SPACE, both, edit, folder, put, tamper
 
 with open(os.path.join(folder, CERTIFICATE)) as f:
     good = json.load(f)
-common = good["answers"][-1]
-assert len(good["answers"]) == 3 and verify(folder).returncode == 0, verify(folder).stderr
+common = good["results"][-1]
+assert len(good["results"]) == 3 and verify(folder).returncode == 0, verify(folder).stderr
 
 
 def raised(share, mined=True):
     """All three bounds, in both files."""
     def claim(document):
-        for answer in document["answers"]:
+        for answer in document["results"]:
             answer["bound"] *= share
 
     def told(document):
-        for one in [document] + document["own"]:
+        for one in [document] + document["individual"]:
             one["search"]["bound"] *= share
 
     return both(edit(CERTIFICATE, claim), edit(MINED, told) if mined else lambda root: None)
@@ -30,19 +30,19 @@ tampered("raised above the value", ["below the bound of"], raised(3))
 
 
 def to_value(document, answers):
-    for one, answer in zip(answers, good["answers"]):
+    for one, answer in zip(answers, good["results"]):
         one["bound"] = answer["value"]
-        answer.get("survivors", []).clear()
+        answer.get("unproven_designs", []).clear()
 
 
-open_designs = any(a["bound"] < a["value"] * (1 - 1e-6) for a in good["answers"])
+open_designs = any(a["bound"] < a["value"] * (1 - 1e-6) for a in good["results"])
 if open_designs:
     tampered(
         "raised to the value",
         ["A0906", "nothing says what was found for it"],
         both(
-            edit(CERTIFICATE, lambda d: to_value(d, d["answers"])),
-            edit(MINED, lambda d: to_value(d, [o["search"] for o in d["own"]] + [d["search"]])),
+            edit(CERTIFICATE, lambda d: to_value(d, d["results"])),
+            edit(MINED, lambda d: to_value(d, [o["search"] for o in d["individual"]] + [d["search"]])),
         ),
     )
 
@@ -52,7 +52,7 @@ other = [(w + 1) % len(p["values"]) for w, p in zip(winner, good["parameters"])]
 
 
 def change_winner(document):
-    document["answers"][-1]["winner"][0] = other[0]
+    document["results"][-1]["winner"][0] = other[0]
 
 
 tampered("another design", [MINED, "of 'common' is"], edit(CERTIFICATE, change_winner))
@@ -69,35 +69,35 @@ tampered(
 
 def cheaper(share):
     return both(
-        edit(CERTIFICATE, lambda d: d["answers"][-1].update(value=common["value"] * share, bound=common["bound"] * min(1, share))),
+        edit(CERTIFICATE, lambda d: d["results"][-1].update(value=common["value"] * share, bound=common["bound"] * min(1, share))),
         edit(MINED, lambda d: d["search"].update(value=common["value"] * share, bound=common["bound"] * min(1, share))),
     )
 
 
 tampered("worth less", ["said to be worth", "its plans give"], cheaper(0.9))
 tampered("worth more", ["said to be worth", "its plans give"], cheaper(1.1))
-tampered("ratio to something else", ["its own best design is worth"],
+tampered("ratio to something else", ["its individual best design has the value"],
          edit(CERTIFICATE, lambda d: d["jobs"][0].update(best=d["jobs"][0]["best"] * 2)))
-tampered("a job alone left out", [MINED, "number of searches"], edit(CERTIFICATE, lambda d: d["answers"].pop(0)))
+tampered("a job alone left out", [MINED, "number of searches"], edit(CERTIFICATE, lambda d: d["results"].pop(0)))
 tampered("a job left out", ["certificate"], edit(CERTIFICATE, lambda d: d["jobs"].pop()))
 
 
 def survivor(document):
-    answer = document["answers"][-1]
-    answer["survivors"].append({"design": answer["winner"], "value": answer["bound"] * 0.5})
+    answer = document["results"][-1]
+    answer["unproven_designs"].append({"design": answer["winner"], "value": answer["bound"] * 0.5})
 
 
 tampered("the search found less", ["the search found"], edit(CERTIFICATE, survivor))
 
 # Plans of other designs, by which they are no better.
-proofs = [(a, s, p) for a in good["answers"] for s in a["survivors"] for p in s.get("plans", [])]
+proofs = [(a, s, p) for a in good["results"] for s in a["unproven_designs"] for p in s.get("plans", [])]
 assert proofs
 proof = "certificate/design-%d.json" % proofs[0][2]["plan"]
 tampered("no such plan", [proof, "cannot be read"], lambda root: os.remove(os.path.join(root, proof)))
 tampered("a plan's bound raised", [proof, "A0906"],
          edit(proof, lambda d: d["schedule"].update(bound_ps=2 * d["schedule"]["step_ps"])))
 tampered("a survivor missing", ["nothing says what was found for it"],
-         edit(CERTIFICATE, lambda d: [a["survivors"].clear() for a in d["answers"]]))
+         edit(CERTIFICATE, lambda d: [a["unproven_designs"].clear() for a in d["results"]]))
 tampered("a plan of another machine", [proof, "by the space"],
          edit(proof, lambda d: d["machine"]["cores"][0].update(count=d["machine"]["cores"][0]["count"] + 1)))
 
@@ -125,12 +125,12 @@ tampered("another space", [MINED, "the space is"], text(SPACE, "@chips", "@chops
 tampered("another metric", [MINED, "the objective"], edit(CERTIFICATE, lambda d: d.update(metric="energy")))
 
 # The work.
-first = good["answers"][0]["name"]
+first = good["results"][0]["name"]
 
 
 def lighter(document):
     for job in document["jobs"]:
-        for way in job["ways"]:
+        for way in job["alternatives"]:
             for operation in way["graph"]["operations"]:
                 operation["flops"] //= 2
 
@@ -139,7 +139,7 @@ tampered("less work", ["its work", "none of the"], edit(CERTIFICATE, lighter))
 
 
 def without(document):
-    document["jobs"][0]["ways"][0]["graph"]["operations"].pop()
+    document["jobs"][0]["alternatives"][0]["graph"]["operations"].pop()
 
 
 tampered("an operation dropped", [CERTIFICATE], edit(CERTIFICATE, without))
@@ -178,7 +178,7 @@ for file in (CERTIFICATE, SPACE, MINED):
     tampered("folder " + file, [file], folder_instead)
 tampered("cut off", [CERTIFICATE], put(CERTIFICATE, whole[: len(whole) // 2]))
 for key, value in (("winner", [99] * len(winner)), ("winner", []), ("jobs", [7]), ("jobs", []), ("bound", -1), ("value", "x")):
-    tampered("wrong " + key, [CERTIFICATE], edit(CERTIFICATE, lambda d: d["answers"][-1].update({key: value})))
+    tampered("wrong " + key, [CERTIFICATE], edit(CERTIFICATE, lambda d: d["results"][-1].update({key: value})))
 tampered("unknown key", [CERTIFICATE, "unknown key"], edit(CERTIFICATE, lambda d: d.update(more=1)))
 tampered("a value twice", ["is one of"], edit(CERTIFICATE, lambda d: d["parameters"][0]["values"].append("1 MiB")))
 print(tampered.count, "certificates refused")

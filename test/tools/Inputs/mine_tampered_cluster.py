@@ -10,8 +10,8 @@ with open(os.path.join(folder, CERTIFICATE)) as f:
 assert verify(folder).returncode == 0, verify(folder).stderr
 placed = next(i for i, job in enumerate(good["jobs"]) if "cluster" in job)
 name = good["jobs"][placed]["name"]
-answer = next(a for a in good["answers"] if a["jobs"] == [placed])
-at = good["answers"].index(answer)
+answer = next(a for a in good["results"] if a["jobs"] == [placed])
+at = good["results"].index(answer)
 
 
 def cluster(change):
@@ -19,25 +19,25 @@ def cluster(change):
 
 
 def claimed(change):
-    return edit(CERTIFICATE, lambda d: change(d["answers"][at]))
+    return edit(CERTIFICATE, lambda d: change(d["results"][at]))
 
 
 def both_bounds(share):
     """Of the cluster's job alone, with value and winner left as they are."""
     return both(
         claimed(lambda a: a.update(bound=a["bound"] * share)),
-        edit(MINED, lambda d: d["own"][at]["search"].update(bound=answer["bound"] * share)),
+        edit(MINED, lambda d: d["individual"][at]["search"].update(bound=answer["bound"] * share)),
     )
 
 
 tampered("a bound raised", ["below the bound of"], both_bounds(1.01))
-plans = [p["plan"] for s in answer["survivors"] for p in s.get("plans", [])]
+plans = [p["plan"] for s in answer["unproven_designs"] for p in s.get("plans", [])]
 assert plans
 proof = "certificate/design-%d.json" % plans[0]
 tampered("a survivor left out", ["nothing says what was found for it"],
-         claimed(lambda a: a["survivors"].pop(0)))
+         claimed(lambda a: a["unproven_designs"].pop(0)))
 tampered("a survivor worth less", ["the search found"],
-         claimed(lambda a: a["survivors"][0].update(value=a["bound"] * 0.9)))
+         claimed(lambda a: a["unproven_designs"][0].update(value=a["bound"] * 0.9)))
 tampered("no problem", [proof, "cannot be read"], lambda root: os.remove(os.path.join(root, proof)))
 for content in (b"", b"{}", bytes(range(256))):
     tampered("a problem that is none", [proof], put(proof, content))
@@ -59,23 +59,23 @@ def scaled(share, *keys):
 TIMES = ("forward", "backward", "weight")
 tampered("dearer layers", [proof, "is stated, by its schedule it is"], costs(scaled(2, *TIMES)))
 tampered("cheaper layers", [proof, "is stated, by its schedule it is"], costs(scaled(0.5, *TIMES)))
-tampered("more resident", [proof, "resident"], costs(scaled(2, "resident")))
+tampered("more resident", [proof, "static_memory"], costs(scaled(2, "static_memory")))
 tampered("more kept", [proof, "none of its schedules"],
-         costs(lambda cost: [k.update(kept=k.get("kept", 0) + 8) for k in cost["keeps"]]))
+         costs(lambda cost: [k.update(activations=k.get("activations", 0) + 8) for k in cost["recompute_choices"]]))
 tampered("a layer that cannot run", [proof, "not to run so"], edit(proof, lambda p: p["classes"][0]["costs"].__setitem__(0, None)))
 tampered("fewer layers", [proof, "layers"], edit(proof, lambda p: p.update(layers=p["layers"][:-1], edges=p["edges"][:-1])))
 tampered("larger tensors", [proof, "from layer to layer"],
          edit(proof, lambda p: p["edges"][0].__setitem__(2, 2 * p["edges"][0][2])))
 tampered("another memory", ["the design's devices have"],
-         edit(proof, lambda p: p["kinds"][0].update(memory_bytes=p["kinds"][0]["memory_bytes"] // 2)))
+         edit(proof, lambda p: p["device_types"][0].update(memory_bytes=p["device_types"][0]["memory_bytes"] // 2)))
 tampered("fewer devices", ["devices are others"],
-         edit(proof, lambda p: p["kinds"][0].update(devices=p["kinds"][0]["devices"] - 1)))
-tampered("a slower link", ["links"], edit(proof, lambda p: p["links"][0]["across"].__setitem__(1, 1e9)))
-tampered("pinned layers", ["layers are pinned"], edit(proof, lambda p: p.update(pins=[{"text": "x", "together": True}])))
+         edit(proof, lambda p: p["device_types"][0].update(devices=p["device_types"][0]["devices"] - 1)))
+tampered("a slower link", ["links"], edit(proof, lambda p: p["links"][0]["inter_node"].__setitem__(1, 1e9)))
+tampered("pinned layers", ["layers have placement constraints"], edit(proof, lambda p: p.update(placement_constraints=[{"text": "x", "same_stage": True}])))
 
 # Without a problem for its forms a design is one that rests on the search: that is said.
 def first_without(document):
-    document["answers"][at]["survivors"][0]["plans"] = []
+    document["results"][at]["unproven_designs"][0]["plans"] = []
 
 
 def said(words, change, missing=False):
@@ -91,22 +91,22 @@ said("the search: for 1 designs it found no step of less than", edit(CERTIFICATE
 
 
 def less_forms(problem):
-    problem["forms"].pop()
+    problem["parallel_configs"].pop()
     for cls in problem["classes"]:
         cls["costs"].pop()
 
 
-most = max(plans, key=lambda n: len(json.load(open(os.path.join(folder, "certificate/design-%d.json" % n)))["forms"]))
+most = max(plans, key=lambda n: len(json.load(open(os.path.join(folder, "certificate/design-%d.json" % n)))["parallel_configs"]))
 wide = "certificate/design-%d.json" % most
-if len(json.load(open(os.path.join(folder, wide)))["forms"]) > 1:
+if len(json.load(open(os.path.join(folder, wide)))["parallel_configs"]) > 1:
     said("the search: for 1 designs it found no step of less than", edit(wide, less_forms))
 
 # The cluster, its work, the placement by which the design is valued.
 placement = "placement-%s-alone" % name
 def drop_forms(problem):
     """All but those of one micro-batch."""
-    keep = [i for i, form in enumerate(problem["forms"]) if form["microbatch"] == 2]
-    problem["forms"] = [problem["forms"][i] for i in keep]
+    keep = [i for i, form in enumerate(problem["parallel_configs"]) if form["microbatch"] == 2]
+    problem["parallel_configs"] = [problem["parallel_configs"][i] for i in keep]
     for cls in problem["classes"]:
         cls["costs"] = [cls["costs"][i] for i in keep]
 
@@ -117,9 +117,9 @@ def heavier(c):
             operation["flops"] *= 2
 
 
-tampered("another cluster", ["devices are others"], cluster(lambda c: c["problem"]["kinds"][0].update(devices=8)))
-tampered("slower links", ["links"], cluster(lambda c: c["problem"]["links"][0]["across"].__setitem__(1, 1e9)))
-tampered("a form left out", ["is no form of the cluster"], cluster(lambda c: drop_forms(c["problem"])))
+tampered("another cluster", ["devices are others"], cluster(lambda c: c["problem"]["device_types"][0].update(devices=8)))
+tampered("slower links", ["links"], cluster(lambda c: c["problem"]["links"][0]["inter_node"].__setitem__(1, 1e9)))
+tampered("a form left out", ["is no parallel configuration of the cluster"], cluster(lambda c: drop_forms(c["problem"])))
 tampered("more work", ["A0906"], cluster(heavier))
 tampered("no steps", ["A09"], cluster(lambda c: c.update(steps=[])))
 tampered("a class that is none", [CERTIFICATE],

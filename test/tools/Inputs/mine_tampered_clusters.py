@@ -12,8 +12,8 @@ with open(os.path.join(folder, CERTIFICATE)) as f:
     good = json.load(f)
 assert verify(folder).returncode == 0, verify(folder).stderr
 points = good["jobs"][0]["clusters"]["points"]
-assert len(points) == 8 and good["beside"] == 3
-winner = good["answers"][0]["winner"][-3:]
+assert len(points) == 8 and good["num_cluster_parameters"] == 3
+winner = good["results"][0]["winner"][-3:]
 best = winner[0] * 4 + winner[1] * 2 + winner[2]
 
 
@@ -59,7 +59,7 @@ tampered("one cluster for all", [CERTIFICATE],
 
 def less_forms(c):
     problem = c["all"][points[0]]["problem"]
-    problem["forms"].pop()
+    problem["parallel_configs"].pop()
     for one in problem["classes"]:
         one["costs"].pop()
 
@@ -68,7 +68,7 @@ tampered("a form left out", ["are left out, which another cluster has"], cluster
 
 # What is beside the machine.
 tampered("fewer parameters of clusters", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(beside=2)))
-tampered("none", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.pop("beside")))
+tampered("none", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.pop("num_cluster_parameters")))
 tampered("too many", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(beside=99)))
 place = len(good["parameters"]) - 3
 
@@ -95,8 +95,8 @@ put((best + 4) % 8, None)(tampering.scratch)
 
 def fewer(document):
     here = (best + 4) % 8
-    for answer in document["answers"]:
-        answer["survivors"] = [s for s in answer["survivors"]
+    for answer in document["results"]:
+        answer["unproven_designs"] = [s for s in answer["unproven_designs"]
                                if s["design"][-3] * 4 + s["design"][-2] * 2 + s["design"][-1] != here]
 
 

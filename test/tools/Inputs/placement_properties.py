@@ -81,7 +81,7 @@ def layers_by_kind(plan):
     """How many layers of the model run on each kind of devices."""
     problem, count = plan["problem"], {}
     for stage in plan["result"]["plan"]["stages"]:
-        kind = problem["forms"][stage["form"]]["kind"]
+        kind = problem["parallel_configs"][stage["parallel_config"]]["device_type"]
         count[kind] = count.get(kind, 0) + len(stage["layers"])
     return count
 

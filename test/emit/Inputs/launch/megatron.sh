@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 chunks, data 16 (ZeRO 1); accord test
+# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
 # Run on each of 128 servers with 8 devices: NODE_RANK=0 MASTER_ADDR=server0 MEGATRON=/path ./megatron.sh ARGUMENTS
 # ARGUMENTS are those that the plan does not decide: data, learning rate, length of the run.
 set -euo pipefail
@@ -18,7 +18,7 @@ export ACCORD_MICROBATCH="1"
 export ACCORD_MICROBATCHES="96"
 export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
-export ACCORD_CHUNKS="3"
+export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 # Megatron-LM asks for it where tensor parallel exchanges overlap with products.
 export CUDA_DEVICE_MAX_CONNECTIONS=1

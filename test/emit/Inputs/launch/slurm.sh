@@ -4,7 +4,7 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --gpus-per-node=8
 #SBATCH --exclusive
-# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 chunks, data 16 (ZeRO 1); accord test
+# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
 # sbatch slurm.sh train.py ARGUMENTS
 set -euo pipefail
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
@@ -18,7 +18,7 @@ export ACCORD_MICROBATCH="1"
 export ACCORD_MICROBATCHES="96"
 export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
-export ACCORD_CHUNKS="3"
+export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 # One torchrun on each server; each variable is that of its server.
 # shellcheck disable=SC2016

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 chunks, data 16 (ZeRO 1); accord test
+# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
 # Run on each of 128 servers with 8 devices: NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS
 set -euo pipefail
 # Ranks follow the order of the servers, because the plan does: hence numbers, not discovery.
@@ -16,7 +16,7 @@ export ACCORD_MICROBATCH="1"
 export ACCORD_MICROBATCHES="96"
 export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
-export ACCORD_CHUNKS="3"
+export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$NODE_RANK" \
   --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" \
