@@ -34,7 +34,7 @@ std::optional<Dimension> baseUnit(StringRef word) {
 }
 
 bool textDefinesValue(QuantityAttr quantity) {
-  Checked<Quantity> value = parseQuantity(quantity.getText());
+  Result<Quantity> value = parseQuantity(quantity.getText());
   return value && *value == quantity.quantity();
 }
 

@@ -14,9 +14,9 @@ bool measured(const ObjectiveExpression &expression, Session &session, DesignSpa
   auto wrong = space.measure(expression.maximize, expression.text, value);
   if (!wrong)
     return true;
-  auto error = diags.error(wrong->problem.code, partOf(expression, wrong->at), wrong->problem.message);
-  if (!wrong->problem.suggestion.empty())
-    error.suggest(wrong->problem.suggestion);
+  auto error = diags.error(wrong->error.code, partOf(expression, wrong->at), wrong->error.message);
+  if (!wrong->error.suggestion.empty())
+    error.suggest(wrong->error.suggestion);
   if (!wrong->help.empty())
     error.help(wrong->help);
   return false;

@@ -22,7 +22,7 @@ MegatronArguments megatron(const PlacementPlan &plan) {
 std::string refusal(const PlacementPlan &plan, Launcher launcher = Launcher::Megatron) {
   auto made = launchText(plan, launcher);
   if (!made)
-    return made.error().code + " " + made.error().message;
+    return numberOf(made.error().code) + " " + made.error().message;
   return "not refused";
 }
 
