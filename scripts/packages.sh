@@ -19,7 +19,8 @@ package_groups=(
 )
 # shellcheck disable=SC2034
 check_groups=(
-  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers|chromium python3-psutil python3-yaml shellcheck"
+  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers|chromium python3-psutil python3-yaml"
+  "style|formats and examines C++ and the scripts|clang-format-22 clang-tidy-22 shellcheck"
 )
 
 # missing_packages PACKAGE...: those that are not installed.

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Running the two suites and counting. Both add to `passed` and `failed`, and print what a failing test said.
+# Running the two suites, format and lint, and counting. All add to `passed` and `failed`, and print what a failing test said.
 : "${logs:?}" "${build:?}"
 
 # run_unit JOBS: accord-unit in JOBS parts at once (GoogleTest deals the tests out), every part with its own log.
@@ -69,4 +69,18 @@ lit_count() {
     sum=$((sum + ${count:-0}))
   done
   echo "$sum"
+}
+
+# run_style PROGRAM "what" COMMAND...: one test, which needs PROGRAM.
+run_style() {
+  local program=$1 what=$2
+  shift 2
+  if ! command -v "$program" >/dev/null; then
+    say "$what is left out: there is no $program"
+  elif step "$what.log" "$what" "$@"; then
+    passed=$((passed + 1))
+  else
+    cat "$logs/$what.log"
+    failed=$((failed + 1))
+  fi
 }

@@ -1,16 +1,20 @@
 // What every block must satisfy. Messages point at the key where its place is known, with a note at
+
 // the other side of a conflict.
+
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
+#include "lib/support/EmitError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace accord::accel;
+using accord::Code;
 
-static InFlightDiagnostic errorAt(Operation *operation, StringRef key = "") {
-  return emitError(key.empty() ? blockLocation(operation) : locationOf(operation, key));
+static InFlightDiagnostic errorAt(Operation *operation, Code code, StringRef key = "") {
+  return accord::emitError(key.empty() ? blockLocation(operation) : locationOf(operation, key), code);
 }
 
 /// Every key known and right, every required one there.
@@ -20,7 +24,7 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
   if (!block) {
     std::vector<StringRef> all = subtypesOf(kind);
     StringRef near = nearestName(subtype, all);
-    auto error = errorAt(operation) << "'" << subtype << "' is not a kind of " << kind;
+    auto error = errorAt(operation, Code::UnknownName) << "'" << subtype << "' is not a kind of " << kind;
     if (!near.empty())
       error << ", did you mean '" << near << "'?";
     else
@@ -30,13 +34,13 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
   for (NamedAttribute entry : entries) {
     const KeySchema *key = block->findKey(entry.getName());
     if (!key)
-      return errorAt(operation, entry.getName()) << unknownKey(*block, entry.getName());
+      return errorAt(operation, Code::UnknownKey, entry.getName()) << unknownKey(*block, entry.getName());
     if (std::string error = valueError(*key, entry.getValue()); !error.empty())
-      return errorAt(operation, key->name) << "'" << key->name << "' " << error;
+      return errorAt(operation, Code::OutOfRange, key->name) << "'" << key->name << "' " << error;
   }
   for (const KeySchema &key : block->keys)
     if (key.required && !entries.contains(key.name))
-      return errorAt(operation) << describe(*block) << " needs '" << key.name << "'";
+      return errorAt(operation, Code::MissingKey) << describe(*block) << " needs '" << key.name << "'";
   return success();
 }
 
@@ -45,7 +49,7 @@ static LogicalResult verifyCount(Operation *operation, Attribute count) {
   if (!count)
     return success();
   if (std::string error = valueError(schema, count); !error.empty())
-    return errorAt(operation) << "the count in brackets " << error;
+    return errorAt(operation, Code::OutOfRange) << "the count in brackets " << error;
   return success();
 }
 
@@ -55,8 +59,9 @@ LogicalResult MemoryOp::verify() {
   auto capacity = getEntries().getAs<QuantityAttr>("capacity");
   auto banks = getEntries().getAs<IntegerAttr>("banks");
   if (capacity && banks && capacity.quantity().value < Rational(banks.getInt()))
-    return errorAt(*this, "capacity") << "'capacity' of " << capacity.spelled()
-                                      << " leaves less than 1 B for each of its " << banks.getInt() << " banks";
+    return errorAt(*this, Code::MemoryTooSmall, "capacity")
+           << "'capacity' of " << capacity.spelled() << " leaves less than 1 B for each of its " << banks.getInt()
+           << " banks";
   return success();
 }
 
@@ -66,32 +71,33 @@ LogicalResult CoreOp::verify() {
   if (auto sparse = getEntries().getAs<DictionaryAttr>("sparse")) {
     auto n = sparse.getAs<IntegerAttr>("n"), m = sparse.getAs<IntegerAttr>("m");
     if (n && m && n.getInt() > m.getInt())
-      return errorAt(*this, "sparse") << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
+      return errorAt(*this, Code::OutOfRange, "sparse")
+             << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
     auto rate = sparse.getAs<QuantityAttr>("rate");
     if (n && m && rate && rate.quantity().value * accord::Rational(n.getInt()) != accord::Rational(m.getInt()))
-      return errorAt(*this, "sparse") << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is "
-                                      << rate.spelled() << ", and skipping gives "
-                                      << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
-                                      << ": what limits it is stated by 'words_per_cycle' or 'setup_cycles'";
+      return errorAt(*this, Code::OutOfRange, "sparse")
+             << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is " << rate.spelled()
+             << ", and skipping gives " << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
+             << ": what limits it is stated by 'words_per_cycle' or 'setup_cycles'";
     auto gated = sparse.getAs<QuantityAttr>("gated_energy");
     if (gated && gated.quantity().value > accord::Rational(1))
-      return errorAt(*this, "sparse") << "'gated_energy' is a share of the energy, and " << gated.spelled()
-                                      << " is above 1";
+      return errorAt(*this, Code::OutOfRange, "sparse")
+             << "'gated_energy' is a share of the energy, and " << gated.spelled() << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
-    return errorAt(*this) << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
-                          << "', so its speed is unknown";
+    return errorAt(*this, Code::NoCompute)
+           << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry << "', so its speed is unknown";
   return success();
 }
 
 LogicalResult PathOp::verify() {
   if (getStops().size() < 2)
-    return errorAt(*this) << "a path needs at least two stops";
+    return errorAt(*this, Code::MissingKey) << "a path needs at least two stops";
   for (Attribute stop : getStops()) {
     auto names = dyn_cast<ArrayAttr>(stop);
     if (!names || names.empty() || !llvm::all_of(names, llvm::IsaPred<FlatSymbolRefAttr>))
-      return errorAt(*this) << "every stop of a path is a list of names";
+      return errorAt(*this, Code::WrongType) << "every stop of a path is a list of names";
   }
   return success();
 }
@@ -101,7 +107,8 @@ LogicalResult PowerOp::verify() {
     return failure();
   auto idle = getEntries().getAs<QuantityAttr>("idle"), tdp = getEntries().getAs<QuantityAttr>("tdp");
   if (idle && tdp && tdp.below(idle)) {
-    auto error = errorAt(*this, "tdp") << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
+    auto error = errorAt(*this, Code::OutOfRange, "tdp")
+                 << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
     error.attachNote(locationOf(*this, "idle")) << "'idle' is here";
     return error;
   }
@@ -132,13 +139,14 @@ LogicalResult RequireOp::verify() { return success(); }
 
 LogicalResult PreferOp::verify() {
   if (!getWeight().getDimension().dimensionless() || getWeight().getNumerator() <= 0)
-    return errorAt(*this) << "a weight is a positive plain number, found " << getWeight().spelled();
+    return errorAt(*this, Code::OutOfRange) << "a weight is a positive plain number, found " << getWeight().spelled();
   return success();
 }
 
 LogicalResult ObjectiveOp::verify() {
   if (getDirection() != "maximize" && getDirection() != "minimize")
-    return errorAt(*this) << "an objective is to 'maximize' or to 'minimize', found '" << getDirection() << "'";
+    return errorAt(*this, Code::UnknownChoice)
+           << "an objective is to 'maximize' or to 'minimize', found '" << getDirection() << "'";
   return success();
 }
 
@@ -147,7 +155,7 @@ template <typename Block> static LogicalResult verifySingle(Operation *scope, St
   Operation *first = nullptr;
   for (Block block : scope->getRegion(0).getOps<Block>()) {
     if (first) {
-      auto error = errorAt(block) << "a second '" << what << "' block";
+      auto error = errorAt(block, Code::DuplicateKey) << "a second '" << what << "' block";
       error.attachNote(blockLocation(first)) << "the first one is here";
       return error;
     }
@@ -179,20 +187,22 @@ static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
       StringRef name = reference.getValue();
       Operation *target = mlir::SymbolTable::lookupSymbolIn(accelerator, reference);
       if (!isa_and_nonnull<MemoryOp, CoreOp>(target))
-        return errorAt(path) << "the path names '" << name << "', which is no memory or core of '"
-                             << accelerator.getSymName() << "'" << suggestion(name, accelerator);
+        return errorAt(path, target ? Code::WrongNameKind : Code::UnknownName)
+               << "the path names '" << name << "', which is no memory or core of '" << accelerator.getSymName() << "'"
+               << suggestion(name, accelerator);
       if (!seen.try_emplace(name, index).second)
-        return errorAt(path) << "'" << name << "' occurs twice in one path";
+        return errorAt(path, Code::PathOrder) << "'" << name << "' occurs twice in one path";
       bool last = index + 1 == path.getStops().size();
       if (isa<CoreOp>(target) && (index == 0 || !last)) {
-        auto error = errorAt(path) << "core '" << name << "' must stand at the end of the path";
+        auto error = errorAt(path, Code::PathOrder) << "core '" << name << "' must stand at the end of the path";
         error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
         return error;
       }
       auto memory = dyn_cast<MemoryOp>(target);
       if (memory && memory.getKind() == "dram" && onChip) {
-        auto error = errorAt(path) << "a path goes from the farthest memory to the nearest, but dram '" << name
-                                   << "' comes after " << onChip.getKind() << " '" << onChip.getSymName() << "'";
+        auto error = errorAt(path, Code::PathOrder)
+                     << "a path goes from the farthest memory to the nearest, but dram '" << name << "' comes after "
+                     << onChip.getKind() << " '" << onChip.getSymName() << "'";
         error.attachNote(blockLocation(memory)) << "'" << name << "' is declared here";
         return error;
       }
@@ -207,20 +217,20 @@ LogicalResult AcceleratorOp::verifyRegions() {
   if (failed(verifySingle<PowerOp>(*this, "power")) || failed(verifySingle<AreaOp>(*this, "area")))
     return failure();
   if (getBody().getOps<CoreOp>().empty())
-    return errorAt(*this) << "accelerator '" << getSymName() << "' has no core";
+    return errorAt(*this, Code::EmptyMachine) << "accelerator '" << getSymName() << "' has no core";
   if (getBody().getOps<MemoryOp>().empty())
-    return errorAt(*this) << "accelerator '" << getSymName() << "' has no memory";
+    return errorAt(*this, Code::EmptyMachine) << "accelerator '" << getSymName() << "' has no memory";
   for (CoreOp core : getBody().getOps<CoreOp>()) {
     auto reads = core.getEntries().getAs<FlatSymbolRefAttr>("reads");
     if (!reads)
       continue;
     Operation *target = mlir::SymbolTable::lookupSymbolIn(*this, reads);
     if (!target)
-      return errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '" << reads.getValue()
-                                    << "', which is no memory of '" << getSymName() << "'"
-                                    << suggestion(reads.getValue(), *this);
+      return errorAt(core, Code::UnknownName, "reads")
+             << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory of '"
+             << getSymName() << "'" << suggestion(reads.getValue(), *this);
     if (!isa<MemoryOp>(target)) {
-      auto error = errorAt(core, "reads")
+      auto error = errorAt(core, Code::WrongNameKind, "reads")
                    << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory";
       error.attachNote(blockLocation(target)) << "'" << reads.getValue() << "' is declared here";
       return error;
@@ -254,15 +264,15 @@ static LogicalResult verifyConnected(Operation *scope) {
   for (Operation *one : all) {
     StringRef name = cast<SymbolOpInterface>(one).getName();
     if (several && !connected.contains(name))
-      return errorAt(one) << "no network connects " << (isa<ServerOp>(one) ? "server" : "device") << " '" << name
-                          << "'";
+      return errorAt(one, Code::NotConnected)
+             << "no network connects " << (isa<ServerOp>(one) ? "server" : "device") << " '" << name << "'";
   }
   return success();
 }
 
 LogicalResult ClusterOp::verifyRegions() {
   if (getBody().getOps<ServerOp>().empty() && getBody().getOps<DeviceOp>().empty())
-    return errorAt(*this) << "cluster '" << getSymName() << "' has no server and no device";
+    return errorAt(*this, Code::EmptyMachine) << "cluster '" << getSymName() << "' has no server and no device";
   return verifyConnected(*this);
 }
 
@@ -270,7 +280,7 @@ LogicalResult ServerOp::verifyRegions() {
   if (failed(verifySingle<HostOp>(*this, "host")))
     return failure();
   if (getBody().getOps<DeviceOp>().empty())
-    return errorAt(*this) << "server '" << getSymName() << "' has no device";
+    return errorAt(*this, Code::EmptyMachine) << "server '" << getSymName() << "' has no device";
   return verifyConnected(*this);
 }
 
@@ -279,11 +289,12 @@ LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {
   auto module = (*this)->getParentOfType<ModuleOp>();
   Operation *target = module ? mlir::SymbolTable::lookupSymbolIn(module, getAcceleratorAttr()) : nullptr;
   if (!target)
-    return errorAt(*this) << "'" << name << "' is not an accelerator that is described here or imported"
-                          << (module ? suggestion(name, module) : "");
+    return errorAt(*this, Code::UnknownName)
+           << "'" << name << "' is not an accelerator that is described here or imported"
+           << (module ? suggestion(name, module) : "");
   if (!isa<AcceleratorOp>(target)) {
-    auto error = errorAt(*this) << "device '" << getSymName() << "' must be an accelerator, but '" << name
-                                << "' is none";
+    auto error = errorAt(*this, Code::WrongNameKind)
+                 << "device '" << getSymName() << "' must be an accelerator, but '" << name << "' is none";
     error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
     return error;
   }
@@ -298,10 +309,11 @@ static LogicalResult verifyShape(NetworkOp network, std::optional<int64_t> endpo
   int64_t places = 1;
   for (auto extent : shape.getAsRange<IntegerAttr>())
     if (__builtin_mul_overflow(places, extent.getInt(), &places))
-      return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' is too large to count";
+      return errorAt(network, Code::BadTopology, "shape")
+             << "the shape of network '" << network.getSymName() << "' is too large to count";
   if (places != *endpoints)
-    return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' has " << places
-                                     << " endpoints, but it connects " << *endpoints;
+    return errorAt(network, Code::BadTopology, "shape") << "the shape of network '" << network.getSymName() << "' has "
+                                                        << places << " endpoints, but it connects " << *endpoints;
   return success();
 }
 
@@ -314,11 +326,13 @@ LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
   for (auto reference : connects.getAsRange<FlatSymbolRefAttr>()) {
     Operation *target = mlir::SymbolTable::lookupSymbolIn(scope, reference);
     if (!target)
-      return errorAt(*this, "connects") << "network '" << getSymName() << "' connects '" << reference.getValue()
-                                        << "', which is not declared here" << suggestion(reference.getValue(), scope);
+      return errorAt(*this, Code::UnknownName, "connects")
+             << "network '" << getSymName() << "' connects '" << reference.getValue() << "', which is not declared here"
+             << suggestion(reference.getValue(), scope);
     if (!isa<DeviceOp, ServerOp>(target)) {
-      auto error = errorAt(*this, "connects") << "network '" << getSymName() << "' connects '" << reference.getValue()
-                                              << "', which is no device or server";
+      auto error = errorAt(*this, Code::WrongNameKind, "connects")
+                   << "network '" << getSymName() << "' connects '" << reference.getValue()
+                   << "', which is no device or server";
       error.attachNote(blockLocation(target)) << "'" << reference.getValue() << "' is declared here";
       return error;
     }
@@ -339,7 +353,8 @@ LogicalResult PriceOp::verifySymbolUses(SymbolTableCollection &) {
   if (llvm::is_contained(names, per.getValue()))
     return success();
   StringRef near = nearestName(per.getValue(), names);
-  auto error = errorAt(*this, "per") << "the price is per '" << per.getValue() << "', which is not declared here";
+  auto error = errorAt(*this, Code::UnknownName, "per")
+               << "the price is per '" << per.getValue() << "', which is not declared here";
   if (!near.empty())
     error << ", did you mean '" << near << "'?";
   return error;

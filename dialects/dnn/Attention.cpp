@@ -33,8 +33,7 @@ ACCORD_INFER(FlashAttentionOp) {
 
 Work accord::dnn::attentionWork(Operation *op, RankedTensorType q, RankedTensorType k) {
   MLIRContext *c = op->getContext();
-  unsigned batch = static_cast<unsigned>(batchRank(q)), query = batch, head = query + 1, group = head + 1,
-           key = group + 1, width = key + 1;
+  unsigned batch = batchRank(q), query = batch, head = query + 1, group = head + 1, key = group + 1, width = key + 1;
   Work work;
   work.domain.assign(q.getShape().begin(), q.getShape().end());
   work.domain.insert(work.domain.begin() + key, k.getDimSize(batch));

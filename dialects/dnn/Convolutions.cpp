@@ -11,11 +11,12 @@ using Pair = std::array<int64_t, 2>;
 static FailureOr<int64_t> windowExtent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                        std::optional<Location> location, StringRef op) {
   if (stride < 1 || dilation < 1 || kernel < 1)
-    return emitOptionalError(location, "'", op, "' kernel, stride and dilation must be at least 1, found ", kernel,
-                             ", ", stride, " and ", dilation);
+    return emitOptionalError(location, Code::BadAttribute, "'", op,
+                             "' kernel, stride and dilation must be at least 1, found ", kernel, ", ", stride, " and ",
+                             dilation);
   constexpr int64_t kLimit = int64_t(1) << 30; // keeps the arithmetic below from overflowing
   if (in > kLimit || kernel > kLimit || padding > kLimit || dilation > kLimit)
-    return emitOptionalError(location, "'", op, "' extents must not pass 2^30");
+    return emitOptionalError(location, Code::BadAttribute, "'", op, "' extents must not pass 2^30");
   int64_t span = in + 2 * padding - dilation * (kernel - 1) - 1;
   if (span < 0)
     return emitOptionalError(location, "'", op, "' kernel of extent ", dilation * (kernel - 1) + 1,
@@ -60,8 +61,8 @@ ACCORD_INFER(Conv2dOp) {
   RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
   int64_t groups = adaptor.getGroups(), channels = x.getDimSize(1), outputs = w.getDimSize(0);
   if (groups < 1 || channels % groups || outputs % groups)
-    return emitOptionalError(location, "'conv2d' groups = ", groups, " must divide the ", channels, " input and ",
-                             outputs, " output channels");
+    return emitOptionalError(location, Code::BadAttribute, "'conv2d' groups = ", groups, " must divide the ", channels,
+                             " input and ", outputs, " output channels");
   if (w.getDimSize(1) != channels / groups)
     return emitOptionalError(location, "'conv2d' weight takes ", w.getDimSize(1), " channels but the operand has ",
                              channels, groups > 1 ? " in " + std::to_string(groups) + " groups" : std::string());
@@ -99,8 +100,8 @@ ACCORD_INFER(ConvTranspose2dOp) {
   RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
   int64_t groups = adaptor.getGroups(), channels = x.getDimSize(1);
   if (groups < 1 || channels % groups || w.getDimSize(0) != channels)
-    return emitOptionalError(location, "'conv_transpose2d' weight takes ", w.getDimSize(0), " channels in ", groups,
-                             " groups but the operand has ", channels);
+    return emitOptionalError(location, Code::BadAttribute, "'conv_transpose2d' weight takes ", w.getDimSize(0),
+                             " channels in ", groups, " groups but the operand has ", channels);
   int64_t outputs = w.getDimSize(1) * groups;
   if (failed(check(adaptor.getOperands(), outputs, location, "conv_transpose2d")))
     return failure();
@@ -116,7 +117,8 @@ ACCORD_INFER(ConvTranspose2dOp) {
     shape.push_back((x.getDimSize(2 + i) - 1) * stride - 2 * asPair(adaptor.getPadding())[i] + dilation * (kernel - 1) +
                     asPair(adaptor.getOutputPadding())[i] + 1);
     if (shape.back() < 1)
-      return emitOptionalError(location, "'conv_transpose2d' padding leaves no output: extent ", shape.back());
+      return emitOptionalError(location, Code::BadAttribute, "'conv_transpose2d' padding leaves no output: extent ",
+                               shape.back());
   }
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();

@@ -2,6 +2,7 @@
 #include "dialects/dnn/Gradients.h"
 #include "dialects/dnn/Infer.h"
 #include "dialects/dnn/Scalar.h"
+#include "lib/support/EmitError.h"
 
 using namespace mlir;
 using namespace accord;
@@ -132,7 +133,7 @@ LogicalResult CustomOp::verify() {
       return emitError() << "points that combine by " << stringifyCombine(getCombine())
                          << " must reach every element of the result once per iterator that reduces";
   }
-  int64_t operands = static_cast<int64_t>(getOperands().size());
+  int64_t operands = getOperands().size();
   for (Attribute attribute : getGradientsAttr() ? getGradientsAttr().getValue() : ArrayRef<Attribute>()) {
     auto stated = cast<StatedGradientAttr>(attribute);
     auto within = [&](ArrayRef<int64_t> list, int64_t min) {
@@ -182,13 +183,13 @@ static Value gradientFrom(GradientContext &context, CustomOp op, RankedTensorTyp
 ACCORD_GRADIENT(CustomOp) {
   Work work = getWork();
   Value dy = context.resultGradients[0];
-  unsigned count = static_cast<unsigned>(getOperands().size());
+  unsigned count = getOperands().size();
   SmallVector<bool> stated(count, false);
   if (getGradients())
     for (auto gradient : getGradients()->getAsRange<StatedGradientAttr>()) {
-      unsigned first = static_cast<unsigned>(gradient.getOf()[0]);
+      unsigned first = gradient.getOf()[0];
       for (int64_t of : gradient.getOf().asArrayRef())
-        stated[static_cast<size_t>(of)] = true;
+        stated[of] = true;
       if (!context.needed[first] || gradient.getBody() == scalarNumber(getContext(), 0))
         continue;
       SmallVector<Source> sources;
@@ -197,7 +198,7 @@ ACCORD_GRADIENT(CustomOp) {
         if (read == -2)
           sources.push_back({dy, false, map});
         else
-          sources.push_back({read < 0 ? getResult() : getOperands()[static_cast<size_t>(read)], true, map});
+          sources.push_back({read < 0 ? getResult() : getOperands()[read], true, map});
       }
       context.operandGradients[first] =
           gradientFrom(context, *this, cast<RankedTensorType>(getOperands()[first].getType()), sources,
@@ -230,7 +231,8 @@ ACCORD_GRADIENT(CustomOp) {
   }
   for (auto [operand, any] : reached)
     if (!any)
-      return emitError() << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
-                         << "everywhere, and nothing before it would be trained; state a 'surrogate' gradient";
+      return withCode(emitError(), Code::NoGradient)
+             << "'" << getFunction() << "' is a step function of one of its operands: its derivative is 0 "
+             << "everywhere, and nothing before it would be trained; state a 'surrogate' gradient";
   return success();
 }

@@ -98,7 +98,8 @@ ACCORD_INFER(GroupNormOp) {
   RankedTensorType x = tensor(adaptor.getX());
   int64_t groups = *adaptor.getGroups(), channels = x.getDimSize(batchRank(x));
   if (groups < 1 || channels % groups)
-    return emitOptionalError(location, "'group_norm' groups = ", groups, " must divide the ", channels, " channels");
+    return emitOptionalError(location, Code::BadAttribute, "'group_norm' groups = ", groups, " must divide the ",
+                             channels, " channels");
   return success();
 }
 
@@ -159,7 +160,8 @@ ACCORD_INFER(CrossEntropyOp) {
     return failure();
   RankedTensorType logits = tensor(adaptor.getLogits()), labels = tensor(adaptor.getLabels());
   if (!isa<IntegerType>(labels.getElementType()))
-    return emitOptionalError(location, "'cross_entropy' labels must be integers, found ", labels.getElementType());
+    return emitOptionalError(location, Code::WrongElementType, "'cross_entropy' labels must be integers, found ",
+                             labels.getElementType());
   if (labels.getShape() != logits.getShape().drop_back())
     return emitOptionalError(location, "'cross_entropy' of logits ", shapeText(logits.getShape()), " needs labels ",
                              shapeText(logits.getShape().drop_back()), ", found ", shapeText(labels.getShape()));

@@ -21,7 +21,7 @@ ACCORD_INFER(MoeDispatchOp) {
     return failure();
   double factor = adaptor.getCapacityFactor().convertToDouble();
   if (adaptor.getTopK() < 1 || adaptor.getTopK() > experts || !(factor > 0 && factor <= 1e6))
-    return emitOptionalError(location, "'moe' sends each token to 1 to ", experts,
+    return emitOptionalError(location, Code::BadAttribute, "'moe' sends each token to 1 to ", experts,
                              " experts with a capacity factor above 0, found ", adaptor.getTopK(), " and ", factor);
   std::optional<int64_t> tokens = volume(x.getShape().slice(batch, x.getRank() - 1 - batch), 1);
   double slots = tokens ? std::ceil(static_cast<double>(*tokens) * adaptor.getTopK() * factor / experts) : 1e18;
@@ -71,7 +71,8 @@ ACCORD_INFER(MoeCombineOp) {
   RankedTensorType y = tensor(adaptor.getY()), tokens = tensor(adaptor.getTokens()),
                    weights = tensor(adaptor.getWeights());
   if (!isa<IntegerType>(tokens.getElementType()))
-    return emitOptionalError(location, "'moe_combine' tokens must be integers, found ", tokens.getElementType());
+    return emitOptionalError(location, Code::WrongElementType, "'moe_combine' tokens must be integers, found ",
+                             tokens.getElementType());
   if (failed(sameElement(y, weights, location, "moe_combine")))
     return failure();
   int64_t batch = batchRank(y);

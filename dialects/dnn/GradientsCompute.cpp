@@ -1,5 +1,6 @@
 // Gradients of contractions, element-wise operations, normalizations and losses.
 #include "dialects/dnn/Gradients.h"
+#include "lib/support/EmitError.h"
 
 using namespace mlir;
 using namespace accord;
@@ -195,7 +196,8 @@ ACCORD_GRADIENT(MseOp) { return differenceLoss<MseGradOp>(context, getA(), getB(
 ACCORD_GRADIENT(SmoothL1Op) { return differenceLoss<SmoothL1GradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(BinaryCrossEntropyOp) {
   if (context.needed[1])
-    return emitError() << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
+    return withCode(emitError(), Code::OperationNotSupported)
+           << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
   context.operandGradients[0] = lossGradient<BinaryCrossEntropyGradOp>(context, getLogits(), getLabels());
   return success();
 }

@@ -77,13 +77,13 @@ ACCORD_GRADIENT(ReduceMeanOp) { // scale before the broadcast: fewer elements
   RankedTensorType x = getX().getType();
   int64_t axis = tensorDimension(*getAxis(), x);
   Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
-                           context.builder.getF64FloatAttr(1.0 / static_cast<double>(x.getDimSize(axis))));
+                           context.builder.getF64FloatAttr(1.0 / x.getDimSize(axis)));
   context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef{axis});
   return success();
 }
 ACCORD_GRADIENT(GlobalAvgPoolOp) {
   RankedTensorType x = getX().getType();
-  double count = static_cast<double>(x.getDimSize(2)) * static_cast<double>(x.getDimSize(3));
+  double count = static_cast<double>(x.getDimSize(2)) * x.getDimSize(3);
   Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
                            context.builder.getF64FloatAttr(1.0 / count));
   context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef<int64_t>{2, 3});

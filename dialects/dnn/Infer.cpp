@@ -14,8 +14,8 @@ std::string shapeText(ArrayRef<int64_t> shape) {
 FailureOr<int64_t> dimensionOf(int64_t axis, RankedTensorType type, std::optional<Location> location, StringRef op) {
   int64_t batch = batchRank(type), rank = type.getRank() - batch;
   if (axis < -rank || axis >= rank)
-    return emitOptionalError(location, "'", op, "' axis ", axis, " is outside the ", rank, " dimensions of ",
-                             shapeText(type.getShape()));
+    return emitOptionalError(location, Code::BadAttribute, "'", op, "' axis ", axis, " is outside the ", rank,
+                             " dimensions of ", shapeText(type.getShape()));
   return (axis < 0 ? axis + rank : axis) + batch;
 }
 
@@ -54,7 +54,8 @@ FailureOr<SmallVector<int64_t>> broadcast(ArrayRef<int64_t> a, ArrayRef<int64_t>
 LogicalResult sameElement(RankedTensorType a, RankedTensorType b, std::optional<Location> location, StringRef op) {
   if (a.getElementType() == b.getElementType())
     return success();
-  return emitOptionalError(location, "'", op, "' operands have different element types: ", a.getElementType(), " and ",
+  return emitOptionalError(location, Code::WrongElementType, "'", op,
+                           "' operands have different element types: ", a.getElementType(), " and ",
                            b.getElementType());
 }
 

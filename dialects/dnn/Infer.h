@@ -1,6 +1,7 @@
 // What the type inference of several operations needs.
 #pragma once
 #include "dialects/dnn/Dnn.h"
+#include "lib/support/EmitError.h"
 #include <string>
 
 /// Head of an operation's type inference, with `adaptor`, `location` and `types` in scope.
@@ -10,6 +11,7 @@
 
 namespace accord::dnn {
 
+using accord::emitOptionalError;
 using mlir::emitOptionalError;
 
 /// The operand as a tensor (operands are tensors by constraint, but inference runs before constraints are checked).

@@ -44,7 +44,7 @@ ACCORD_INFER(TransposeOp) {
     shape.push_back(x.getDimSize(p + batch));
   }
   if (!valid)
-    return emitOptionalError(location, "'transpose' must permute the ", rank, " dimensions of ",
+    return emitOptionalError(location, Code::BadAttribute, "'transpose' must permute the ", rank, " dimensions of ",
                              shapeText(x.getShape()));
   types.push_back(withShape(x, shape));
   return success();
@@ -96,7 +96,8 @@ ACCORD_INFER(SplitOp) {
   int64_t parts = *adaptor.getParts();
   SmallVector<int64_t> shape(x.getShape());
   if (parts < 1 || parts > 65536 || shape[*axis] % parts)
-    return emitOptionalError(location, "'split' cannot cut ", shape[*axis], " into ", parts, " equal parts");
+    return emitOptionalError(location, Code::BadAttribute, "'split' cannot cut ", shape[*axis], " into ", parts,
+                             " equal parts");
   shape[*axis] /= parts;
   types.assign(parts, withShape(x, shape));
   return success();
@@ -114,8 +115,8 @@ ACCORD_INFER(SliceOp) {
   SmallVector<int64_t> shape(x.getShape());
   int64_t start = adaptor.getStart(), size = *adaptor.getSize(), extent = shape[*axis];
   if (start < 0 || size < 1 || size > extent || start > extent - size)
-    return emitOptionalError(location, "'slice' of ", size, " from ", start, " leaves the extent ", extent, " of axis ",
-                             *adaptor.getAxis());
+    return emitOptionalError(location, Code::BadAttribute, "'slice' of ", size, " from ", start, " leaves the extent ",
+                             extent, " of axis ", *adaptor.getAxis());
   shape[*axis] = size;
   types.push_back(withShape(x, shape));
   return success();

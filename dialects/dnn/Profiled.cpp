@@ -43,8 +43,6 @@ ACCORD_GRADIENT(ProfiledOp) {
 }
 
 std::optional<double> ProfiledOp::getGivenSeconds(int64_t batch) {
-  return getForward().value_or(APFloat(0.0)).convertToDouble() * static_cast<double>(batch);
+  return getForward().value_or(APFloat(0.0)).convertToDouble() * batch;
 }
-std::optional<double> ProfiledGradOp::getGivenSeconds(int64_t batch) {
-  return getBackward().convertToDouble() * static_cast<double>(batch);
-}
+std::optional<double> ProfiledGradOp::getGivenSeconds(int64_t batch) { return getBackward().convertToDouble() * batch; }

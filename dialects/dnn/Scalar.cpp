@@ -180,9 +180,9 @@ ScalarAttr replaceLeaves(ScalarAttr body, llvm::function_ref<ScalarAttr(unsigned
                          llvm::function_ref<ScalarAttr(unsigned)> position) {
   return rebuild(body, [&](ScalarAttr step, ArrayRef<ScalarAttr> operands) {
     if (step.getKind() == Kind::Operand)
-      return operand(static_cast<unsigned>(step.getIndex()));
+      return operand(step.getIndex());
     if (step.getKind() == Kind::Position && position)
-      return position(static_cast<unsigned>(step.getIndex()));
+      return position(step.getIndex());
     return step.isLeaf() ? step : scalar(step.getKind(), operands);
   });
 }
@@ -258,7 +258,7 @@ ScalarProgram::ScalarProgram(ScalarAttr body) {
       llvm::SmallBitVector &read = step.kind == Kind::Operand ? reads : places;
       if (read.size() <= static_cast<size_t>(step.index))
         read.resize(static_cast<unsigned>(step.index) + 1);
-      read.set(static_cast<unsigned>(step.index));
+      read.set(step.index);
     }
     at[attribute] = size();
     steps.push_back(step);
@@ -267,15 +267,15 @@ ScalarProgram::ScalarProgram(ScalarAttr body) {
 }
 
 unsigned ScalarProgram::flops() const {
-  return static_cast<unsigned>(llvm::count_if(steps, [](const Step &step) { return step.kind > Kind::Number; }));
+  return llvm::count_if(steps, [](const Step &step) { return step.kind > Kind::Number; });
 }
 
 double ScalarProgram::operator()(ArrayRef<double> operands, ArrayRef<int64_t> positions) const {
   for (auto [i, step] : llvm::enumerate(steps)) {
     if (step.kind == Kind::Operand)
-      values[i] = operands[static_cast<size_t>(step.index)];
+      values[i] = operands[step.index];
     else if (step.kind == Kind::Position)
-      values[i] = static_cast<double>(positions[static_cast<size_t>(step.index)]);
+      values[i] = positions[step.index];
     else if (step.kind == Kind::Number)
       values[i] = step.number;
     else

@@ -39,7 +39,7 @@ public:
   explicit ScalarProgram(ScalarAttr body);
   /// Different steps that are no leaves: FLOPs of one evaluation.
   unsigned flops() const;
-  unsigned size() const { return static_cast<unsigned>(steps.size()); }
+  unsigned size() const { return steps.size(); }
   /// Which operands and positions are read.
   const llvm::SmallBitVector &operands() const { return reads; }
   const llvm::SmallBitVector &positions() const { return places; }

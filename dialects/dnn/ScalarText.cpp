@@ -178,9 +178,9 @@ private:
   std::pair<std::string, Binding> inner(ScalarAttr step) {
     switch (step.getKind()) {
     case Kind::Operand:
-      return {operand(static_cast<unsigned>(step.getIndex())), kAtom};
+      return {operand(step.getIndex()), kAtom};
     case Kind::Position:
-      return {position(static_cast<unsigned>(step.getIndex())), kAtom};
+      return {position(step.getIndex()), kAtom};
     case Kind::Number: {
       SmallString<24> digits;
       step.getNumber().getValue().toString(digits, 6, 6);

@@ -8,7 +8,8 @@ using namespace accord::dnn;
 static LogicalResult requireIds(RankedTensorType ids, std::optional<Location> location, StringRef op) {
   if (isa<IntegerType>(ids.getElementType()))
     return success();
-  return emitOptionalError(location, "'", op, "' ids must be integers, found ", ids.getElementType());
+  return emitOptionalError(location, Code::WrongElementType, "'", op, "' ids must be integers, found ",
+                           ids.getElementType());
 }
 /// The batch of the result: that of the first operand that has one.
 static SmallVector<int64_t> batchOf(std::initializer_list<RankedTensorType> types) {
@@ -201,8 +202,8 @@ ACCORD_INFER(TopkOp) {
   RankedTensorType x = tensor(adaptor.getX());
   SmallVector<int64_t> shape(x.getShape());
   if (sampleShape(x).empty() || *adaptor.getK() < 1 || *adaptor.getK() > shape.back())
-    return emitOptionalError(location, "'topk' k = ", *adaptor.getK(), " must be 1 to the last extent of ",
-                             shapeText(x.getShape()));
+    return emitOptionalError(location, Code::BadAttribute, "'topk' k = ", *adaptor.getK(),
+                             " must be 1 to the last extent of ", shapeText(x.getShape()));
   shape.back() = *adaptor.getK();
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   types.push_back(RankedTensorType::get(shape, IntegerType::get(x.getContext(), 32)));

@@ -292,7 +292,7 @@ double distinctRows(int64_t lookups, int64_t rows, double skew) {
   SmallVector<Ranks> all;
   for (int64_t from = 1; from <= rows;) {
     int64_t to = from < 4096 ? from + 1 : std::min(rows + 1, from + from / 100);
-    all.push_back({(static_cast<double>(from) + static_cast<double>(to) - 1) / 2, static_cast<double>(to - from)});
+    all.push_back({(static_cast<double>(from) + to - 1) / 2, static_cast<double>(to - from)});
     from = to;
   }
   double sum = 0, distinct = 0;
@@ -300,7 +300,7 @@ double distinctRows(int64_t lookups, int64_t rows, double skew) {
     sum += r.count * std::pow(r.middle, -skew);
   for (const Ranks &r : all) {
     double p = std::pow(r.middle, -skew) / sum;
-    distinct += p < 1 ? -r.count * std::expm1(static_cast<double>(lookups) * std::log1p(-p)) : r.count;
+    distinct += p < 1 ? -r.count * std::expm1(lookups * std::log1p(-p)) : r.count;
   }
   return distinct;
 }

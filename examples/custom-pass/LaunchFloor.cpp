@@ -18,12 +18,12 @@ constexpr Seconds kLaunch(4.5e-6); // of one kernel
 /// which memory bounds. time = max(launch, roofline of that).
 class LaunchFloor : public CostModel {
 public:
-  std::variant<ComputeTime, Issue> compute(const CostQuery &query, Assumptions &) const override {
+  Result<ComputeTime> compute(const CostQuery &query, Assumptions &) const override {
     const Operation &op = query.operation;
     const Core &core = query.machine.cores[query.core];
     auto peak = core.peak.find(query.type);
     if (peak == core.peak.end())
-      return Issue{"A0451",
+      return Error{Code::MissingRate,
                    fmt::format("cost model 'launch-floor' needs the peak of core '{}' for {}", core.name, query.type),
                    query.machine.location,
                    {}};
@@ -37,9 +37,9 @@ public:
         fmt::format("flops / (count * peak * efficiency) = {:.6g} / ({:.6g} * {:.4f})", flops, rate, efficiency)};
   }
 
-  std::variant<OperationCost, Issue> cost(const CostQuery &query, Assumptions &assumptions) const override {
+  Result<OperationCost> cost(const CostQuery &query, Assumptions &assumptions) const override {
     auto priced = CostModel::cost(query, assumptions);
-    if (auto *cost = std::get_if<OperationCost>(&priced); cost && cost->time < kLaunch) {
+    if (auto *cost = priced.get(); cost && cost->time < kLaunch) {
       cost->time = kLaunch;
       cost->cycles = query.machine.clock * cost->time;
       cost->bound = "launch";

@@ -98,7 +98,7 @@ struct GraphProfiler::Data {
         tables.insert(update.getParameter());
     });
     into.graph->walk([&](dnn::ParameterOp parameter) {
-      double elements = static_cast<double>(parameter.getElements());
+      double elements = parameter.getElements();
       if (tables.count(parameter.getSymName()))
         into.parameters.table += elements;
       else if (parameter.getCopies() > 1)
@@ -113,17 +113,16 @@ GraphProfiler::GraphProfiler(mlir::MLIRContext &context, std::string catalog)
     : data(new Data{context, std::move(catalog), {}, {}}) {}
 GraphProfiler::~GraphProfiler() = default;
 
-std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, int64_t microbatch,
-                                                    const SourceLocation &row) {
+Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microbatch, const SourceLocation &row) {
   Data::GraphKey key = Data::keyOf(workload);
   auto known = data->profiles.find({key, microbatch});
   if (known != data->profiles.end())
     return known->second;
   auto work = graph(workload, microbatch, 1, row);
-  if (auto *issue = std::get_if<Issue>(&work))
-    return *issue;
+  if (!work)
+    return work.error();
   const Data::Built &built = data->graphs.at(key);
-  Profile profile = profileOf(std::get<WorkGraph>(work));
+  Profile profile = profileOf(*work);
   profile.blockParameters = built.parameters.block;
   profile.otherParameters = built.parameters.other;
   profile.tableParameters = built.parameters.table;
@@ -131,22 +130,22 @@ std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, in
   return profile;
 }
 
-std::variant<WorkGraph, Issue> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
-                                                    const SourceLocation &row) {
+Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
+                                       const SourceLocation &row) {
   auto [found, isNew] = data->graphs.try_emplace(Data::keyOf(workload));
   Data::Built &built = found->second;
   if (isNew)
     data->build(workload, built);
   if (!built.error.empty())
-    return Issue{"A0466", "the row's training graph cannot be built: " + built.error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + built.error, row, {}};
   std::string error;
   auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
   if (!work)
-    return Issue{"A0466", "the row's training graph is too large: " + error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph is too large: " + error, row, {}};
   return std::move(*work);
 }
 
-std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
+Result<Machine> GraphProfiler::machine(const std::string &target) {
   SourceManager sources;
   Diagnostics diags(sources);
   // A program needs a main file; what it says does not matter here.
@@ -157,10 +156,10 @@ std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
   Program program(diags, data->context, "machine.dnn", options);
   accel::AcceleratorOp op = program.machine(target, {});
   if (!op || diags.hasErrors())
-    return Issue{"A0466", diags.text(), {}, {}};
+    return Error{Code::RowNotBuilt, diags.text(), {}, {}};
   auto machine = machineFrom(op);
   if (mlir::failed(machine))
-    return Issue{"A0466", "the machine '" + target + "' cannot be used", {}, {}};
+    return Error{Code::RowNotBuilt, "the machine '" + target + "' cannot be used", {}, {}};
   return *machine;
 }
 

@@ -20,13 +20,13 @@ public:
 
   /// The profile of one micro-batch. Issue A0466: the text does not compile, or a pass fails (with
   /// its words).
-  std::variant<Profile, Issue> profile(const Workload &workload, int64_t microbatch, const SourceLocation &row);
+  Result<Profile> profile(const Workload &workload, int64_t microbatch, const SourceLocation &row);
   /// The step of one device with several micro-batches of this size. The same issues.
-  std::variant<WorkGraph, Issue> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
-                                       const SourceLocation &row);
+  Result<WorkGraph> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
+                          const SourceLocation &row);
   /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Issue A0466 with the
   /// words of the front end.
-  std::variant<Machine, Issue> machine(const std::string &target);
+  Result<Machine> machine(const std::string &target);
 
 private:
   struct Data;

@@ -114,10 +114,10 @@ std::string sanitized(const std::string &text) {
   return out;
 }
 
-std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
-  auto cannot = [&](std::string error) { return Issue{"A0955", std::move(error), plan.location, {}}; };
+Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
+  auto cannot = [&](std::string error) { return Error{Code::LauncherCannot, std::move(error), plan.location, {}}; };
   if (!plan.result.plan)
-    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+    return Error{Code::NotAPlacement, "there is no plan to launch: the job is infeasible", plan.location, {}};
   const PlacementProblem &problem = plan.problem;
   const Placement &placement = *plan.result.plan;
   size_t groups = placement.stages.size() / static_cast<size_t>(placement.virtualStages);
@@ -178,7 +178,7 @@ std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool a
                        {"ACCORD_MICROBATCHES", std::to_string(placement.microbatches)},
                        {"ACCORD_GLOBAL_BATCH", std::to_string(problem.batch)},
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
-                       {"ACCORD_CHUNKS", std::to_string(placement.virtualStages)},
+                       {"ACCORD_VIRTUAL_STAGES", std::to_string(placement.virtualStages)},
                        {"ACCORD_STAGE_LAYERS", layers}};
   if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
     shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});
@@ -198,13 +198,12 @@ std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool a
   return shape;
 }
 
-std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
-                                            const LaunchOptions &options) {
+Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
   auto made = launchLayout(plan, jobset);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return *issue;
-  const auto &shape = std::get<LaunchLayout>(made);
+  if (!made)
+    return made.error();
+  const auto &shape = *made;
   switch (launcher) {
   case Launcher::Torchrun:
     return torchrunText(shape);
@@ -216,9 +215,9 @@ std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher 
     break;
   }
   auto megatron = megatronArguments(plan);
-  if (auto *issue = std::get_if<Issue>(&megatron))
-    return *issue;
-  return megatronText(shape, std::get<MegatronArguments>(megatron));
+  if (!megatron)
+    return megatron.error();
+  return megatronText(shape, *megatron);
 }
 
 } // namespace accord

@@ -2,7 +2,6 @@
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
 #include <map>
-#include <variant>
 
 namespace accord {
 
@@ -34,8 +33,7 @@ struct LaunchOptions {
 /// another one or does not fit is refused, with what it is (A0955); what is only performance stands
 /// in a comment. A0956 where there is no plan. What the plan does not know (sizes of the model) has
 /// to be given in variables, named when they are missing.
-std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
-                                            const LaunchOptions &options = {});
+Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options = {});
 
 /// What every launcher needs.
 struct LaunchLayout {
@@ -51,7 +49,7 @@ struct LaunchLayout {
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
 };
 /// Several kinds are refused unless asked for.
-std::variant<LaunchLayout, Issue> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
+Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 constexpr int kRendezvousPort = 29500;
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
@@ -63,7 +61,7 @@ struct MegatronArguments {
   std::vector<std::string> arguments;
   std::vector<std::string> remarks;
 };
-std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan);
+Result<MegatronArguments> megatronArguments(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
 std::string sanitized(const std::string &text);

@@ -15,7 +15,7 @@ public:
       : problem(plan.problem), plan(plan), placement(*plan.result.plan),
         groups(placement.stages.size() / static_cast<size_t>(placement.virtualStages)) {}
 
-  std::variant<MegatronArguments, Issue> run() {
+  Result<MegatronArguments> run() {
     if (auto error = schedule())
       return cannot(*error);
     if (auto error = parallelConfigs())
@@ -28,7 +28,9 @@ public:
   }
 
 private:
-  Issue cannot(std::string error) const { return {"A0955", "Megatron-LM " + std::move(error), plan.location, {}}; }
+  Error cannot(std::string error) const {
+    return {Code::LauncherCannot, "Megatron-LM " + std::move(error), plan.location, {}};
+  }
   void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
 
   std::optional<std::string> schedule() const {
@@ -238,9 +240,9 @@ private:
 
 } // namespace
 
-std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan) {
+Result<MegatronArguments> megatronArguments(const PlacementPlan &plan) {
   if (!plan.result.plan)
-    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+    return Error{Code::NotAPlacement, "there is no plan to launch: the job is infeasible", plan.location, {}};
   return Megatron(plan).run();
 }
 

@@ -150,16 +150,16 @@ Rational upperLimit(int64_t wrong, int64_t samples, const Rational &delta) {
   max.mantissa -= max.mantissa >> 30; // room for who sums up in another order
   max = Above::of(max.mantissa, max.exponent);
   auto x = static_cast<uint64_t>(wrong), n = static_cast<uint64_t>(samples);
-  double seen = static_cast<double>(x) / static_cast<double>(n);
+  double seen = static_cast<double>(x) / n;
   double near = guess(x, n, delta.toDouble());
   if (!(near > seen && near < 1))
     near = std::min(0.999, std::max(seen, 1 / static_cast<double>(n)));
   uint64_t whole = 10'000'000;
-  while (std::min(near, 1 - near) * static_cast<double>(whole) < 1e6 && whole < 1'000'000'000'000'000'000)
+  while (std::min(near, 1 - near) * whole < 1e6 && whole < 1'000'000'000'000'000'000)
     whole *= 10;
   auto holds = [&](uint64_t part) { return !(max < Tail{n, part, whole}.atMost(x)); };
   // The least that holds is in (fails, enough].
-  auto part = static_cast<uint64_t>(near * static_cast<double>(whole));
+  auto part = static_cast<uint64_t>(near * whole);
   uint64_t fails = 0, enough = whole, step = 1;
   if (holds(part)) {
     for (enough = part; enough > step && holds(enough - step); step *= 2)
@@ -174,7 +174,7 @@ Rational upperLimit(int64_t wrong, int64_t samples, const Rational &delta) {
     uint64_t middle = fails + (enough - fails) / 2;
     (holds(middle) ? enough : fails) = middle;
   }
-  return Rational(static_cast<int64_t>(enough)) / Rational(static_cast<int64_t>(whole));
+  return Rational(enough) / Rational(whole);
 }
 
 Rational lowerLimit(int64_t wrong, int64_t samples, const Rational &delta) {

@@ -5,6 +5,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 namespace accord {
@@ -27,6 +28,9 @@ struct ErrorEntry {
 
 llvm::ArrayRef<ErrorEntry> errorTable();
 const ErrorEntry &entryOf(Code code);
+/// "A0123".
+std::string numberOf(Code code);
+std::ostream &operator<<(std::ostream &out, Code code);
 /// "A0123" (any case) -> its entry.
 const ErrorEntry *findError(llvm::StringRef number);
 /// What `accord explain A0123` prints.

@@ -40,7 +40,7 @@ Checked<int64_t> exponentOf(const Quantity &b) {
 
 Rational raise(const Rational &base, int64_t n) {
   Rational result(1), square = base;
-  for (uint64_t k = static_cast<uint64_t>(n < 0 ? -n : n); k; k >>= 1) {
+  for (uint64_t k = n < 0 ? -n : n; k; k >>= 1) {
     if (k & 1)
       result = result * square;
     if (k > 1)
@@ -169,7 +169,7 @@ Checked<Quantity> power(const Quantity &a, const Quantity &b) {
   // 0, 1 and -1 stay small whatever the exponent.
   if (a.value.bits() > 1 && static_cast<int64_t>(a.value.bits()) * size > Rational::kMaxBits)
     return tooLarge();
-  return checked(raise(a.value, *n), a.dimension.power(static_cast<int>(a.dimensionless() ? 0 : *n)));
+  return checked(raise(a.value, *n), a.dimension.power(a.dimensionless() ? 0 : *n));
 }
 
 Checked<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
@@ -189,7 +189,7 @@ Checked<Quantity> logTwo(const Quantity &a) {
   if (above && below)
     return Quantity(Rational(*above - *below));
   // Beyond the range of a double the logarithm is split, so that it stays finite.
-  double shift = static_cast<double>(bitsOf(v.numerator())) - static_cast<double>(bitsOf(v.denominator()));
+  double shift = static_cast<double>(bitsOf(v.numerator())) - bitsOf(v.denominator());
   auto scaled = multiply(Quantity(v), *powerOfTwo(Quantity(Rational(-static_cast<int64_t>(shift)))));
   if (!scaled)
     return tooLarge();

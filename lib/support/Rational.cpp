@@ -53,7 +53,7 @@ static APInt magnitude(const DynamicAPInt &value) {
 unsigned bitsOf(const DynamicAPInt &value) {
   if (isSmall(value)) {
     int64_t v = static_cast<int64_t>(value);
-    return static_cast<unsigned>(std::bit_width(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)));
+    return std::bit_width(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v));
   }
   return magnitude(value).getActiveBits();
 }
@@ -104,8 +104,8 @@ std::optional<Rational> Rational::parse(llvm::StringRef text) {
   if (negative)
     value = -value;
   if (scale >= 0)
-    return Rational(value * toThePower(10, static_cast<unsigned>(scale)), DynamicAPInt(1));
-  return Rational(value, toThePower(10, static_cast<unsigned>(-scale)));
+    return Rational(value * toThePower(10, scale), DynamicAPInt(1));
+  return Rational(value, toThePower(10, -scale));
 }
 
 Rational Rational::ofDouble(double value) {
@@ -114,8 +114,8 @@ Rational Rational::ofDouble(double value) {
   DynamicAPInt n(static_cast<int64_t>(std::ldexp(mantissa, 53)));
   exponent -= 53;
   if (exponent >= 0)
-    return Rational(n * toThePower(2, static_cast<unsigned>(exponent)), DynamicAPInt(1));
-  return Rational(n, toThePower(2, static_cast<unsigned>(-exponent)));
+    return Rational(n * toThePower(2, exponent), DynamicAPInt(1));
+  return Rational(n, toThePower(2, -exponent));
 }
 
 std::optional<int64_t> Rational::toInt64() const {
@@ -127,7 +127,7 @@ std::optional<int64_t> Rational::toInt64() const {
 double Rational::toDouble() const {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (num >= -kExact && num <= kExact && den <= kExact)
-    return static_cast<double>(static_cast<int64_t>(num)) / static_cast<double>(static_cast<int64_t>(den));
+    return static_cast<double>(static_cast<int64_t>(num)) / static_cast<int64_t>(den);
   // A quotient of at least 66 bits with the remainder folded into its last bit rounds like the
   // exact value.
   APInt n = magnitude(num), d = magnitude(den);

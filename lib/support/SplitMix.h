@@ -26,7 +26,7 @@ public:
         return drawn % n;
     }
   }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; } ///< [0, 1)
+  double unit() { return (next() >> 11) * 0x1p-53; } ///< [0, 1)
 
 private:
   uint64_t state_;

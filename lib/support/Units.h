@@ -55,7 +55,7 @@ struct Picoseconds {
   /// Rounds up: a schedule never promises less than the cost model said.
   static Picoseconds ceil(Seconds s);
   static bool fits(Seconds s) { return s.value >= 0 && s.value < 9.0e6; }
-  Seconds seconds() const { return Seconds(static_cast<double>(value) * 1e-12); }
+  Seconds seconds() const { return Seconds(value * 1e-12); }
   friend auto operator<=>(const Picoseconds &, const Picoseconds &) = default;
   friend Picoseconds operator+(Picoseconds a, Picoseconds b) { return {a.value + b.value}; }
   friend Picoseconds operator-(Picoseconds a, Picoseconds b) { return {a.value - b.value}; }

@@ -21,12 +21,12 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64
   EstimateOptions options;
   options.costModel = model;
   auto priced = estimate(*work, machine, options);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&priced)) {
-    emitIssues(graph, *issues);
+  if (!priced) {
+    emitErrors(graph, priced.error());
     return failure();
   }
   Builder builder(graph.getContext());
-  const Costs &costs = std::get<Costs>(priced);
+  const Costs &costs = *priced;
   for (OperationId id = 0; id < origins.size(); ++id) {
     if (work->operations[id].body != kNone)
       continue;

@@ -1,5 +1,6 @@
 #include "passes/analyze/Target.h"
 #include "dialects/accel/AccelDialect.h"
+#include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
 
@@ -29,8 +30,8 @@ static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
   return FileLineColLoc::get(fallback->getContext(), at.file, at.line, at.column);
 }
 
-void emitIssues(mlir::Operation *fallback, ArrayRef<Issue> issues) {
-  for (const Issue &issue : issues) {
+void emitErrors(mlir::Operation *fallback, ArrayRef<Error> issues) {
+  for (const Error &issue : issues) {
     InFlightDiagnostic error = emitError(placeOf(fallback, issue.location)) << issue.message;
     for (const auto &[at, message] : issue.notes)
       error.attachNote(placeOf(fallback, at)) << message;
@@ -45,8 +46,8 @@ FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
   std::optional<WorkGraph> work = workGraphFrom(graph, microbatch, microbatches, error, origins);
   if (!work)
     return graph.emitError() << error;
-  std::vector<Issue> issues = check(*work);
-  emitIssues(graph, issues);
+  Errors issues = check(*work);
+  emitErrors(graph, issues);
   if (!issues.empty())
     return failure();
   return std::move(*work);

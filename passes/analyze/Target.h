@@ -2,7 +2,9 @@
 // as diagnostics.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/support/Check.h"
+#include "lib/machine/model/Machine.h"
+#include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Result.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace accord {
@@ -12,7 +14,7 @@ namespace accord {
 mlir::FailureOr<Machine> machineNamed(mlir::ModuleOp module, llvm::StringRef name);
 
 /// Each issue at its own place, or at `fallback` when it has none.
-void emitIssues(mlir::Operation *fallback, llvm::ArrayRef<Issue> issues);
+void emitErrors(mlir::Operation *fallback, llvm::ArrayRef<Error> errors);
 
 /// The work of a graph, checked; errors at the graph. `origins` gets the operation of each
 /// OperationId.

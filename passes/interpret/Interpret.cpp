@@ -19,9 +19,9 @@ double pointsOf(Block &block, int64_t batch) {
   double points = 0;
   for (Operation &op : block)
     if (auto repeat = dyn_cast<dnn::RepeatOp>(op))
-      points += static_cast<double>(repeat.getCount()) * pointsOf(repeat.getBlock(), batch);
+      points += repeat.getCount() * pointsOf(repeat.getBlock(), batch);
     else if (auto work = dyn_cast<WorkOpInterface>(op))
-      points += static_cast<double>(volume(work.getIterationDomain(), batch).value_or(INT64_MAX));
+      points += volume(work.getIterationDomain(), batch).value_or(INT64_MAX);
   return points;
 }
 

@@ -29,11 +29,11 @@ struct ListSchedule : impl::ListScheduleBase<ListSchedule> {
     if (failed(work))
       return failure();
     auto planned = planFor(std::move(*work), target, request);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-      emitIssues(graph, *issues);
+    if (!planned) {
+      emitErrors(graph, planned.error());
       return failure();
     }
-    OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), std::get<Plan>(planned));
+    OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), *planned);
     auto placement = *made->getOps<plan::PlacementOp>().begin();
     if (mlir::Operation *before = getOperation().lookupSymbol(request.job)) {
       if (!isa<plan::PlacementOp>(before))

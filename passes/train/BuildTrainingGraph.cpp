@@ -8,6 +8,7 @@ using namespace mlir;
 
 namespace accord {
 #define GEN_PASS_DEF_BUILDTRAININGGRAPH
+#include "lib/support/EmitError.h"
 #include "passes/train/Passes.h.inc"
 
 namespace {
@@ -84,7 +85,8 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
   bool all = true;
   for (auto parameter : graph.getParameters())
     if (!reached.contains(parameter.getSymNameAttr())) {
-      parameter.emitError() << "parameter '" << parameter.getSymName() << "' does not reach the loss";
+      accord::emitError(parameter, accord::Code::NoGradient)
+          << "parameter '" << parameter.getSymName() << "' does not reach the loss";
       all = false;
     }
   return success(all);

@@ -22,11 +22,11 @@ const LatencyModel &gpt2() {
 
 std::unique_ptr<LatencyJit> compiled(benchmark::State &state, const LatencyJitOptions &options) {
   auto jit = LatencyJit::compile(gpt2(), options);
-  if (auto *issue = std::get_if<Issue>(&jit)) {
-    state.SkipWithError(issue->message.c_str());
+  if (!jit) {
+    state.SkipWithError(jit.error().message.c_str());
     return nullptr;
   }
-  return std::move(std::get<0>(jit));
+  return std::move(*jit);
 }
 
 const std::vector<std::string> kSizes = {"batch", "microbatch", "sequence"};
@@ -118,15 +118,15 @@ BENCHMARK(BM_LatencyBatch)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 static void BM_LatencyDegrees(benchmark::State &state) {
   static test::ClusterCase gpt("gpt2.dnn", "gpt2_xl", 32);
   static auto made = gpt.model({1, 2, 4}, {1, 2, 3, 4, 6, 12}, 4);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return state.SkipWithError(issue->message.c_str());
-  const auto &model = std::get<LatencyModel>(made);
+  if (!made)
+    return state.SkipWithError(made.error().message.c_str());
+  const auto &model = *made;
   LatencyJitOptions options;
   options.single = false;
   options.varying = {"batch", "microbatch", "tensor_parallel", "data_parallel"};
   auto compiled = LatencyJit::compile(model, options);
-  if (auto *issue = std::get_if<Issue>(&compiled))
-    return state.SkipWithError(issue->message.c_str());
+  if (!compiled)
+    return state.SkipWithError(compiled.error().message.c_str());
   constexpr size_t kCount = 1 << 14;
   std::vector<std::vector<int64_t>> values(4);
   for (size_t i = 0; i < kCount; ++i) {
@@ -139,7 +139,7 @@ static void BM_LatencyDegrees(benchmark::State &state) {
   std::vector<double> step(kCount), memory(kCount), flops(kCount);
   std::vector<LatencyStatus> status(kCount);
   for (auto _ : state)
-    std::get<0>(compiled)->evaluate(kCount, columns, {step.data(), memory.data(), flops.data(), status.data()});
+    (*compiled)->evaluate(kCount, columns, {step.data(), memory.data(), flops.data(), status.data()});
   if (std::count(status.begin(), status.end(), 0) != int64_t(kCount))
     return state.SkipWithError("configurations are refused");
   state.SetItemsProcessed(state.iterations() * int64_t(kCount));

@@ -108,11 +108,11 @@ void BM_ProductInLanes(benchmark::State &state) {
 BENCHMARK(BM_ProductInLanes)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
 
 /// Tiles cut groups: cycles of groups that are drawn.
-void BM_ProductInLanesDrawn(benchmark::State &state) {
+void BM_ProductInLanesSampled(benchmark::State &state) {
   SparsityPattern weights;
   weights.kind = SparsityPattern::Kind::Structured, weights.kept = 3, weights.of = 7;
   inLanes(state, weights);
 }
-BENCHMARK(BM_ProductInLanesDrawn)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ProductInLanesSampled)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
 
 } // namespace

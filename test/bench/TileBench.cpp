@@ -102,7 +102,7 @@ void BM_ResNet50(benchmark::State &state) {
         auto mapping = bestMapping(
             nest, levels,
             [&](std::span<const int64_t> extents) { return array ? arrayTime(nest, extents) : Seconds(0); }, limits);
-        if (auto *m = std::get_if<Mapping>(&mapping)) {
+        if (auto *m = mapping.get()) {
           ++nests;
           nodes += m->nodes;
           exact += m->exact;

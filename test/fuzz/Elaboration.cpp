@@ -91,25 +91,25 @@ public:
     request.microbatches = {min};
     request.objective = job->objective;
     request.requirements = job->requirements;
-    request.instantiate = [&](int64_t size, int64_t times, const std::string &) -> std::variant<WorkGraph, Issue> {
+    request.instantiate = [&](int64_t size, int64_t times, const std::string &) -> Result<WorkGraph> {
       std::string error;
       if (auto work = workGraphFrom(graph, size, times, error))
         return std::move(*work);
-      return Issue{"A0205", error, sourceOf(graph.getLoc()), {}};
+      return Error{Code::NumberTooLarge, error, sourceOf(graph.getLoc()), {}};
     };
     auto result = planSingleDevice(request, machine);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&result)) {
-      if (issues->empty())
+    if (!result) {
+      if (result.error().empty())
         fail("there is no plan and nothing says why");
-      for (const Issue &issue : *issues)
-        if (issue.message.empty() || !findError(issue.code))
-          fail("an issue has no message or an unknown code: '" + issue.code + "' " + issue.message);
+      for (const Error &issue : result.error())
+        if (issue.message.empty())
+          fail("an error of code " + numberOf(issue.code) + " has no message");
       return false;
     }
-    const Plan &plan = std::get<Plan>(result);
+    const Plan &plan = *result;
     if (Verification proof = verify(plan); !proof.holds()) {
-      const Issue &first = proof.findings.front();
-      fail("the plan does not verify: " + first.code + ": " + first.message);
+      const Error &first = proof.findings.front();
+      fail("the plan does not verify: " + numberOf(first.code) + ": " + first.message);
       return true;
     }
     std::string text = jsonText(toJson(plan));

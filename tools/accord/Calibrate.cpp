@@ -48,10 +48,10 @@ public:
       return finish(kWrongInput);
     progress("building the rows' training graphs");
     prepared = CaseBuilder(profiler, options.target).prepare(*rows);
-    for (const Issue &issue : prepared.warnings)
+    for (const Error &issue : prepared.warnings)
       report(issue, /*error=*/false);
     if (prepared.cases.empty())
-      return fail({"A0467", "no row is left to fit", {}, {}});
+      return fail({Code::NothingFitted, "no row is left to fit", {}, {}});
     progress("fitting");
     if (!options.accuracy.empty()) {
       llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
@@ -77,9 +77,9 @@ private:
     if (!file)
       return std::nullopt;
     auto read = readRows(sources.text(*file), options.rows);
-    if (auto *rows = std::get_if<std::vector<Row>>(&read))
+    if (auto *rows = read.get())
       return std::move(*rows);
-    for (const Issue &issue : std::get<std::vector<Issue>>(read))
+    for (const Error &issue : read.error())
       report(issue);
     return std::nullopt;
   }
@@ -95,17 +95,17 @@ private:
 
   const Machine *named(GraphProfiler &profiler, const std::string &name) {
     auto read = profiler.machine(name);
-    if (auto *machine = std::get_if<Machine>(&read))
+    if (auto *machine = read.get())
       return &(prepared.machines[machine->name] = *machine);
-    report(std::get<Issue>(read));
+    report(read.error());
     return nullptr;
   }
 
   int fitAll() {
     auto made = fitCalibration(prepared);
-    if (auto *issue = std::get_if<Issue>(&made))
-      return fail(*issue);
-    const auto &[file, fit] = std::get<CalibrationFit>(made);
+    if (!made)
+      return fail(made.error());
+    const auto &[file, fit] = *made;
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
     return show(file, &fit);
@@ -116,19 +116,19 @@ private:
     if (!source)
       return finish(kWrongInput);
     auto read = readCalibration(sources.text(*source), options.check);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&read)) {
-      for (const Issue &issue : *issues)
+    if (!read) {
+      for (const Error &issue : read.error())
         report(issue);
       return finish(kWrongInput);
     }
-    CalibrationFile file = std::get<CalibrationFile>(std::move(read));
+    CalibrationFile file = *std::move(read);
     const Machine *machine = named(profiler, file.machine);
     if (!machine)
       return finish(kWrongInput);
     auto made = scoreCalibration(std::move(file), *machine, prepared.cases);
-    if (auto *issue = std::get_if<Issue>(&made))
-      return fail(*issue);
-    const CalibrationScore &good = std::get<CalibrationScore>(made);
+    if (!made)
+      return fail(made.error());
+    const CalibrationScore &good = *made;
     if (good.seen > 0)
       fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", good.seen, options.check);
     return show(good.file, nullptr);
@@ -147,15 +147,13 @@ private:
       return sources.at(*file, {location.line, location.column});
     return {};
   }
-  void report(const Issue &issue, bool error = true) {
-    const ErrorEntry *entry = findError(issue.code);
-    Code code = entry ? entry->code : Code::InternalError;
-    auto builder = error ? diags.error(code, rangeOf(issue.location), issue.message)
-                         : diags.warning(code, rangeOf(issue.location), issue.message);
+  void report(const Error &issue, bool error = true) {
+    auto builder = error ? diags.error(issue.code, rangeOf(issue.location), issue.message)
+                         : diags.warning(issue.code, rangeOf(issue.location), issue.message);
     for (auto &[location, message] : issue.notes)
       builder.note(rangeOf(location), message);
   }
-  int fail(const Issue &issue) {
+  int fail(const Error &issue) {
     report(issue);
     return finish(kWrongInput);
   }

@@ -57,7 +57,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
     return session.finish(kWrongInput, "compile");
   Verification proof = verify(*plan);
   if (!proof.holds()) {
-    for (const Issue &finding : proof.findings)
+    for (const Error &finding : proof.findings)
       session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
     return session.finish(kInternal, "compile");
   }

@@ -31,14 +31,14 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
   PlacementProof brief;
   brief.effort /= 20;
   Verification proof = verifyPlacement(*plan, brief);
-  for (const Issue &finding : proof.findings)
+  for (const Error &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   if (!proof.holds())
     return session.finish(kInternal, "compile");
   PlacementReportOptions report;
   report.sequence = session.sequence();
-  if (auto issue = writePlacement(options.output, *plan, report)) {
-    session.report(*issue);
+  if (auto error = writePlacement(options.output, *plan, report)) {
+    session.report(*error);
     return session.finish(kWrongInput, "compile");
   }
   if (options.json) {

@@ -34,10 +34,10 @@ int emitCommand(const EmitOptions &options) {
                     .Case("trainjob", KubernetesKind::TrainJob)
                     .Default(KubernetesKind::Job);
   auto made = launchText(*plan, launcher, launch);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return refuse(issue->code == "A0956" ? Code::NotAPlacement : Code::LauncherCannot, issue->message, options.json,
-                  "emit");
-  const auto &text = std::get<std::string>(made);
+  if (!made)
+    return refuse(made.error().code == Code::NotAPlacement ? Code::NotAPlacement : Code::LauncherCannot,
+                  made.error().message, options.json, "emit");
+  const auto &text = *made;
   if (!options.output.empty()) {
     std::error_code problem;
     llvm::raw_fd_ostream file(options.output, problem);

@@ -62,7 +62,7 @@ private:
         auto times = static_cast<size_t>(std::ranges::count(joint.kinds, joint.kinds[i]));
         std::vector<double> sets(size + 1, 0), next(size + 1, 0);
         for (size_t n = times; n <= size; ++n)
-          sets[n] = n == times ? 1 : sets[n - 1] * static_cast<double>(n) / static_cast<double>(n - times);
+          sets[n] = n == times ? 1 : sets[n - 1] * n / (n - times);
         for (size_t n = 0; n <= size; ++n)
           for (size_t of = 0; of <= n; ++of)
             next[n] = std::max(next[n], max[n - of] * sets[of]);

@@ -53,11 +53,11 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
   options.single = !options.batches;
   options.optimize = options.batches ? 2 : 1;
   auto compiled = LatencyJit::compile(model, options);
-  if (auto *issue = std::get_if<Issue>(&compiled)) {
-    session.report(*issue);
+  if (!compiled) {
+    session.report(compiled.error());
     return std::nullopt;
   }
-  const LatencyJit &jit = *std::get<0>(compiled);
+  const LatencyJit &jit = **compiled;
   if (options.single) {
     for (Row &row : rows)
       row.found = jit.evaluate(row.arguments);
@@ -179,14 +179,14 @@ int latency(LatencyOptions options) {
         llvm::outs() << form.print(*model);
   }
   auto sweep = parseSweep(*model, options.at);
-  if (auto *issue = std::get_if<Issue>(&sweep)) {
-    session.report(*issue);
+  if (!sweep) {
+    session.report(sweep.error());
     return stop();
   }
   bool quiet = options.at.empty() && !options.json && (writes || !options.formats.empty());
   if (quiet)
     return session.finish(kDone, "latency");
-  auto rows = evaluateAll(session, *model, std::get<LatencySweep>(sweep));
+  auto rows = evaluateAll(session, *model, *sweep);
   if (!rows)
     return session.finish(kInternal, "latency");
   if (llvm::all_of(*rows, [](const Row &row) { return row.found.status != 0; })) {
@@ -197,7 +197,7 @@ int latency(LatencyOptions options) {
   if (options.json)
     llvm::outs() << jsonText(document(*model, *rows)) << "\n";
   else
-    printTables(*model, std::get<LatencySweep>(sweep), *rows);
+    printTables(*model, *sweep, *rows);
   return session.finish(kDone, "latency");
 }
 

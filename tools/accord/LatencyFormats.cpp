@@ -24,24 +24,24 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
     if (!work)
       return std::nullopt;
     auto costs = estimate(*work, session.machine(), priced);
-    if (auto *found = std::get_if<Costs>(&costs))
+    if (auto *found = costs.get())
       return SampledWork{std::move(*work), std::move(*found)};
     return std::nullopt;
   };
   return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt), needed);
 }
 
-std::optional<LatencyModel> reportedModel(Session &session, std::variant<LatencyModel, Issue> made, bool needed) {
+std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel> made, bool needed) {
   Diagnostics &diags = session.diagnostics();
-  if (auto *issue = std::get_if<Issue>(&made)) {
-    std::string message = "no latency model for this job: " + issue->message;
+  if (!made) {
+    std::string message = "no latency model for this job: " + made.error().message;
     if (needed)
       diags.error(Code::NoLatencyModel, {}, message);
     else
       diags.warning(Code::NoLatencyModel, {}, message);
     return std::nullopt;
   }
-  auto &model = std::get<LatencyModel>(made);
+  auto &model = *made;
   std::map<std::string, std::string> fixedReason; // by reason
   for (size_t i = 0; i < model.arguments().size(); ++i) {
     const LatencyArgument &a = model.arguments()[i];

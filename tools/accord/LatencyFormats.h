@@ -13,7 +13,7 @@ class Session;
 std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed);
 
 /// The same of what was made already.
-std::optional<LatencyModel> reportedModel(Session &session, std::variant<LatencyModel, Issue> made, bool needed);
+std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel> made, bool needed);
 
 struct LatencyFormat {
   const char *name, *file;

@@ -47,17 +47,17 @@ std::optional<MemberAlternatives> memberAlternatives(Session &session) {
         continue;
       int64_t number = job.batch / microbatch;
       auto work = request.instantiate(microbatch, number, policy);
-      if (auto *issue = std::get_if<Issue>(&work)) {
-        session.report(*issue);
+      if (!work) {
+        session.report(work.error());
         return std::nullopt;
       }
-      auto planned = accord::planFor(std::move(std::get<WorkGraph>(work)), machine, request);
-      if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-        for (const Issue &issue : *issues)
-          session.report(issue);
+      auto planned = accord::planFor(std::move(*work), machine, request);
+      if (!planned) {
+        for (const Error &error : planned.error())
+          session.report(error);
         return std::nullopt;
       }
-      const Plan &plan = std::get<Plan>(planned);
+      const Plan &plan = *planned;
       if (!plan.feasible) {
         if (plan.memory.peak < min) {
           min = plan.memory.peak;

@@ -135,6 +135,7 @@ private:
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
         // Of placements the search has found none below its bound, and of searched schedules no
+
         // more is asked than whether one is.
         double below = effort_ > 0 ? answer.bound : INFINITY;
         double value = design.design == answer.winner   ? answer.value
@@ -209,9 +210,9 @@ private:
       std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
       for (PlacementProblem::Id id : ids)
         parallelConfigs.push_back(cluster->problem.parallelConfigs[id]);
-      if (!std::holds_alternative<Machine>(machine) || number_ >= kMaxProblems)
+      if (!machine || number_ >= kMaxProblems)
         continue;
-      for (const PlacementProblem &problem : work->problems(std::get<Machine>(machine), parallelConfigs)) {
+      for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
         if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toJson(problem)) + "\n"))
           return false;
         survivor.plans.push_back({job, 0, number_}), ++number_;
@@ -236,21 +237,21 @@ private:
   }
 
   /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
+
   /// with what is proved of each region where repeats are units.
   bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
                  unsigned effort) {
     auto machine = space_.machine(design);
-    if (!std::holds_alternative<Machine>(machine))
+    if (!machine)
       return true;
     SingleDeviceRequest request;
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
     request.effort = effort;
-    auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), std::get<Machine>(machine), request);
-    auto *plan = std::get_if<Plan>(&planned);
+    auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
+    auto *plan = planned.get();
     if (!plan) {
-      diags_.error(Code::InternalError, {},
-                   "the plan of an evaluated design: " + std::get<std::vector<Issue>>(planned).front().message);
+      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
       return false;
     }
     if (brief && effort_ > 0)
@@ -267,13 +268,13 @@ private:
   /// What windows prove; searches add nothing to it that a verifier could prove again.
   void addOrdered(Plan &plan) const {
     auto priced = estimate(plan.graph, plan.machine);
-    auto *costs = std::get_if<Costs>(&priced);
+    auto *costs = priced.get();
     OrderedBound ordered;
     ScheduleOptions options;
     options.effort = effort_;
     options.searches = false;
     options.ordered = &ordered;
-    if (!costs || scheduleStep(plan.graph, plan.machine, *costs, options).index() > 0)
+    if (!costs || !scheduleStep(plan.graph, plan.machine, *costs, options))
       return;
     for (RegionId r = 0; r < ordered.regions.size(); ++r)
       plan.schedule.regions[r].proven = std::move(ordered.regions[r]);

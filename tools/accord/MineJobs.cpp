@@ -114,13 +114,13 @@ bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> 
       if (request.batch % microbatch != 0)
         continue;
       auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
-      if (auto *issue = std::get_if<Issue>(&work)) {
-        session.report(*issue);
+      if (!work) {
+        session.report(work.error());
         return false;
       }
       alternatives.push_back(
           {fmt::format("micro-batch {}{}", microbatch, policy == "none" ? "" : ", recompute " + policy),
-           std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
+           std::make_shared<StepWork>(std::move(*work))});
     }
   if (!alternatives.empty())
     return true;
@@ -140,7 +140,7 @@ std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem, co
   std::vector<std::vector<LimitShare>> limits(jobs_.size());
   auto made = space_->machine(design);
   auto *steps = dynamic_cast<StepProblem *>(&problem);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
       limits[j] = stepLimits(*jobs_[j].alternatives[step->alternative].work, *machine);
@@ -151,7 +151,7 @@ std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, con
   std::vector<std::vector<CoreDelay>> delays(jobs_.size());
   auto made = space_->machine(design);
   auto *steps = dynamic_cast<StepProblem *>(&problem);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
     if (auto step = steps->step(j, design))
       if (auto plan = jobs_[j].alternatives[step->alternative].work->planned(*machine)) {
@@ -163,7 +163,7 @@ std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, con
 
 std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   auto made = space_->machine(design);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   for (size_t j = 0; machine && !machine->memories.empty() && j < jobs_.size(); ++j) {
     if (placed_[j]) {
       if (!stepOf(problem, j, j, design))
@@ -237,7 +237,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, 
   MinedDesign mined;
   mined.name = name;
   auto machine = space_->machine(design);
-  if (auto *known = std::get_if<Machine>(&machine))
+  if (auto *known = machine.get())
     mined.machine = std::move(*known);
   for (size_t i = 0; i < design.size(); ++i)
     mined.chosen.push_back(space_->parameters()[i].labels[design[i]]);
@@ -266,7 +266,7 @@ void MineJobs::explain(MiningPlan &plan) {
     return;
   }
   auto max = space_->best(all);
-  auto *machine = std::get_if<Machine>(&max);
+  auto *machine = max.get();
   if (!machine || machine->memories.empty())
     return;
   if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))

@@ -26,7 +26,7 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &max) 
   DesignBox all = wholeOf(space.parameters());
   for (const Design &corner : {all.low, all.high}) {
     auto made = space.machine(corner);
-    auto *machine = std::get_if<Machine>(&made);
+    auto *machine = made.get();
     if (!machine)
       continue;
     std::vector<PlacementLimit> there = limits(*machine);
@@ -65,7 +65,7 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 /// On the cluster that the session has now. Null after errors, which are reported, or `unfit`:
 /// what is wrong with this cluster.
 std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
-                                             std::vector<Issue> &unfit) {
+                                             Errors &unfit) {
   if (!session.useDevice(machine, Objective::StepTime))
     return nullptr;
   PlacedJob job;
@@ -85,11 +85,11 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
              addPlacementConstraints(problem, session.job(), session.diagnostics());
     };
   auto made = PlacedWork::of(std::move(job), machine);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    unfit = std::move(*issues);
+  if (!made) {
+    unfit = made.takeError();
     return nullptr;
   }
-  return std::move(std::get<std::unique_ptr<PlacedWork>>(made));
+  return std::move(*made);
 }
 
 } // namespace
@@ -108,16 +108,16 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
     return {};
   }
   auto max = space.best(wholeOf(space.parameters()));
-  if (auto *issue = std::get_if<Issue>(&max)) {
-    session.report(*issue);
+  if (!max) {
+    session.report(max.error());
     return {};
   }
-  const Machine &machine = std::get<Machine>(max);
+  const Machine &machine = *max;
   if (!sameLimits(session, space, machine))
     return {};
   const ClusterSpace &clusters = *session.clusters();
   std::vector<std::shared_ptr<const PlacedWork>> works;
-  std::vector<Issue> unfit;
+  Errors unfit;
   size_t before = session.diagnostics().errors();
   bool any = false;
   for (size_t point = 0; point < clusters.points(); ++point) {
@@ -132,8 +132,8 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
   }
   if (any)
     return works;
-  for (const Issue &issue : unfit)
-    session.report(issue);
+  for (const Error &error : unfit)
+    session.report(error);
   return {};
 }
 
@@ -161,9 +161,9 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
       fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
                   how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
   step.batch = batch;
-  step.step = static_cast<double>(best.metrics.step) * 1e-12;
+  step.step = best.metrics.step * 1e-12;
   step.joules = best.metrics.joules;
-  step.bytes = static_cast<double>(bytes);
+  step.bytes = bytes;
   step.value = best.value;
   step.placement = std::move(how);
   return step;
@@ -181,7 +181,7 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   PlacementProof brief; // as `accord compile`: all of the bound is for `accord verify`
   brief.effort /= 20;
   Verification proof = verifyPlacement(*plan, brief);
-  for (const Issue &finding : proof.findings)
+  for (const Error &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   // Where the search left it open, the plan may be better.
   auto took = plan->result.metrics.step, step = mined.metrics.step;
@@ -193,8 +193,8 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
     return false;
   PlacementReportOptions report;
   report.sequence = session.sequence();
-  if (auto issue = writePlacement(folder, *plan, report)) {
-    session.report(*issue);
+  if (auto error = writePlacement(folder, *plan, report)) {
+    session.report(*error);
     return false;
   }
   return true;

@@ -36,9 +36,9 @@ std::string numberText(double number, const Dimension &dimension) {
 /// Why a design may not be.
 std::string infeasibilityReason(const MinedProblem &mined, const Design &design) {
   auto made = mined.space.machine(design);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return issue->message;
-  const Machine &machine = std::get<Machine>(made);
+  if (!made)
+    return made.error().message;
+  const Machine &machine = *made;
   std::optional<size_t> violatedRequirement = mined.space.violatedRequirement(design, machine);
   if (!violatedRequirement)
     return mined.unfit(design);
@@ -57,7 +57,7 @@ RequirementSensitivity requirementSensitivity(const MinedProblem &mined, size_t 
   RequirementSensitivity entry;
   entry.text = mined.space.requirements()[requirement].text;
   auto made = mined.space.machine(best);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   if (!machine)
     return entry;
   if (auto limit = mined.space.limit(requirement, best, *machine)) {

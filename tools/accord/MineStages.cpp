@@ -86,12 +86,12 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     one.design = parallelConfig.deviceType;
     one.first = problem.layers[stage.layers.front()].name;
     one.last = problem.layers[stage.layers.back()].name;
-    one.layers = static_cast<int64_t>(stage.layers.size());
+    one.layers = stage.layers.size();
     one.devices = parallelConfig.devices();
-    one.forward = static_cast<double>(times.forward) * 1e-12;
-    one.backward = static_cast<double>(times.backward + times.weight) * 1e-12;
-    one.finish = static_cast<double>(times.stepTail) * 1e-12;
-    one.bytes = static_cast<double>(found->metrics.memory[s % groups]);
+    one.forward = times.forward * 1e-12;
+    one.backward = (times.backward + times.weight) * 1e-12;
+    one.finish = times.stepTail * 1e-12;
+    one.bytes = found->metrics.memory[s % groups];
     mined.stages.push_back(std::move(one));
     if (s < groups)
       deviceTypes[parallelConfig.deviceType].devices += parallelConfig.devices();
@@ -104,7 +104,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     MinedDesign &design = mined.designs.emplace_back();
     design.name = deviceTypes[deviceType].accelerator;
     auto machine = space.machine(found->designs[deviceType]);
-    if (auto *known = std::get_if<Machine>(&machine))
+    if (auto *known = machine.get())
       design.machine = std::move(*known);
     for (size_t i = 0; i < found->designs[deviceType].size(); ++i)
       design.chosen.push_back(space.parameters()[i].labels[found->designs[deviceType][i]]);

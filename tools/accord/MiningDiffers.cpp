@@ -43,8 +43,8 @@ std::string differs(const Machine &a, const Machine &b) {
   for (const char *type :
        {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32", "fp64", "int4", "int8", "int16", "int32", "int64"})
     number(fmt::format("energy of {}", type), energyPerFlop(a, type).value, energyPerFlop(b, type).value);
-  number("number of memories", static_cast<double>(a.memories.size()), static_cast<double>(b.memories.size()));
-  number("number of cores", static_cast<double>(a.cores.size()), static_cast<double>(b.cores.size()));
+  number("number of memories", a.memories.size(), b.memories.size());
+  number("number of cores", a.cores.size(), b.cores.size());
   for (size_t i = 0; what.empty() && i < a.memories.size(); ++i) {
     const Memory &x = a.memories[i], &y = b.memories[i];
     word("name of a memory", x.name, y.name);
@@ -62,9 +62,7 @@ std::string differs(const Machine &a, const Machine &b) {
     word("name of a core", x.name, y.name);
     word("kind of " + x.name, name(x.kind), name(y.kind));
     word("dataflow of " + x.name, x.dataflow, y.dataflow);
-    auto whole = [&](const char *of, int64_t m, int64_t n) {
-      number(fmt::format("{} of {}", of, x.name), static_cast<double>(m), static_cast<double>(n));
-    };
+    auto whole = [&](const char *of, int64_t m, int64_t n) { number(fmt::format("{} of {}", of, x.name), m, n); };
     whole("count", x.count, y.count);
     whole("rows", x.rows, y.rows);
     whole("columns", x.cols, y.cols);
@@ -74,7 +72,7 @@ std::string differs(const Machine &a, const Machine &b) {
     whole("mapping", x.perInstanceMapping + 2 * x.anyMapping, y.perInstanceMapping + 2 * y.anyMapping);
     number("efficiency of " + x.name, x.efficiency, y.efficiency);
     number("half work of " + x.name, x.halfPerformanceWork.value, y.halfPerformanceWork.value);
-    whole("number of peaks", static_cast<int64_t>(x.peak.size()), static_cast<int64_t>(y.peak.size()));
+    whole("number of peaks", x.peak.size(), y.peak.size());
     for (const auto &[type, peak] : y.peak)
       number(fmt::format("{} peak of {}", type, x.name), x.peak.count(type) ? x.peak.at(type).value : 0, peak.value);
     if (what.empty() && x.cyclesOf != y.cyclesOf)

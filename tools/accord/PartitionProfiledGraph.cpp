@@ -89,8 +89,9 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();
   }
-  for (const Issue &issue : verify(graph->problem, result)) {
-    fmt::print(stderr, "accord: internal error: the check of the stages finds {}: {}\n", issue.code, issue.message);
+  for (const Error &issue : verify(graph->problem, result)) {
+    fmt::print(stderr, "accord: internal error: the check of the stages finds {}: {}\n", numberOf(issue.code),
+               issue.message);
     return kInternal;
   }
   if (result.status != PartitioningResult::Status::Unknown) {

@@ -82,7 +82,7 @@ void verifyPlacementSmtQuery(Verification &proof, const PlacementPlan &plan, con
   std::string claim = placementSmtQuery(plan);
   if (claim.empty())
     return;
-  auto fail = [&](const std::string &message) { proof.findings.push_back({"A0906", message, {}, {}}); };
+  auto fail = [&](const std::string &message) { proof.findings.push_back({Code::BoundNotProved, message, {}, {}}); };
   std::string path = (folder.empty() ? "." : folder) + "/" + kPlacementSmtQuery;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer && solver.empty()) // nothing rests on it

@@ -101,10 +101,10 @@ private:
 
   bool reportRejections(const std::vector<Rejection> &rejections) {
     for (const Rejection &rejection : rejections) {
-      show(rejection.issue.location);
-      for (const auto &[location, text] : rejection.issue.notes)
+      show(rejection.error.location);
+      for (const auto &[location, text] : rejection.error.notes)
         show(location);
-      session_.report(rejection.issue, rejection.help);
+      session_.report(rejection.error, rejection.help);
     }
     return false;
   }
@@ -113,7 +113,7 @@ private:
   /// priced.
   Costs exchangedAt(double share, const Plan &plan) {
     WorkGraph graph = plan.graph;
-    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share)); };
+    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(whole * share)); };
     for (Operation &op : graph.operations)
       if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
         op.communication->payload = part(op.communication->payload);
@@ -124,7 +124,7 @@ private:
     options.costModel = options_.costModel;
     options.fabric = request.fabric, options.axes = request.axes;
     auto costs = estimate(graph, plan.machine, options);
-    auto *priced = std::get_if<Costs>(&costs);
+    auto *priced = costs.get();
     return priced ? std::move(*priced) : Costs{};
   }
 

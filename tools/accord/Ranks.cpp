@@ -120,7 +120,7 @@ int serve(const MineOptions &options, const std::string &invitation, size_t rank
   auto *link = std::get_if<std::unique_ptr<ServerLink>>(&joined);
   if (!link)
     return kDone;
-  ServerExecutor executor(**link, options.session.threads, hostName(), static_cast<uint64_t>(getpid()));
+  ServerExecutor executor(**link, options.session.threads, hostName(), getpid());
   MineOptions ours = options;
   ours.executor = &executor;
   ours.writes = false;
@@ -175,7 +175,7 @@ int mineOnRanks(const MineOptions &options) {
   if (ranks == 1)
     return mine(options);
   if (rank > 0)
-    return serve(options, invitation, static_cast<size_t>(rank));
+    return serve(options, invitation, rank);
   if (auto *error = std::get_if<std::string>(&listening))
     return refused(*error);
   if (!sent)

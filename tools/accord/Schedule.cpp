@@ -49,8 +49,7 @@ llvm::json::Value scheduleJson(const Plan &plan) {
       slots.push_back(llvm::json::Object{
           {"operation", jsonString(op.name)},
           {"region", jsonString(plan.graph.regions[op.region].name)},
-          {"core", slot.core < 0 ? llvm::json::Value(nullptr)
-                                 : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
+          {"core", slot.core < 0 ? llvm::json::Value(nullptr) : jsonString(plan.machine.cores[slot.core].name)},
           {"start", slot.start.seconds().value},
           {"duration", slot.duration.seconds().value}});
     }
@@ -77,7 +76,7 @@ std::string scheduleTable(const Plan &plan) {
                         formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
       text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
-                          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
+                          slot.core < 0 ? "" : plan.machine.cores[slot.core].name,
                           formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;

@@ -57,8 +57,8 @@ int scheduleProject(const ProjectOptions &options) {
       result.stopped = watch.reason();
   }
   if (!options.output.empty())
-    if (auto issue = writeCertificate(options.output, project->problem, result))
-      return wrong(issue->message);
+    if (auto error = writeCertificate(options.output, project->problem, result))
+      return wrong(error->message);
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   if (options.json)

@@ -9,6 +9,7 @@
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -24,24 +25,6 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-
-/// What a pass complains about: its messages carry no code.
-Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
-  if (message.contains("does not reach the loss") || message.contains("is a step function"))
-    return Code::NoGradient;
-  if (message.contains("has no gradient"))
-    return Code::OperationNotSupported;
-  return withPassesOfTheUser ? Code::BadCommandLine : Code::InternalError;
-}
-
-Code codeOf(llvm::StringRef number) {
-  const ErrorEntry *entry = findError(number);
-  return entry ? entry->code : Code::InternalError;
-}
-
-} // namespace
-
 SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   if (auto file = diags.sources().find(location.file))
     return diags.sources().at(*file, {location.line, location.column});
@@ -176,7 +159,7 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
       return mlir::success();
     reported = true;
     auto error =
-        diags.error(option ? code : codeOfPass(d.str(), false), rangeOf(diags, sourceOf(d.getLocation())), d.str());
+        diags.error(option ? code : codeOf(d, Code::InternalError), rangeOf(diags, sourceOf(d.getLocation())), d.str());
     for (mlir::Diagnostic &note : d.getNotes())
       error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
     return mlir::success();
@@ -304,12 +287,12 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   request.recomputes = theJob->recomputes;
   // Built before by `prepare`; the planner may ask from several threads.
   request.instantiate = [this](int64_t microbatch, int64_t microbatches,
-                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                               const std::string &policy) -> Result<WorkGraph> {
     std::string error;
     mlir::Operation *graph = graphs.at(keyOf(policy, std::nullopt, {})).graph;
     if (auto work = extract(graph, policy, microbatch, microbatches, error))
       return std::move(*work);
-    return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
+    return Error{Code::NumberTooLarge, error, sourceOf(graph->getLoc()), {}};
   };
   return request;
 }
@@ -322,8 +305,8 @@ int64_t Session::smallestMicrobatch() const {
   return microbatch || theCluster ? microbatch : batch;
 }
 
-void Session::report(const Issue &issue, llvm::StringRef help) {
-  auto error = diags.error(codeOf(issue.code), rangeOf(diags, issue.location), issue.message);
+void Session::report(const Error &issue, llvm::StringRef help) {
+  auto error = diags.error(issue.code, rangeOf(diags, issue.location), issue.message);
   for (auto &[location, message] : issue.notes)
     error.note(rangeOf(diags, location), message);
   if (!help.empty())
@@ -334,9 +317,9 @@ std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> deg
   SingleDeviceRequest one = request(degrees);
   one.batch = graph.microbatch * graph.microbatches;
   auto result = accord::planFor(std::move(graph), theMachine, one);
-  if (auto *plan = std::get_if<Plan>(&result))
+  if (auto *plan = result.get())
     return std::move(*plan);
-  for (const Issue &issue : std::get<std::vector<Issue>>(result))
+  for (const Error &issue : result.error())
     report(issue);
   return std::nullopt;
 }
@@ -348,18 +331,18 @@ void Session::account(const Plan &plan, EstimateTotals &totals) {
   totals.idle = energy.idle;
   totals.memories = energy.memories;
   if (auto issue = checkPower(energy, plan.machine, totals.step))
-    diags.warning(codeOf(issue->code), rangeOf(diags, issue->location), issue->message);
+    diags.warning(issue->code, rangeOf(diags, issue->location), issue->message);
 }
 
 std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions) {
   if (!theJob->dataLoader)
     return std::nullopt;
   auto result = stepDataLoading(plan.graph, plan.machine, *theJob->dataLoader, plan.schedule.step.seconds());
-  if (auto *issue = std::get_if<Issue>(&result)) {
-    diags.error(codeOf(issue->code), theJob->dataLoaderAt, issue->message);
+  if (!result) {
+    diags.error(result.error().code, theJob->dataLoaderAt, result.error().message);
     return std::nullopt;
   }
-  auto &dataLoading = std::get<StepDataLoading>(result);
+  auto &dataLoading = *result;
   assumptions.insert(assumptions.end(), dataLoading.assumptions.begin(), dataLoading.assumptions.end());
   return DataLoaderRow{dataLoading.batch,
                        dataLoading.load,
@@ -373,7 +356,7 @@ std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector
 
 std::optional<Plan> Session::plan() {
   auto result = planSingleDevice(request(), theMachine);
-  if (auto *plan = std::get_if<Plan>(&result)) {
+  if (auto *plan = result.get()) {
     for (const std::string &assumption : theJob->assumptions)
       plan->assumptions.push_back(assumption);
     EstimateTotals totals;
@@ -393,7 +376,7 @@ std::optional<Plan> Session::plan() {
     describeAccesses(plan->graph, llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
     return std::move(*plan);
   }
-  for (const Issue &issue : std::get<std::vector<Issue>>(result))
+  for (const Error &issue : result.error())
     report(issue);
   return std::nullopt;
 }

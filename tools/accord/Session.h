@@ -109,7 +109,7 @@ public:
   /// Prints the diagnostics: to standard error, or with --json as one document on standard output.
   /// Returns `status`, or 1 when there were errors.
   int finish(int status, llvm::StringRef command);
-  void report(const Issue &issue, llvm::StringRef help = {});
+  void report(const Error &issue, llvm::StringRef help = {});
 
   /// Of searches for plans from here on.
   struct Search {
@@ -125,7 +125,7 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
-  std::variant<WorkGraph, Issue> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
+  Result<WorkGraph> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
   bool loadPlugins();
   /// A training graph, and the remarks of the passes that shared it.
   struct Built {

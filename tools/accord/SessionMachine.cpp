@@ -37,12 +37,12 @@ bool Session::prepareSpace() {
     return true;
   if (kinds.size() == 1) {
     auto made = ClusterSpace::of(cluster);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-      for (const Issue &issue : *issues)
+    if (!made) {
+      for (const Error &issue : made.error())
         report(issue);
       return false;
     }
-    theClusters = std::make_unique<ClusterSpace>(std::move(std::get<ClusterSpace>(made)));
+    theClusters = std::make_unique<ClusterSpace>(std::move(*made));
     chooseCluster(theClusters->at(0));
     return true;
   }
@@ -89,12 +89,12 @@ std::optional<DesignSpace> Session::designSpace() {
     return mlir::success();
   });
   auto space = DesignSpace::of(target, theClusters ? theClusters->parameters() : std::vector<DesignParameter>());
-  if (auto *issues = std::get_if<std::vector<Issue>>(&space)) {
-    for (const Issue &issue : *issues)
+  if (!space) {
+    for (const Error &issue : space.error())
       report(issue);
     return std::nullopt;
   }
-  return std::move(std::get<DesignSpace>(space));
+  return std::move(*space);
 }
 
 /// The cluster as plain data, if the target is one, and whether it has as many devices as the job
@@ -104,11 +104,11 @@ bool Session::prepareCluster() {
   if (!op)
     return true;
   auto cluster = clusterFrom(op, theMachine);
-  if (auto *issue = std::get_if<Issue>(&cluster)) {
-    report(*issue);
+  if (!cluster) {
+    report(cluster.error());
     return false;
   }
-  theCluster = std::move(std::get<Cluster>(cluster));
+  theCluster = std::move(*cluster);
   int64_t has = theCluster->fabric.devices(), needs;
   const Degrees &degrees = theJob->degrees;
   if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {

@@ -1,4 +1,5 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
+
 #include "dialects/accel/AccelDialect.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/cost/Estimate.h"
@@ -53,6 +54,7 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
 }
 
 /// FLOP/s of all tensor cores of a device for products in a precision: "bf16" of "mixed(bf16)"; 0
+
 /// if it does not state any.
 double productPeak(const Machine &machine, llvm::StringRef precision) {
   if (precision.consume_front("mixed("))
@@ -62,7 +64,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
-          max = std::max(max, peak * static_cast<double>(core.count));
+          max = std::max(max, peak * core.count);
           break;
         }
   return max;
@@ -124,11 +126,11 @@ bool Session::prepareGroups() {
 
 bool Session::takeGroups(std::vector<Machine> machines) {
   auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&groups)) {
-    report(*issue);
+  if (!groups) {
+    report(groups.error());
     return false;
   }
-  auto &found = std::get<ClusterGroups>(groups);
+  auto &found = *groups;
   theGroups = std::move(found.groups);
   theBetween = std::move(found.between);
   theCluster = theGroups.front();
@@ -149,26 +151,25 @@ double Session::maxMemoryOn(const Machine &machine) {
   limited.limits = theProgram->limitsOn(*theJob, machine);
   int64_t memory = 0;
   limitsOf(limited, memory);
-  return static_cast<double>(memory);
+  return memory;
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
-std::variant<WorkGraph, Issue> Session::workOfPlacement(const Degrees &degrees, const std::string &policy,
-                                                        int64_t microbatch) {
+Result<WorkGraph> Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
   size_t before = diags.errors();
   std::string problem = "the step cannot be shared so";
   if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
     int64_t microbatches = std::max<int64_t>(1, theJob->batch / microbatch / std::max<int64_t>(1, degrees.data));
     if (auto work = extract(graph, policy, microbatch, microbatches, problem))
       return std::move(*work);
-    return Issue{"A0205", problem, {}, {}};
+    return Error{Code::NumberTooLarge, problem, {}, {}};
   }
   size_t errors = 0;
   for (const Diagnostic &d : diags.sorted())
     if (d.severity == Severity::Error && ++errors == before + 1)
       problem = d.message;
   diags.dropErrors(before);
-  return Issue{"A0705", problem, {}, {}};
+  return Error{Code::NotSupported, problem, {}, {}};
 }
 
 std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std::string> &assumptions) {
@@ -226,12 +227,12 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
   }
   request.limits = limitsOf(*theJob, request.memory);
   request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                               const std::string &policy) -> Result<WorkGraph> {
     return workOfPlacement({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
   request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
                                       int64_t data,
-                                      const PlacementSpace::ReplicaSharding &division) -> std::variant<WorkGraph, Issue> {
+                                      const PlacementSpace::ReplicaSharding &division) -> Result<WorkGraph> {
     return workOfPlacement({tensor, data, sequence, division.experts > 1,
                             division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
                            policy, microbatch);
@@ -246,13 +247,13 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
   if (!request)
     return std::nullopt;
   auto made = buildPlacementProblem(*request);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    for (const Issue &issue : *issues)
+  if (!made) {
+    for (const Error &issue : made.error())
       report(issue);
     return std::nullopt;
   }
-  BuiltPlacementProblem found = std::move(std::get<BuiltPlacementProblem>(made));
-  int64_t layers = static_cast<int64_t>(found.problem.layers.size());
+  BuiltPlacementProblem found = std::move(*made);
+  int64_t layers = found.problem.layers.size();
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().min > layers) {
     SourceRange where = theJob->declaration ? theJob->declaration->name.range : SourceRange{};
@@ -273,8 +274,8 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
   llvm::append_range(assumptions, chosen);
   llvm::append_range(assumptions, found.assumptions);
   found.assumptions = std::move(assumptions);
-  if (std::vector<Issue> wrong = check(found.problem); !wrong.empty()) {
-    for (const Issue &issue : wrong)
+  if (Errors wrong = check(found.problem); !wrong.empty()) {
+    for (const Error &issue : wrong)
       report(issue);
     return std::nullopt;
   }
@@ -327,7 +328,7 @@ std::optional<PlacementPlan> Session::placement() {
   plan.sequence = theSequence.value_or(0);
   plan.samples = theJob->samples;
   if (theJob->tokens > 0)
-    plan.samples = std::ceil(theJob->tokens / static_cast<double>(plan.sequence));
+    plan.samples = std::ceil(theJob->tokens / plan.sequence);
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);

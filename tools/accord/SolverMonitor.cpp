@@ -126,9 +126,7 @@ void SolverMonitor::draw() {
     now = last;
   }
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began).count();
-  auto shown = [&](int64_t time) {
-    return limits.picoseconds ? formatSi(static_cast<double>(time) * 1e-12, "s") : std::to_string(time);
-  };
+  auto shown = [&](int64_t time) { return limits.picoseconds ? formatSi(time * 1e-12, "s") : std::to_string(time); };
   std::string line = what;
   if (now.incumbent > 0)
     line += fmt::format(": {}, at least {}, gap {:.2f} %,", shown(now.incumbent), shown(now.bound),

@@ -54,8 +54,9 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
                          llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(), solver);
   if (json) {
     llvm::json::Array findings;
-    for (const Issue &finding : proof.findings)
-      findings.push_back(llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
+    for (const Error &finding : proof.findings)
+      findings.push_back(
+          llvm::json::Object{{"code", numberOf(finding.code)}, {"message", jsonString(finding.message)}});
     llvm::json::Object document{{"command", "verify"},
                                 {"version", kVersion},
                                 {"status", proof.holds() ? "done" : "error"},
@@ -72,12 +73,12 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const std::string &line : proof.trusted)
       llvm::outs() << "  assumes  " << line << "\n";
   }
-  for (const Issue &finding : proof.findings) {
+  for (const Error &finding : proof.findings) {
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
                    : fmt::format("{}:{}:{}", finding.location.file, finding.location.line, finding.location.column),
-               finding.code, finding.message);
+               numberOf(finding.code), finding.message);
     if (!scheduled && !finding.location.file.empty() && finding.location.line > 0)
       fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file, finding.location.line,
                  finding.location.column);

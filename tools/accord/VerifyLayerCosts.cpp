@@ -21,7 +21,7 @@ std::optional<Schedule> scheduled(const WorkGraph &graph, const Machine &machine
   ScheduleOptions brief;
   brief.effort = 0;
   auto made = scheduleStep(exchanging, machine, costs, brief);
-  auto *schedule = std::get_if<Schedule>(&made);
+  auto *schedule = made.get();
   return schedule ? std::optional(std::move(*schedule)) : std::nullopt;
 }
 
@@ -36,7 +36,7 @@ public:
     EstimateOptions options;
     options.prices = &structures_;
     auto priced = estimate(cluster_.structure, machine_, options);
-    auto *costs = std::get_if<Costs>(&priced);
+    auto *costs = priced.get();
     auto schedule = costs ? scheduled(cluster_.structure, machine_, *costs) : std::nullopt;
     if (!schedule)
       return "the step of one device has no price";
@@ -206,7 +206,7 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
     if (machine.memories.empty())
       continue;
     const Memory &memory = machine.memories.front();
-    Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    Bytes bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     if (bytes.value > 0 && memory.bandwidth.value > 0)
       cost.transfer.front() = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
     cost.time = std::max(cost.time, cost.transfer.front());

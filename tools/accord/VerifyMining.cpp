@@ -57,7 +57,7 @@ public:
 
 private:
   template <typename... T> void find(fmt::format_string<T...> text, T &&...args) {
-    out_.findings.push_back({"A0906", fmt::format(text, std::forward<T>(args)...), {}, {}});
+    out_.findings.push_back({Code::BoundNotProved, fmt::format(text, std::forward<T>(args)...), {}, {}});
   }
 
   std::optional<std::string> textOf(const std::string &file) {
@@ -142,7 +142,7 @@ private:
     if (!answer.winner)
       return;
     auto made = space_->exactly(*answer.winner);
-    auto *machine = std::get_if<Machine>(&made);
+    auto *machine = made.get();
     if (!machine)
       return find("'{}': {} is no machine: {}", answer.name, verifier.name(*answer.winner),
                   std::get<std::string>(made));
@@ -187,7 +187,7 @@ private:
     PlacementProof brief;
     brief.effort = 0;
     Verification proof = verifyPlacement(*plan, brief);
-    for (const Issue &finding : proof.findings)
+    for (const Error &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
     PlacementProblem problem = plan->problem;
     // The certificate knows nothing of these.
@@ -202,8 +202,7 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = certificate_.metric == "tdp_time";
     return tdp ? plan->result.metrics.value
-               : verifier.metricValue(machine, {static_cast<double>(plan->result.metrics.step) * 1e-12, 0,
-                                            certificate_.jobs[job].batch});
+               : verifier.metricValue(machine, {plan->result.metrics.step * 1e-12, 0, certificate_.jobs[job].batch});
   }
 
   std::optional<PlacementProblem> placementsOf(const CertificatePlan &claimed, const Design &design,
@@ -265,7 +264,7 @@ private:
     if (!other.empty())
       return refused(fmt::format("{}: {}", file, other));
     Verification proof = verify(*plan);
-    for (const Issue &finding : proof.findings)
+    for (const Error &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
     if (!plan->feasible)
       return refused(fmt::format("{}: the step does not fit", file));
@@ -306,7 +305,7 @@ private:
           proven = {};
     }
     Verification proof = verify(*plan);
-    for (const Issue &finding : proof.findings)
+    for (const Error &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
     if (!proof.holds())
       return 0;
@@ -327,7 +326,7 @@ private:
     auto placements = [&](const CertificatePlan &plan, const Design &design, const Machine &machine) {
       return placementsOf(plan, design, machine);
     };
-    for (Issue &finding : verifier.proveBound(answer, proof, schedules, placements))
+    for (Error &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
     CertificateAnswer brief = answer;
     brief.survivors.clear();
@@ -438,7 +437,7 @@ CertificatePrices pricesOf(const MiningCertificate &certificate) {
     const CertificateJob &of = certificate.jobs[job];
     const WorkGraph &graph = of.placed() ? stepOf(of, alternative).graph : of.alternatives[alternative].graph;
     auto priced = estimate(graph, machine, options);
-    auto *costs = std::get_if<Costs>(&priced);
+    auto *costs = priced.get();
     if (!costs)
       return std::nullopt;
     if (of.placed())

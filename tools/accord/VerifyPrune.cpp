@@ -41,7 +41,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     read = read && readReportedSelection(document, shown, root);
     if (read && unfit.empty()) {
       proof = verify(problem, result);
-      std::vector<Issue> found = verify(problem, result, shown);
+      Errors found = verify(problem, result, shown);
       if (found.empty())
         proof.checked.push_back("what is shown of layers, options and the step is what was chosen");
       proof.findings.insert(proof.findings.end(), found.begin(), found.end());

@@ -20,7 +20,7 @@ std::optional<std::string> contents(const std::string &path) {
 void verifyQuery(Verification &proof, const CertificateQuery &query, const std::string &folder,
                  const std::string &solver, const std::string &what, const char *problem = "problem") {
   std::string path = (folder.empty() ? "." : folder) + "/" + query.file;
-  auto fail = [&](const std::string &message) { proof.findings.push_back({"A0906", message, {}, {}}); };
+  auto fail = [&](const std::string &message) { proof.findings.push_back({Code::BoundNotProved, message, {}, {}}); };
   auto text = contents(path);
   if (!text)
     return fail(fmt::format("{} assumes an SMT query that is missing: '{}'", what, path));
@@ -63,17 +63,17 @@ Verification verifySchedule(const std::string &file, const std::string &solver) 
   Verification proof;
   auto text = contents(file);
   if (!text) {
-    proof.findings.push_back({"A0901", fmt::format("'{}' cannot be read", file), {}, {}});
+    proof.findings.push_back({Code::BadPlan, fmt::format("'{}' cannot be read", file), {}, {}});
     return proof;
   }
   auto read = readSchedulingMlir(*text, file);
-  if (auto *issue = std::get_if<Issue>(&read)) {
-    proof.findings.push_back(*issue);
+  if (!read) {
+    proof.findings.push_back(read.error());
     return proof;
   }
-  const auto &[problem, result] = std::get<ScheduledProblem>(read);
+  const auto &[problem, result] = *read;
   if (!result) {
-    proof.findings.push_back({"A0901", fmt::format("'{}' has no solution", file), {file, 1, 1}, {}});
+    proof.findings.push_back({Code::BadPlan, fmt::format("'{}' has no solution", file), {file, 1, 1}, {}});
     return proof;
   }
   bool feasible = result->status == SchedulingResult::Status::Feasible;

@@ -47,7 +47,7 @@ private:
     out_.findings.insert(out_.findings.end(), proof.findings.begin(), proof.findings.end());
   }
   template <typename... T> void find(fmt::format_string<T...> text, T &&...args) {
-    out_.findings.push_back({"A0906", fmt::format(text, std::forward<T>(args)...), {}, {}});
+    out_.findings.push_back({Code::BoundNotProved, fmt::format(text, std::forward<T>(args)...), {}, {}});
   }
 
   /// A claim is one of what is stated of these members, and follows from it.
@@ -63,9 +63,9 @@ private:
     if (certificate.certificate.confidence != plan.confidence || certificate.certificate.tests < plan.tests)
       return find("the guarantee of {} is of another confidence", who);
     VoteProof proof = verify(certificate.certificate);
-    for (Issue issue : proof.findings) {
-      issue.message = who + ": " + issue.message;
-      out_.findings.push_back(std::move(issue));
+    for (Error error : proof.findings) {
+      error.message = who + ": " + error.message;
+      out_.findings.push_back(std::move(error));
     }
     for (const std::string &text : proof.trusted)
       if (!llvm::is_contained(out_.trusted, text))
@@ -123,8 +123,8 @@ private:
     if (!chosen || !plan.problem.deviceFailures)
       return;
     uint64_t number = 0;
-    for (Issue &issue : verifyDeviceFailures(plan.problem, *chosen, proven_, number))
-      out_.findings.push_back(std::move(issue));
+    for (Error &error : verifyDeviceFailures(plan.problem, *chosen, proven_, number))
+      out_.findings.push_back(std::move(error));
     out_.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
   }
 
@@ -135,12 +135,13 @@ private:
 };
 
 /// What people read at the top of the file and of each size, where it is not what was proved.
-std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &plan) {
-  std::vector<Issue> findings;
+Errors misread(const llvm::json::Value &value, const EnsemblePlan &plan) {
+  Errors findings;
   const llvm::json::Object &document = *value.getAsObject(); // it was read
   auto same = [&](const std::string &what, std::optional<double> shown, double proved) {
     if (shown && !(std::abs(*shown - proved) <= 1e-12 * std::max(1e-300, std::abs(proved))))
-      findings.push_back({"A0906", fmt::format("{} is shown as {}, and is {}", what, *shown, proved), {}, {}});
+      findings.push_back(
+          {Code::BoundNotProved, fmt::format("{} is shown as {}, and is {}", what, *shown, proved), {}, {}});
   };
   auto numberIn = [](const llvm::json::Object *of, llvm::StringRef key) {
     return of ? of->getNumber(key) : std::nullopt;
@@ -151,7 +152,7 @@ std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &p
     const llvm::json::Object *shown = document.getObject("objective");
     same("the objective", numberIn(shown, "value"), valueOf(*chosen, objective) * scale);
     if (shown && shown->getString("name") != llvm::StringRef(name(objective)))
-      findings.push_back({"A0906", "another objective is shown than was proved", {}, {}});
+      findings.push_back({Code::BoundNotProved, "another objective is shown than was proved", {}, {}});
     same("the bound", numberIn(document.getObject("bound"), "value"), plan.result.bound * scale);
     same("the gap", document.getNumber("gap"), plan.result.gap(objective));
   }
@@ -166,12 +167,13 @@ std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &p
     auto stated = guarantee ? guarantee->getString("value") : std::nullopt;
     if (stated && Rational::parse(stated->str()) != choice->error)
       findings.push_back(
-          {"A0906",
+          {Code::BoundNotProved,
            fmt::format("the guarantee of {} is shown as {}, and is {}", who, stated->str(), choice->error.print()),
            {},
            {}});
     if (!plan.problem.deviceFailures && choice->errorAfterFailures != choice->error)
-      findings.push_back({"A0906", fmt::format("{}: no device is lost, and another error is shown", who), {}, {}});
+      findings.push_back(
+          {Code::BoundNotProved, fmt::format("{}: no device is lost, and another error is shown", who), {}, {}});
   }
   return findings;
 }
@@ -191,8 +193,8 @@ std::optional<Verification> verifyVote(const std::string &path, bool json) {
     return std::nullopt;
   }
   Verification verification = VoteProver(plan).run();
-  for (Issue &issue : misread(answer->document, plan))
-    verification.findings.push_back(std::move(issue));
+  for (Error &error : misread(answer->document, plan))
+    verification.findings.push_back(std::move(error));
   return verification;
 }
 

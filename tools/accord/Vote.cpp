@@ -54,7 +54,7 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
   std::vector<unsigned> sizes;
   for (int64_t size = min; size <= max && size <= 63; ++size)
     if (size % 2)
-      sizes.push_back(static_cast<unsigned>(size));
+      sizes.push_back(size);
   if (sizes.empty())
     diags
         .error(Code::EvenSize, rangeOf(diags, request.sizeAt),
@@ -130,7 +130,7 @@ int vote(const Options &options) {
       request->error && request->error->confidence > 0 ? request->error->confidence : kDefaultConfidence;
   plan.confidence = *Rational::parse(fmt::format("{}", confidence)); // as it is written
   plan.problem.sizes = sizesOf(*request, plan.assumptions, diags);
-  plan.problem.deviceFailures = static_cast<unsigned>(std::min<int64_t>(request->deviceFailures, 1 << 20));
+  plan.problem.deviceFailures = std::min<int64_t>(request->deviceFailures, 1 << 20);
   if (request->error)
     plan.problem.max = request->error->max;
   plan.problem.objective = objectiveOf(request->objective);

@@ -25,7 +25,7 @@ std::optional<double> scalarsOf(Session &session, const std::map<std::string, in
   }
   double scalars = 0;
   for (dnn::ParameterOp parameter : model.getBlock().getOps<dnn::ParameterOp>())
-    scalars += static_cast<double>(parameter.getElements());
+    scalars += parameter.getElements();
   model->erase();
   return scalars;
 }

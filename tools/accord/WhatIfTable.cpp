@@ -7,7 +7,7 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
   std::vector<WhatIf> rows;
   auto row = [&](std::string change, const Machine &machine) {
     auto result = planSingleDevice(request, machine);
-    auto *other = std::get_if<Plan>(&result);
+    auto *other = result.get();
     if (!other)
       return;
     CandidateMetrics achieved = measureCandidate(*other);

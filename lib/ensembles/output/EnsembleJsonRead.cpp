@@ -26,7 +26,7 @@ bool readCounts(const json::Value &value, Path path, std::vector<unsigned> &out)
   return StrictFields::readList(value, path, out, [](const json::Value &v, Path p, unsigned &count) {
     int64_t read = 0;
     bool ok = StrictFields::readInteger(v, p, read, 0, 1 << 20);
-    count = static_cast<unsigned>(read);
+    count = read;
     return ok;
   });
 }
@@ -135,7 +135,7 @@ bool readStatistics(const json::Value &value, Path path, MemberStatistics &stati
                              "that add up to the samples");
                     return false;
                   }
-                  statistics.table.votes[static_cast<uint64_t>(one[0])] += one[1];
+                  statistics.table.votes[one[0]] += one[1];
                   left -= one[1];
                 }
                 return read;

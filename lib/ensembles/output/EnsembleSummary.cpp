@@ -9,7 +9,7 @@
 namespace accord {
 namespace {
 
-std::string seconds(int64_t picoseconds) { return formatSi(static_cast<double>(picoseconds) * 1e-12, "s"); }
+std::string seconds(int64_t picoseconds) { return formatSi(picoseconds * 1e-12, "s"); }
 
 std::string valueText(const MemberChoice &choice, MemberObjective objective) {
   switch (objective) {
@@ -18,7 +18,7 @@ std::string valueText(const MemberChoice &choice, MemberObjective objective) {
   case MemberObjective::Energy:
     return formatSi(choice.joules, "J");
   case MemberObjective::Memory:
-    return formatBytes(static_cast<double>(choice.memory));
+    return formatBytes(choice.memory);
   case MemberObjective::Price:
     return fmt::format("{:.4g} $", choice.price);
   }
@@ -92,7 +92,7 @@ std::string table(const EnsemblePlan &plan, const TextStyle &style) {
         row[at++] = percentText(shown->errorAfterFailures);
       row[at++] = seconds(shown->time);
       row[at++] = shown->joules > 0 ? formatSi(shown->joules, "J") : "-";
-      row[at++] = formatBytes(static_cast<double>(shown->memory));
+      row[at++] = formatBytes(shown->memory);
       if (price)
         row[at++] = fmt::format("{:.4g} $", shown->price);
     }

@@ -28,7 +28,7 @@ auto fraction(Rational &out) {
 bool readNumber(const json::Value &value, Path at, unsigned &out) {
   int64_t wide = 0;
   bool ok = StrictFields::readInteger(value, at, wide, 0, INT32_MAX);
-  out = static_cast<unsigned>(wide);
+  out = wide;
   return ok;
 }
 bool readNumbers(const json::Value &value, Path at, std::vector<unsigned> &out) {

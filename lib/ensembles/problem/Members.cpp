@@ -27,7 +27,7 @@ double binomial(double n, double k) {
 std::string checkCases(const MemberProblem &problem) {
   double devices = 0, size = problem.sizes.back();
   for (const MemberProblem::Device &device : problem.devices)
-    devices += static_cast<double>(device.count);
+    devices += device.count;
   if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMaxCases)
     return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMaxCases, size,
                        problem.kinds.size());
@@ -91,11 +91,11 @@ const char *name(MemberObjective objective) {
 double valueOf(const MemberChoice &choice, MemberObjective objective) {
   switch (objective) {
   case MemberObjective::StepTime:
-    return static_cast<double>(choice.time);
+    return choice.time;
   case MemberObjective::Energy:
     return choice.joules;
   case MemberObjective::Memory:
-    return static_cast<double>(choice.memory);
+    return choice.memory;
   case MemberObjective::Price:
     return choice.price;
   }
@@ -135,7 +135,7 @@ MemberChoice evaluateMembers(const MemberProblem &problem, std::vector<PlacedMem
     choice.memory = std::max(choice.memory, load.state + load.activations);
     rent += problem.devices[device.first].pricePerHour;
   }
-  choice.price = rent * (static_cast<double>(choice.time) * 1e-12 / 3600);
+  choice.price = rent * (choice.time * 1e-12 / 3600);
   choice.members = std::move(members);
   return choice;
 }

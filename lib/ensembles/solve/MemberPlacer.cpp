@@ -64,9 +64,9 @@ double MemberPlacer::amountOf(const MemberCost &alternative) const {
   switch (problem.objective) {
   case MemberObjective::StepTime:
   case MemberObjective::Price:
-    return static_cast<double>(alternative.time);
+    return alternative.time;
   case MemberObjective::Memory:
-    return static_cast<double>(alternative.state);
+    return alternative.state;
   case MemberObjective::Energy:
     return 0;
   }
@@ -81,7 +81,7 @@ double MemberPlacer::weightedBound(const std::vector<unsigned> &counts, const st
                   return weights[d] * static_cast<double>(alternative.devices) * amountOf(alternative);
                 });
   for (unsigned d = 0; d < problem.devices.size(); ++d)
-    room += weights[d] * static_cast<double>(usable(problem, d, sizeOf(counts)));
+    room += weights[d] * usable(problem, d, sizeOf(counts));
   return amount / room;
 }
 
@@ -98,11 +98,11 @@ std::vector<double> MemberPlacer::weightsFor(const std::vector<unsigned> &counts
       unsigned at = 0;
       eachAlternative(problem, kind, [&](unsigned d, unsigned w) {
         const MemberCost &alternative = problem.kinds[kind].alternatives[d][w];
-        double here = static_cast<double>(alternative.devices) * amountOf(alternative);
+        double here = alternative.devices * amountOf(alternative);
         if (weights[d] * here < min)
           min = weights[d] * here, at = d, amount = here;
       });
-      loads[at] += counts[kind] * amount / static_cast<double>(usable(problem, at, sizeOf(counts)));
+      loads[at] += counts[kind] * amount / usable(problem, at, sizeOf(counts));
     }
     double max = *std::ranges::max_element(loads);
     if (!(max > 0))
@@ -157,18 +157,18 @@ struct MemberPlacer::Search {
     for (unsigned kind : placer.order)
       members.insert(members.end(), counts[kind], kind);
     for (unsigned d = 0; d < problem.devices.size(); ++d) {
-      int64_t number = usable(problem, d, static_cast<unsigned>(members.size()));
+      int64_t number = usable(problem, d, members.size());
       slots.emplace_back(static_cast<size_t>(number));
       if (problem.deviceFailures)
         for (Slot &slot : slots.back())
           slot.counts.assign(problem.kinds.size(), 0);
-      room += static_cast<double>(number);
+      room += number;
     }
     weights = {std::vector<double>(problem.devices.size(), 1), placer.weightsFor(counts)};
     for (const std::vector<double> &w : weights) {
       double all = 0;
       for (unsigned d = 0; d < slots.size(); ++d)
-        all += w[d] * static_cast<double>(slots[d].size());
+        all += w[d] * slots[d].size();
       rooms.push_back(all);
       std::vector<double> rest(members.size() + 1, 0);
       for (size_t i = members.size(); i-- > 0;)
@@ -189,7 +189,7 @@ struct MemberPlacer::Search {
   double reached(size_t done) const {
     if (problem.objective == MemberObjective::Energy)
       return joules + joulesLeft[done];
-    double max = static_cast<double>(problem.objective == MemberObjective::Memory ? memory : time);
+    double max = problem.objective == MemberObjective::Memory ? memory : time;
     for (size_t w = 0; w < weights.size(); ++w)
       max = std::max(max, (filled[w] + amounts[w][done]) / rooms[w]);
     return problem.objective == MemberObjective::Price ? rent * max * kHoursPerPicosecond : max;
@@ -252,7 +252,7 @@ struct MemberPlacer::Search {
       memory = std::max(memory, slot->state + slot->activations);
     }
     for (size_t w = 0; w < weights.size(); ++w)
-      filled[w] += weights[w][member.device] * static_cast<double>(alternative.devices) * placer.amountOf(alternative);
+      filled[w] += weights[w][member.device] * alternative.devices * placer.amountOf(alternative);
     return before;
   }
   void undo(const PlacedMember &member, State before) {

@@ -137,7 +137,7 @@ PatternBound maxFailureProbabilityByMoments(const VoteRates &rates, unsigned eno
     sum.exact &= rate.exact;
   };
   for (const auto &[set, rate] : rates.known)
-    ++knownOf[static_cast<unsigned>(set.size())];
+    ++knownOf[set.size()];
   for (const auto &[set, rate] : rates.known)
     if (auto size = static_cast<unsigned>(set.size());
         size > 2 && knownOf[size] == static_cast<uint64_t>(choose(rates.members, size)))

@@ -60,8 +60,7 @@ struct ShortIntegers {
   }
   static int compare(Integer a, Integer b, Integer c, Integer d) {
     // Most are far apart; of the others both products are as large integers.
-    double left = static_cast<double>(a) * static_cast<double>(b),
-           right = static_cast<double>(c) * static_cast<double>(d);
+    double left = static_cast<double>(a) * b, right = static_cast<double>(c) * d;
     if (std::fabs(left - right) > 1e-12 * (std::fabs(left) + std::fabs(right)))
       return left < right ? -1 : 1;
     return LargeIntegers::compare(large(a), large(b), large(c), large(d));

@@ -65,7 +65,7 @@ bool atMost(const RoundedUp &sum, const Rational &delta) {
     return true;
   Rational digits =
       Rational(llvm::DynamicAPInt(static_cast<int64_t>(sum.digits >> 1)), llvm::DynamicAPInt(1)) * Rational(2) +
-      Rational(static_cast<int64_t>(sum.digits & 1));
+      Rational(sum.digits & 1);
   return scaled(digits, sum.power) <= delta;
 }
 
@@ -90,7 +90,7 @@ std::optional<bool> tailAtMost(int64_t wrong, int64_t samples, const Rational &s
   if (*part == 0)
     return delta >= Rational(1);
   auto p = static_cast<uint64_t>(*part), q = static_cast<uint64_t>(*whole - *part), n = static_cast<uint64_t>(samples);
-  RoundedUp term{1, 0}, base = RoundedUp{1, 0}.timesOver(q, static_cast<uint64_t>(*whole));
+  RoundedUp term{1, 0}, base = RoundedUp{1, 0}.timesOver(q, *whole);
   term = term.full();
   for (uint64_t left = n; left; left >>= 1, base = base.times(base)) // q^n
     if (left & 1)

@@ -16,9 +16,8 @@ bool isQuorum(const std::vector<unsigned> &quorum, const std::vector<unsigned> &
 
 } // namespace
 
-std::vector<Issue> verifyDeviceFailures(const MemberProblem &problem, const MemberChoice &choice,
-                                        const std::map<std::vector<unsigned>, Rational> &proven,
-                                        uint64_t &numFailures) {
+Errors verifyDeviceFailures(const MemberProblem &problem, const MemberChoice &choice,
+                            const std::map<std::vector<unsigned>, Rational> &proven, uint64_t &numFailures) {
   std::map<std::pair<unsigned, int64_t>, size_t> number; // of devices that are used
   for (const PlacedMember &member : choice.members) {
     int64_t devices = problem.kinds[member.kind].alternatives[member.device][member.alternative].devices;
@@ -44,7 +43,7 @@ std::vector<Issue> verifyDeviceFailures(const MemberProblem &problem, const Memb
       if (error < min && isQuorum(quorum, left))
         min = error;
     if (min > choice.errorAfterFailures)
-      return {{"A0906",
+      return {{Code::BoundNotProved,
                fmt::format("after a loss of {} devices an error of {} is proven, {} is stated", problem.deviceFailures,
                            min.print(), choice.errorAfterFailures.print()),
                {},

@@ -195,13 +195,11 @@ std::optional<bool> MemberPlacementChecker::below(const std::vector<unsigned> &c
   std::optional<double> sum;
   switch (problem.objective) {
   case MemberObjective::StepTime:
-    sum = minSum(counts, loads,
-                 [&](unsigned, const Load &load) { return within(static_cast<double>(load.time) < limit); });
+    sum = minSum(counts, loads, [&](unsigned, const Load &load) { return within(load.time < limit); });
     return sum ? std::optional(std::isfinite(*sum)) : std::nullopt;
   case MemberObjective::Memory:
-    sum = minSum(counts, loads, [&](unsigned, const Load &load) {
-      return within(static_cast<double>(load.state + load.activations) < limit);
-    });
+    sum = minSum(counts, loads,
+                 [&](unsigned, const Load &load) { return within((load.state + load.activations) < limit); });
     return sum ? std::optional(std::isfinite(*sum)) : std::nullopt;
   case MemberObjective::Energy:
     sum = minSum(counts, loads, [&](unsigned, const Load &load) { return load.joules; });
@@ -215,11 +213,11 @@ std::optional<bool> MemberPlacementChecker::below(const std::vector<unsigned> &c
       times.insert(load.time);
   for (int64_t slowest : times) {
     sum = minSum(counts, loads, [&](unsigned d, const Load &load) {
-      return load.time <= slowest ? problem.devices[d].pricePerHour * static_cast<double>(load.devices) : kInfinity;
+      return load.time <= slowest ? problem.devices[d].pricePerHour * load.devices : kInfinity;
     });
     if (!sum)
       return std::nullopt;
-    if (*sum * (static_cast<double>(slowest) * 1e-12 / 3600) < limit)
+    if (*sum * (slowest * 1e-12 / 3600) < limit)
       return true;
   }
   return false;

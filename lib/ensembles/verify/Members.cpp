@@ -19,7 +19,7 @@ public:
 
   MembersProof run() {
     if (std::string wrong = check(problem); !wrong.empty()) {
-      find("A0904", wrong);
+      find(Code::MemoryExceeded, wrong);
       return std::move(out);
     }
     if (!sizes())
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  void find(const char *code, std::string text) {
+  void find(Code code, std::string text) {
     if (out.findings.size() < 20)
       out.findings.push_back({code, std::move(text), {}, {}});
   }
@@ -49,12 +49,12 @@ private:
     for (size_t i = 0; same && i < problem.sizes.size(); ++i)
       same = result.sizes[i].size == problem.sizes[i];
     if (!same)
-      find("A0906", "the sizes that were searched are not those that were asked for");
+      find(Code::BoundNotProved, "the sizes that were searched are not those that were asked for");
     if (result.best && *result.best >= result.sizes.size())
-      find("A0906", "the best size is none of those that were asked for");
+      find(Code::BoundNotProved, "the best size is none of those that were asked for");
     for (const RejectedMembers &one : result.rejected)
       if (one.counts.size() != problem.kinds.size())
-        find("A0906", "refused members are of other kinds");
+        find(Code::BoundNotProved, "refused members are of other kinds");
     return out.holds();
   }
 
@@ -65,19 +65,20 @@ private:
 
   void checkChoice(const MemberChoice &choice, unsigned size, bool keeps) {
     if (choice.members.size() != size)
-      return find("A0904", fmt::format("{} members are placed of {}", choice.members.size(), size));
+      return find(Code::MemoryExceeded, fmt::format("{} members are placed of {}", choice.members.size(), size));
     std::vector<unsigned> counts(problem.kinds.size(), 0);
     std::map<std::pair<unsigned, int64_t>, Load> loads;
     double joules = 0, rent = 0;
     for (const PlacedMember &member : choice.members) {
       if (member.kind >= problem.kinds.size() || member.device >= problem.devices.size() ||
           member.alternative >= problem.kinds[member.kind].alternatives[member.device].size())
-        return find("A0904", "a member is of no kind, or on no device");
+        return find(Code::MemoryExceeded, "a member is of no kind, or on no device");
       const MemberCost &alternative = problem.kinds[member.kind].alternatives[member.device][member.alternative];
       const MemberProblem::Device &device = problem.devices[member.device];
       if (member.first < 0 || member.first > device.count - alternative.devices)
-        return find("A0904", fmt::format("'{}' is on number {} of {} devices '{}'", problem.kinds[member.kind].name,
-                                         member.first, device.count, device.name));
+        return find(Code::MemoryExceeded,
+                    fmt::format("'{}' is on number {} of {} devices '{}'", problem.kinds[member.kind].name,
+                                member.first, device.count, device.name));
       ++counts[member.kind];
       joules += alternative.joules;
       for (int64_t d = member.first; d < member.first + alternative.devices; ++d) {
@@ -92,23 +93,24 @@ private:
       const MemberProblem::Device &device = problem.devices[at.first];
       int64_t needs = load.state + load.activations;
       if (device.memory > 0 && needs > device.memory)
-        find("A0904", fmt::format("members on '{}' need {} bytes of {}", device.name, needs, device.memory));
+        find(Code::MemoryExceeded,
+             fmt::format("members on '{}' need {} bytes of {}", device.name, needs, device.memory));
       if (load.group && load.members > 1)
-        find("A0904", fmt::format("devices '{}' of a group have other members", device.name));
+        find(Code::MemoryExceeded, fmt::format("devices '{}' of a group have other members", device.name));
       time = std::max(time, load.time), memory = std::max(memory, needs);
       rent += device.pricePerHour;
     }
     if (counts != choice.counts)
-      find("A0904", "numbers of members by kind are not those that are placed");
-    double price = rent * static_cast<double>(time) / 3.6e15;
+      find(Code::MemoryExceeded, "numbers of members by kind are not those that are placed");
+    double price = rent * time / 3.6e15;
     if (time != choice.time || memory != choice.memory || !near(joules, choice.joules) || !near(price, choice.price))
-      find("A0905",
+      find(Code::WrongObjective,
            fmt::format("a step of {} members takes {} ps, {} bytes, {} J and {} $; "
                        "stated are {}, {}, {} and {}",
                        size, time, memory, joules, price, choice.time, choice.memory, choice.joules, choice.price));
     if (keeps && (!problem.max || choice.error > *problem.max || choice.errorAfterFailures > *problem.max))
-      find("A0906", fmt::format("an error of {} does not keep what is required",
-                                std::max(choice.error, choice.errorAfterFailures).print()));
+      find(Code::BoundNotProved, fmt::format("an error of {} does not keep what is required",
+                                             std::max(choice.error, choice.errorAfterFailures).print()));
   }
 
   void best() {
@@ -118,17 +120,17 @@ private:
       if (!one)
         continue;
       if (!result.best || !result.sizes[*result.best].shown())
-        return find("A0906", fmt::format("{} members would suffice, none are chosen", of.size));
+        return find(Code::BoundNotProved, fmt::format("{} members would suffice, none are chosen", of.size));
       const MemberChoice &chosen = *result.sizes[*result.best].shown();
       bool better = !problem.max && one->error != chosen.error
                         ? one->error < chosen.error
                         : valueOf(*one, objective) < valueOf(chosen, objective) * (1 - kTolerance);
       if (better)
-        find("A0906", fmt::format("{} members are better than those that are chosen", of.size));
+        find(Code::BoundNotProved, fmt::format("{} members are better than those that are chosen", of.size));
       if (problem.max && of.bound > valueOf(*one, objective) * (1 + kTolerance))
-        find("A0906", fmt::format("the bound of {} members is above what was found", of.size));
+        find(Code::BoundNotProved, fmt::format("the bound of {} members is above what was found", of.size));
       if (problem.max && result.bound > of.bound * (1 + kTolerance))
-        find("A0906", fmt::format("the bound is above that of {} members", of.size));
+        find(Code::BoundNotProved, fmt::format("the bound is above that of {} members", of.size));
     }
     out.checked.push_back(
         fmt::format("members on their devices: {} ensembles, with memory, time, energy and price",
@@ -167,7 +169,7 @@ private:
         else if (*below && problem.deviceFailures > 0)
           ++cheaper;
         else if (*below)
-          find("A0906", fmt::format("{} members can be placed below the bound of {}", of.size, of.bound));
+          find(Code::BoundNotProved, fmt::format("{} members can be placed below the bound of {}", of.size, of.bound));
       });
     }
     for (size_t i = 0; i < used.size(); ++i)

@@ -1,12 +1,12 @@
 // Proves again which members were chosen and where they are trained.
 #pragma once
 #include "lib/ensembles/problem/Members.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 
 namespace accord {
 
 struct MembersProof {
-  std::vector<Issue> findings; ///< A0904 devices, A0905 what a choice is worth, A0906 a bound
+  Errors findings; ///< A0904 devices, A0905 what a choice is worth, A0906 a bound
   std::vector<std::string> checked, trusted;
   /// Of `MembersResult::refused`: those that could be below a bound if their errors were guaranteed
   /// to be smaller. The bound rests on it that they are not.

@@ -30,7 +30,7 @@ uint64_t choose(uint64_t n, uint64_t k) {
     result = result * (n - k + i) / i;
   return static_cast<uint64_t>(result);
 }
-Rational rational(uint64_t value) { return Rational(static_cast<int64_t>(value)); }
+Rational rational(uint64_t value) { return Rational(value); }
 
 class VoteChecker {
 public:
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  template <typename... T> bool find(const char *code, fmt::format_string<T...> text, T &&...args) {
+  template <typename... T> bool find(Code code, fmt::format_string<T...> text, T &&...args) {
     out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), {}, {}});
     return false;
   }
@@ -67,23 +67,23 @@ private:
   bool wellFormed() {
     const ErrorStatistics &statistics = certificate.statistics;
     if (members == 0 || members > kMaxEnsembleMembers)
-      return find("A0901", "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
+      return find(Code::BadPlan, "a certificate of {} members: from 1 to {} can vote", members, kMaxEnsembleMembers);
     if (!certificate.kinds.empty() && certificate.kinds.size() != members)
-      return find("A0901", "kinds of {} members, but {} vote", certificate.kinds.size(), members);
+      return find(Code::BadPlan, "kinds of {} members, but {} vote", certificate.kinds.size(), members);
     if (certificate.confidence.sign() <= 0 || certificate.confidence >= Rational(1) || certificate.tests < 1)
-      return find("A0901", "confidence {} of {} tests", certificate.confidence.print(), certificate.tests);
+      return find(Code::BadPlan, "confidence {} of {} tests", certificate.confidence.print(), certificate.tests);
     for (const auto &[set, rate] : statistics.jointErrors)
       if (set.size() < 2 || set.back() >= members ||
           std::adjacent_find(set.begin(), set.end(), std::greater_equal<>()) != set.end())
-        return find("A0901", "a joint error of {}: not two or more members in ascending order", name(set));
+        return find(Code::BadPlan, "a joint error of {}: not two or more members in ascending order", name(set));
     Rational votes = 0;
     for (auto [pattern, count] : statistics.votes) {
       if (pattern >> members || count < 0)
-        return find("A0901", "{} votes with pattern {} of {} members", count, pattern, members);
+        return find(Code::BadPlan, "{} votes with pattern {} of {} members", count, pattern, members);
       votes = votes + Rational(count);
     }
     if (!votes.toInt64())
-      return find("A0901", "more votes than can be counted");
+      return find(Code::BadPlan, "more votes than can be counted");
     collect();
     return true;
   }
@@ -110,13 +110,13 @@ private:
       take({i}, certificate.statistics.memberErrors[i]);
     for (const auto &[set, rate] : certificate.statistics.jointErrors)
       take(set, rate);
-    measured = static_cast<int64_t>(measurements.size());
+    measured = measurements.size();
   }
 
   bool limits() {
     Rational delta = (Rational(1) - certificate.confidence) / Rational(certificate.tests);
     if (certificate.proof != Proof::Table && !certificate.limits.empty() && measured > certificate.tests)
-      return find("A0906", "{} rates were measured, but the confidence is shared by {} tests", measured,
+      return find(Code::BoundNotProved, "{} rates were measured, but the confidence is shared by {} tests", measured,
                   certificate.tests);
     for (const VoteLimit &limit : certificate.limits) {
       if (limit.limit >= Rational(1))
@@ -126,8 +126,9 @@ private:
         out.trusted.push_back(fmt::format("the limit {} of {} wrong of {} samples: too many terms", limit.limit.print(),
                                           limit.wrong, limit.samples));
       else if (!*holds)
-        return find("A0906", "{} of {} wrong: that the share is at most {} is not shown with an error of {}",
-                    limit.wrong, limit.samples, limit.limit.print(), delta.print());
+        return find(Code::BoundNotProved,
+                    "{} of {} wrong: that the share is at most {} is not shown with an error of {}", limit.wrong,
+                    limit.samples, limit.limit.print(), delta.print());
     }
     if (!certificate.limits.empty())
       checked("{} limits with an error of {} each, by sums of binomial terms", certificate.limits.size(),
@@ -160,16 +161,16 @@ private:
         patterns *= group.size() + 1;
     }
     if (std::any_of(times.begin(), times.end(), [](unsigned n) { return n != 1; }))
-      return find("A0901", "not every member is in one group");
+      return find(Code::BadPlan, "not every member is in one group");
     if (patterns > kMax)
-      return find("A0901", "{} patterns or more are told apart: too many to look at", patterns);
+      return find(Code::BadPlan, "{} patterns or more are told apart: too many to look at", patterns);
     for (const auto *terms : {&certificate.multipliers, &certificate.attained})
       for (const VoteTerm &term : *terms) {
         bool fits = term.counts.size() == certificate.groups.size();
         for (size_t g = 0; fits && g < term.counts.size(); ++g)
           fits = term.counts[g] <= certificate.groups[g].size();
         if (!fits)
-          return find("A0901", "more members of a group than there are");
+          return find(Code::BadPlan, "more members of a group than there are");
       }
     return true;
   }
@@ -227,13 +228,13 @@ private:
       for (size_t g = 0; g < term.counts.size(); ++g)
         all = all * rational(choose(certificate.groups[g].size(), term.counts[g]));
       if (all > rational(kMax))
-        return find("A0901", "a multiplier of {} sets: too many to look at", all.print());
+        return find(Code::BadPlan, "a multiplier of {} sets: too many to look at", all.print());
       if (std::all_of(term.counts.begin(), term.counts.end(), [](unsigned k) { return k == 0; }))
-        return find("A0901", "a multiplier of no members");
+        return find(Code::BadPlan, "a multiplier of no members");
       bool exact = true;
       total = total + term.value * sumOver(term.counts, exact);
       if (!exact && term.value.sign() < 0)
-        return find("A0906", "a rate that may be less has the multiplier {}", term.value.print());
+        return find(Code::BoundNotProved, "a rate that may be less has the multiplier {}", term.value.print());
       sets += static_cast<uint64_t>(*all.toInt64());
     }
     bool below = false;
@@ -247,15 +248,15 @@ private:
       }
       Rational needed = !contradiction && fails(wrong, enough) ? 1 : 0;
       if (!below && sum < needed)
-        below = !find("A0906", "multipliers are {} where {} members of the groups are wrong, below {}", sum.print(),
-                      name(wrong), needed.print());
+        below = !find(Code::BoundNotProved, "multipliers are {} where {} members of the groups are wrong, below {}",
+                      sum.print(), name(wrong), needed.print());
     });
     if (below)
       return false;
     if (contradiction && total.sign() >= 0)
-      return find("A0906", "no contradiction: multipliers times rates are {}, not below 0", total.print());
+      return find(Code::BoundNotProved, "no contradiction: multipliers times rates are {}, not below 0", total.print());
     if (total > certificate.value)
-      return find("A0906", "multipliers times rates are {}, above the stated {}", total.print(),
+      return find(Code::BoundNotProved, "multipliers times rates are {}, above the stated {}", total.print(),
                   certificate.value.print());
     checked("{} on {} patterns, and {} from {} rates",
             contradiction ? "multipliers are 0 or more" : "multipliers cover the vote's failure", patterns,
@@ -270,11 +271,11 @@ private:
       if (fails(term.counts, enough))
         wrong = wrong + term.value;
       if (term.value.sign() < 0)
-        find("A0906", "a probability of {}", term.value.print());
+        find(Code::BoundNotProved, "a probability of {}", term.value.print());
     }
     if (sum != Rational(1) || wrong != certificate.value)
-      find("A0906", "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(), wrong.print(),
-           certificate.value.print());
+      find(Code::BoundNotProved, "the distribution's sum is {}, and its vote is wrong with {}, not {}", sum.print(),
+           wrong.print(), certificate.value.print());
     std::vector<size_t> groupOf(members);
     for (size_t g = 0; g < certificate.groups.size(); ++g)
       for (unsigned member : certificate.groups[g])
@@ -292,7 +293,7 @@ private:
         all = all + share;
       }
       if (rate.exact ? all != rate.rate : all > rate.rate)
-        find("A0906", "in the distribution members {} are wrong with {}, not {}{}", name(set), all.print(),
+        find(Code::BoundNotProved, "in the distribution members {} are wrong with {}, not {}{}", name(set), all.print(),
              rate.exact ? "" : "at most ", rate.rate.print());
     }
     out.tight = out.holds();
@@ -303,19 +304,19 @@ private:
 
   void independence() {
     if (!certificate.statistics.independent) {
-      find("A0906", "nobody states that errors are independent");
+      find(Code::BoundNotProved, "nobody states that errors are independent");
       return;
     }
     // By number of errors still needed: probability that the members from i on make them.
     std::vector<Rational> need(enough + 1);
     need[0] = 1;
-    for (unsigned i = static_cast<unsigned>(members); i-- > 0;) {
+    for (unsigned i = members; i-- > 0;) {
       Rational error = rateOf({i}).rate;
       for (size_t k = enough; k > 0; --k)
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];
     }
     if (need[enough] > certificate.value)
-      find("A0906", "independent members fail with {}, above the stated {}", need[enough].print(),
+      find(Code::BoundNotProved, "independent members fail with {}, above the stated {}", need[enough].print(),
            certificate.value.print());
     else
       checked("independent members fail with {}", need[enough].print());
@@ -335,7 +336,8 @@ private:
         return;
       }
     if (certificate.value < Rational(1))
-      find("A0906", "no limit of {} wrong of {} votes is at most {}", wrong, all, certificate.value.print());
+      find(Code::BoundNotProved, "no limit of {} wrong of {} votes is at most {}", wrong, all,
+           certificate.value.print());
   }
 
   const VoteCertificate &certificate;

@@ -2,12 +2,12 @@
 #pragma once
 #include "lib/ensembles/problem/VoteCertificate.h"
 #include "lib/machine/model/MemberStatistics.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 
 namespace accord {
 
 struct VoteProof {
-  std::vector<Issue> findings; ///< A0906 a bound that does not follow, A0901 what is malformed
+  Errors findings; ///< A0906 a bound that does not follow, A0901 what is malformed
   std::vector<std::string> checked, trusted;
   bool tight = false; ///< a distribution with these rates attains the bound
   bool holds() const { return findings.empty(); }

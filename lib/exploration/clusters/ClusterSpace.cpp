@@ -37,7 +37,7 @@ std::string nameOf(mlir::Operation *op) {
 struct ClusterSpace::Data {
   std::vector<DesignParameter> parameters;
   std::vector<Open> open; ///< by parameter
-  std::vector<Issue> issues;
+  Errors errors;
 
   void add(mlir::Operation *op, const std::string &key, accel::ChoiceAttr choice, const accel::KeySchema *schema,
            const std::string &name) {
@@ -55,7 +55,7 @@ struct ClusterSpace::Data {
     if (!values) {
       Problem problem = values.problem();
       problem.message = fmt::format("'{}' {}", name, problem.message);
-      issues.push_back(issueOf(problem, at));
+      errors.push_back(errorOf(problem, at));
       return;
     }
     DesignParameter &parameter = parameters.emplace_back();
@@ -65,7 +65,7 @@ struct ClusterSpace::Data {
       if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
         parameter.numbers.push_back(quantity.quantity().value.toDouble());
       else if (auto integer = dyn_cast<IntegerAttr>(value); integer && !isa<BoolAttr>(value))
-        parameter.numbers.push_back(static_cast<double>(integer.getInt()));
+        parameter.numbers.push_back(integer.getInt());
     }
     open.push_back({op, key, std::move(*values)});
   }
@@ -95,11 +95,11 @@ ClusterSpace::ClusterSpace(std::unique_ptr<Data> data) : data_(std::move(data)) 
 ClusterSpace::ClusterSpace(ClusterSpace &&) noexcept = default;
 ClusterSpace::~ClusterSpace() = default;
 
-std::variant<ClusterSpace, std::vector<Issue>> ClusterSpace::of(accel::ClusterOp cluster) {
+Result<ClusterSpace, Errors> ClusterSpace::of(accel::ClusterOp cluster) {
   auto data = std::make_unique<Data>();
   cluster->walk<WalkOrder::PreOrder>([&](mlir::Operation *op) { data->look(op); });
-  if (!data->issues.empty())
-    return std::move(data->issues);
+  if (!data->errors.empty())
+    return std::move(data->errors);
   uint64_t points = 1;
   for (const DesignParameter &parameter : data->parameters)
     points = std::min(points * parameter.labels.size(), kMax + 1);
@@ -107,8 +107,8 @@ std::variant<ClusterSpace, std::vector<Issue>> ClusterSpace::of(accel::ClusterOp
     std::string names;
     for (const DesignParameter &parameter : data->parameters)
       names += fmt::format("{}{} values of '{}'", names.empty() ? "" : ", ", parameter.labels.size(), parameter.name);
-    return std::vector<Issue>{
-        issueOf({Code::TooManyValues,
+    return Errors{
+        errorOf({Code::TooManyValues,
                  fmt::format("'{}' leaves more than {} clusters open: {}", cluster.getSymName().str(), kMax, names),
                  {}},
                 data->parameters.front().location)};

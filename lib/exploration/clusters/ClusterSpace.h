@@ -3,7 +3,6 @@
 #include "lib/exploration/problem/Design.h"
 #include <map>
 #include <memory>
-#include <variant>
 
 namespace accord::accel {
 class ClusterOp;
@@ -21,7 +20,7 @@ public:
   /// Without choices there are no parameters, and one point. Issues: A0303, A0305, A0307, A0311 a
   /// choice that has no values, or too many, or more than `kMost` combinations; A0307 of what
   /// cannot be a choice.
-  static std::variant<ClusterSpace, std::vector<Issue>> of(accel::ClusterOp cluster);
+  static Result<ClusterSpace, Errors> of(accel::ClusterOp cluster);
   ClusterSpace(ClusterSpace &&) noexcept;
   ~ClusterSpace();
 

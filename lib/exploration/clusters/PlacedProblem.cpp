@@ -99,7 +99,7 @@ struct PlacedProblem::Data {
     if (!isValidDesign(space, design))
       return std::nullopt;
     auto made = space.machine(design);
-    auto *machine = std::get_if<Machine>(&made);
+    auto *machine = made.get();
     if (!machine || !objective.canEvaluate(*machine) || space.violatedRequirement(design, *machine))
       return std::nullopt;
     return std::move(*machine);
@@ -138,7 +138,7 @@ double PlacedProblem::bound(const DesignBox &box) {
     return kNever;
   bool one = data_->points.isSingleMachine(box);
   auto best = one ? space.machine(box.low) : space.best(box);
-  auto *machine = std::get_if<Machine>(&best);
+  auto *machine = best.get();
   if (!machine) // no machine for one design; of several, some may have one
     return one ? kNever : 0;
   if (one && (!data_->objective.canEvaluate(*machine) || space.violatedRequirement(box.low, *machine)))

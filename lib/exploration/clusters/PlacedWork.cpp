@@ -23,8 +23,7 @@ GroupKey groupOf(const PlacementProblem::ParallelConfig &parallelConfig) {
 }
 
 /// By operation: seconds on the network alone, whatever the machine.
-std::variant<std::vector<double>, Issue> communicationOf(const WorkGraph &graph, const Cluster &group,
-                                                         const StepVariant &step) {
+Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Cluster &group, const StepVariant &step) {
   static const Machine none;
   EstimateOptions options;
   options.fabric = &group.fabric;
@@ -32,16 +31,16 @@ std::variant<std::vector<double>, Issue> communicationOf(const WorkGraph &graph,
   if (step.data > 1)
     options.axes.push_back({"data", step.data});
   auto made = CommunicationCosts::make(graph, none, options);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return *issue;
+  if (!made)
+    return made.error();
   std::vector<double> seconds(graph.operations.size());
   Assumptions words;
   for (OperationId id = 0; id < graph.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
     if (op.core != CoreKind::Network || op.givenSeconds)
       continue;
-    auto cost = std::get<CommunicationCosts>(made).price(op, words);
-    if (auto *found = std::get_if<OperationCost>(&cost))
+    auto cost = made->price(op, words);
+    if (auto *found = cost.get())
       seconds[id] = found->time.value;
   }
   return seconds;
@@ -108,7 +107,7 @@ struct PlacedWork::Data {
       return &place->second;
     };
     auto made = buildPlacementProblem(request, known);
-    auto *found = std::get_if<BuiltPlacementProblem>(&made);
+    auto *found = made.get();
     if (!found)
       return std::nullopt;
     found->problem.ties.clear(); // layers that become one have none
@@ -147,7 +146,7 @@ struct PlacedWork::Data {
       return found == uses->end() ? nullptr : &found->second;
     };
     auto made = buildPlacementProblem(on(machine), known);
-    auto *found = std::get_if<BuiltPlacementProblem>(&made);
+    auto *found = made.get();
     if (!found)
       return std::nullopt;
     if (job.pin) {
@@ -168,7 +167,7 @@ struct PlacedWork::Data {
     device.machine.memories.front().capacity = capacity;
     if (!into.layering && !into.failed) {
       auto priced = priceStep(structure, request, device, {}, &prices);
-      if (auto *one = std::get_if<PricedStep>(&priced))
+      if (auto *one = priced.get())
         into.layering = Layering::of(structure, one->schedule);
       else
         into.failed = true;
@@ -182,7 +181,7 @@ struct PlacedWork::Data {
         continue;
       const WorkGraph &graph = step.work->graph();
       auto priced = priceStep(graph, request, device, key, &prices);
-      auto *one = std::get_if<PricedStep>(&priced);
+      auto *one = priced.get();
       if (!one) {
         uses.reset();
         return;
@@ -214,12 +213,12 @@ PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PlacedWork::~PlacedWork() = default;
 const PlacedJob &PlacedWork::job() const { return data_->job; }
 
-std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(PlacedJob job, const Machine &max) {
+Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const Machine &max) {
   auto data = std::make_unique<Data>();
   data->job = std::move(job);
   PlacementProblemRequest &request = data->job.request;
   auto refused = [&](const std::string &error) {
-    return std::vector<Issue>{{"A0705", "not supported yet: " + error, request.location, {}}};
+    return Errors{{Code::NotSupported, "not supported yet: " + error, request.location, {}}};
   };
   if (request.groups.size() != 1)
     return refused("mining the devices of a cluster of several kinds");
@@ -232,15 +231,15 @@ std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(Pla
     data->ringOverlaps |= ring;
   data->capacity = max.memories.front().capacity;
   auto graph = instantiated(request, {});
-  if (auto *issue = std::get_if<Issue>(&graph))
-    return std::vector<Issue>{*issue};
-  data->structure = std::move(std::get<WorkGraph>(graph));
+  if (!graph)
+    return Errors{graph.error()};
+  data->structure = std::move(*graph);
   data->finest = Layering::finest(data->structure);
   // All steps that any machine may be offered are those that this one is: it has the most memory.
   StepBoundOptions options;
   options.exact = false, options.communication = !data->ringOverlaps;
   std::map<const Data::Step *, std::vector<LayerUse>> uses;
-  std::optional<Issue> left;
+  std::optional<Error> left;
   PlacementProblemCache known;
   known.work = &data->structure, known.layering = &data->finest, known.networks = &data->networks;
   known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
@@ -248,11 +247,11 @@ std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(Pla
     if (found == data->steps.end()) {
       auto made = instantiated(request, key);
       std::optional<std::vector<double>> communication;
-      auto *issue = std::get_if<Issue>(&made);
+      auto *issue = made.getError();
       if (!issue) {
-        auto took = communicationOf(std::get<WorkGraph>(made), request.groups.front(), key);
-        issue = std::get_if<Issue>(&took);
-        if (auto *seconds = std::get_if<std::vector<double>>(&took))
+        auto took = communicationOf(*made, request.groups.front(), key);
+        issue = took.getError();
+        if (auto *seconds = took.get())
           communication = std::move(*seconds);
         else if (!left)
           left = *issue;
@@ -262,7 +261,7 @@ std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(Pla
       if (!communication)
         return nullptr;
       Data::Step step{key, nullptr, nullptr};
-      auto &work = std::get<WorkGraph>(made);
+      auto &work = *made;
       step.minimal = std::make_unique<MinLayerUse>(data->finest, work);
       step.work = std::make_unique<StepWork>(std::move(work), *communication);
       found = data->steps.emplace(key, std::move(step)).first;
@@ -276,8 +275,8 @@ std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(Pla
     return &place->second;
   };
   auto made = buildPlacementProblem(request, known);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made))
-    return left ? std::vector<Issue>{*left} : std::move(*issues);
+  if (!made)
+    return left ? Errors{*left} : made.takeError();
   return std::unique_ptr<PlacedWork>(new PlacedWork(std::move(data)));
 }
 
@@ -391,7 +390,7 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
     to.data = key.data, to.experts = key.replicaSharding.experts, to.tables = key.replicaSharding.tables;
     to.graph = step->work->graph();
     auto took = communicationOf(to.graph, group, key);
-    auto *seconds = std::get_if<std::vector<double>>(&took);
+    auto *seconds = took.get();
     for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
       Operation &op = to.graph.operations[id];
       if (op.core != CoreKind::Network)

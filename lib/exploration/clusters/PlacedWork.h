@@ -34,7 +34,7 @@ class PlacedWork {
 public:
   /// `most`: the machine with the most of everything. Issues: those of `offer` on it; A0705 for
   /// several kinds of devices and for times that are a calibration's.
-  static std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> of(PlacedJob job, const Machine &max);
+  static Result<std::unique_ptr<PlacedWork>, Errors> of(PlacedJob job, const Machine &max);
   ~PlacedWork();
   const PlacedJob &job() const;
 

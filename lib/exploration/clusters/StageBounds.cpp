@@ -65,7 +65,7 @@ double stageCostBound(const StageLayers &layers, const std::vector<double> &time
         bounds.stages = p;
         double each = 1e-12 * (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
                                                                 : static_cast<double>(degrees.devices()));
-        double even = work * static_cast<double>(bounds.microbatches) / static_cast<double>(p);
+        double even = work * bounds.microbatches / p;
         if (minStageCost(bounds, even, lowest / each) * each >= lowest)
           continue;
         PlacementProblem only = *ideal; // with room for what its stages hold

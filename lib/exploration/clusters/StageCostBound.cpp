@@ -58,14 +58,14 @@ double minStageCost(const StageLowerBounds &bounds, double shortest, double belo
   size_t layers = bounds.time.size();
   if (layers == 0 || bounds.stages < 1 || static_cast<size_t>(bounds.stages) > layers)
     return kNever;
-  double floor = shortest * static_cast<double>(bounds.stages) * bounds.cost;
+  double floor = shortest * bounds.stages * bounds.cost;
   if (layers > kMaxLayers || !(shortest > 0) || !(bounds.cost > 0) || !std::isfinite(below))
     return std::min(floor, below);
   std::vector<double> time{0}, costTime{0};
   for (size_t i = 0; i < layers; ++i)
     time.push_back(time.back() + bounds.time[i]), costTime.push_back(costTime.back() + bounds.costTime[i]);
   double best = below;
-  for (double from = shortest; from * static_cast<double>(bounds.stages) * bounds.cost < best; from *= kInterval)
+  for (double from = shortest; from * bounds.stages * bounds.cost < best; from *= kInterval)
     best = std::min(best, from * costWithin(bounds, time, costTime, from * kInterval * (1 + 1e-12)));
   return best;
 }

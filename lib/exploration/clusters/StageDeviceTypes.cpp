@@ -14,7 +14,7 @@ std::vector<double> numbersOf(const StageCandidate &candidate) {
   for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
     all.push_back(-static_cast<double>(deviceType.memory));
   for (int64_t of : {problem.hostOverheadPerMicrobatch, problem.hostOverheadPerStep})
-    all.push_back(static_cast<double>(of));
+    all.push_back(of);
   for (const PlacementProblem::LayerClass &cls : problem.classes)
     for (const auto &cost : cls.costs) {
       if (!cost) {
@@ -23,11 +23,11 @@ std::vector<double> numbersOf(const StageCandidate &candidate) {
       }
       for (int64_t of : {cost->forward, cost->backward, cost->weight, cost->update, cost->staticMemory, cost->gradients,
                          cost->expertGradients, cost->weights, cost->hostStaticMemory, cost->tied})
-        all.push_back(static_cast<double>(of));
+        all.push_back(of);
       for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
         for (int64_t of : {recomputeChoice.recomputeTime, recomputeChoice.activations, recomputeChoice.workspace,
                            recomputeChoice.hostActivations})
-          all.push_back(static_cast<double>(of));
+          all.push_back(of);
     }
   return all;
 }

@@ -61,7 +61,7 @@ std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const Par
   bool alone = placementSpace.experts == std::vector<int64_t>{1} &&
                placementSpace.tables == std::vector{PlacementProblem::Tables::Whole};
   auto made = PlacedWork::of(std::move(job), max);
-  auto *own = std::get_if<std::unique_ptr<PlacedWork>>(&made);
+  auto *own = made.get();
   if (!own)
     return nullptr;
   std::unique_ptr<StageLayers> layers(new StageLayers(space, dependence, metric));
@@ -69,7 +69,7 @@ std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const Par
   layers->work_ = std::move(*own);
   layers->share_ = sharding, layers->microbatch_ = microbatch;
   auto machine = space.machine(common);
-  if (auto *found = std::get_if<Machine>(&machine))
+  if (auto *found = machine.get())
     layers->common_ = layers->work_->priced(*found, sharding, microbatch);
   StepBoundOptions options;
   options.exact = false;
@@ -92,7 +92,7 @@ std::optional<Machine> StageLayers::machine(const Design &design) const {
   if (!isValidDesign(space_, design))
     return std::nullopt;
   auto made = space_.machine(design);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   if (!machine || !DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(design, *machine))
     return std::nullopt;
   return std::move(*machine);
@@ -159,7 +159,7 @@ std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool f
         continue;
       auto work = static_cast<double>(cost->forward + cost->backward + cost->weight);
       for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-        double time = work + static_cast<double>(recomputeChoice.recomputeTime);
+        double time = work + recomputeChoice.recomputeTime;
         double &of = by[alternative(0, recomputeChoice.policy)];
         of = std::min(of, time), fastest = std::min(fastest, time);
       }
@@ -193,7 +193,7 @@ std::shared_ptr<const std::vector<double>> StageLayers::minTimes(const DesignBox
   std::shared_ptr<const std::vector<double>> made;
   if (isValidDesign(space_, box.low) && isValidDesign(space_, box.high) && !space_.violatedRequirement(box)) {
     auto best = box.one() ? space_.machine(box.low) : space_.best(box);
-    auto *machine = std::get_if<Machine>(&best);
+    auto *machine = best.get();
     if (machine && box.one() &&
         (!DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(box.low, *machine)))
       machine = nullptr;

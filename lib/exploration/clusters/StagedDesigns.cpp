@@ -41,15 +41,14 @@ public:
     DesignBox all = wholeOf(space_.parameters());
     auto max = space_.best(all);
     auto machine = space_.machine(common_);
-    if (!std::holds_alternative<Machine>(max) || !std::holds_alternative<Machine>(machine) || !placed_.plan)
+    if (!max || !machine || !placed_.plan)
       return std::nullopt;
     const PlacementSpace &placementSpace = work_.job().request.space;
     std::vector<Group> groups;
     for (const PlacementSpace::TensorSharding &sharding : placementSpace.tensorShardings)
       for (int64_t microbatch : placementSpace.microbatches) {
         Group group;
-        group.layers =
-            StageLayers::of(space_, reach_, work_, std::get<Machine>(max), metric_, common_, sharding, microbatch);
+        group.layers = StageLayers::of(space_, reach_, work_, *max, metric_, common_, sharding, microbatch);
         group.number = groups.size();
         if (group.layers)
           groups.push_back(std::move(group));
@@ -86,14 +85,13 @@ private:
   void begin(std::vector<Group> &groups) {
     const PlacementProblem::ParallelConfig &parallelConfig = placed_.parallelConfig;
     StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
-    auto machine = std::get<Machine>(space_.machine(common_));
+    auto machine = *space_.machine(common_);
     if (auto problem =
             work_.priced(machine, {parallelConfig.tensor, parallelConfig.sequence}, parallelConfig.microbatch))
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageDeviceTypes deviceTypes;
     if (one.problem)
-      deviceTypes = stageDeviceTypes({one}, parallelConfig,
-                                     scaleOf(parallelConfig, static_cast<int64_t>(placed_.metrics.memory.size())));
+      deviceTypes = stageDeviceTypes({one}, parallelConfig, scaleOf(parallelConfig, placed_.metrics.memory.size()));
     if (!deviceTypes.deviceTypes.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -161,7 +159,7 @@ private:
     std::vector<Id> order(counts.size()); // what most of a step is of
     for (Id cls = 0; cls < order.size(); ++cls)
       order[cls] = cls;
-    auto takes = [&](Id cls) { return static_cast<double>(counts[cls]) * group.min[cls * layers.policies()]; };
+    auto takes = [&](Id cls) { return counts[cls] * group.min[cls * layers.policies()]; };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
     add(group, common_);
@@ -302,8 +300,7 @@ private:
         const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig);
         const PlacementProblem::RecomputeChoice &recomputeChoice = cost->recomputeChoices[stage.recomputeChoices[i]];
         mix[group.layers->alternative(problem.layers[stage.layers[i]].of, recomputeChoice.policy)] += 1;
-        times.back() +=
-            static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime);
+        times.back() += cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime;
       }
     }
     double longest = *std::max_element(times.begin(), times.end());

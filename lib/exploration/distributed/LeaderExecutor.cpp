@@ -240,7 +240,7 @@ struct LeaderExecutor::State {
   }
   void learn(Span took, size_t count) {
     double &one = each[static_cast<size_t>(task.query)];
-    double now = took.count() / static_cast<double>(count);
+    double now = took.count() / count;
     one = one > 0 ? 0.9 * one + 0.1 * now : now;
   }
 

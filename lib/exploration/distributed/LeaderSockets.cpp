@@ -74,7 +74,7 @@ public:
         polled.push_back({one.socket.get(), // a negative one is passed over
                           static_cast<short>(POLLIN | (one.leaving.empty() ? 0 : POLLOUT)), 0});
     }
-    int ready = poll(polled.data(), polled.size(), static_cast<int>(wait.count()));
+    int ready = poll(polled.data(), polled.size(), wait.count());
     if (ready <= 0)
       return std::nullopt;
     std::lock_guard lock(mutex_);

@@ -165,7 +165,7 @@ std::optional<RankMessage> decoded(std::string_view text) {
     uint64_t query = in.number();
     in.good &= query < kNumEvaluationQueries;
     message.task.query = static_cast<EvaluationTask::Query>(query % kNumEvaluationQueries);
-    message.task.level = static_cast<unsigned>(in.number());
+    message.task.level = in.number();
     message.task.below = in.real();
     message.boxes.resize(in.length(16));
     for (DesignBox &box : message.boxes) {

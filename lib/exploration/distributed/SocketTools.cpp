@@ -45,7 +45,7 @@ std::optional<std::string> unframed(std::string &received, bool &broken) {
     return std::nullopt;
   size_t size = 0;
   for (int i = 0; i < 4; ++i)
-    size |= size_t(static_cast<unsigned char>(received[static_cast<size_t>(i)])) << (8 * i);
+    size |= size_t(static_cast<unsigned char>(received[i])) << (8 * i);
   broken = size > kMaxMessageBytes;
   if (broken || received.size() < 4 + size)
     return std::nullopt;

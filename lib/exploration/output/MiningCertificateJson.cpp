@@ -1,7 +1,7 @@
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
+#include "lib/machine/model/Check.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/support/Check.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/StrictFields.h"
@@ -112,7 +112,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
             [&](const json::Value &one, Path p, size_t &job) {
               int64_t wide = 0;
               bool ok = StrictFields::readInteger(one, p, wide, 0, static_cast<int64_t>(certificate.jobs.size()) - 1);
-              job = static_cast<size_t>(wide);
+              job = wide;
               return ok;
             })
       .check("jobs", !out.jobs.empty(), "an answer of no job")
@@ -177,7 +177,7 @@ bool readClaim(const json::Value &value, Path at, MiningCertificate &out) {
       .end();
 }
 
-Error differs(StringRef path, const std::string &what, const std::string &here, const std::string &there) {
+llvm::Error differs(StringRef path, const std::string &what, const std::string &here, const std::string &there) {
   return createStringError("%s: %s is %s, in %s it is %s", path.str().c_str(), what.c_str(), here.c_str(),
                            kMiningCertificate, there.c_str());
 }
@@ -191,8 +191,8 @@ std::string numberOr(const json::Value *value) {
 std::string numberOr(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "none"; }
 
 /// One search of mine.json against one answer.
-Error agrees(const MiningCertificate &certificate, const CertificateAnswer &answer, const json::Object &mined,
-             StringRef path) {
+llvm::Error agrees(const MiningCertificate &certificate, const CertificateAnswer &answer, const json::Object &mined,
+                   StringRef path) {
   const json::Object *search = mined.getObject("search");
   for (auto [key, value] : {std::pair("value", answer.value), std::pair("bound", answer.bound)}) {
     std::string here = numberOr(search ? search->get(key) : nullptr), there = numberOr(value);
@@ -211,7 +211,7 @@ Error agrees(const MiningCertificate &certificate, const CertificateAnswer &answ
       return differs(path, fmt::format("'{}' of '{}'", parameter.name, answer.name), "'" + here + "'",
                      "'" + there + "'");
   }
-  return Error::success();
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -278,8 +278,8 @@ Expected<MiningCertificate> miningCertificateFromJson(StringRef text, StringRef 
   return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
 }
 
-Error agrees(const MiningCertificate &certificate, const std::string &space,
-             const std::vector<std::string> &requirements, StringRef mined, StringRef path) {
+llvm::Error agrees(const MiningCertificate &certificate, const std::string &space,
+                   const std::vector<std::string> &requirements, StringRef mined, StringRef path) {
   Expected<json::Value> value = parseJson(mined, path);
   if (!value)
     return value.takeError();
@@ -315,10 +315,10 @@ Error agrees(const MiningCertificate &certificate, const std::string &space,
     const json::Object *one = i < alone ? (*own)[i].getAsObject() : o;
     if (!one)
       return createStringError("%s: expected object", path.str().c_str());
-    if (Error error = agrees(certificate, certificate.answers[i], *one, path))
+    if (llvm::Error error = agrees(certificate, certificate.answers[i], *one, path))
       return error;
   }
-  return Error::success();
+  return llvm::Error::success();
 }
 
 } // namespace accord

@@ -1,7 +1,7 @@
 #include "lib/exploration/output/MiningClusterJson.h"
+#include "lib/machine/model/Check.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/support/Check.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/StrictFields.h"
 
@@ -75,7 +75,7 @@ bool readGraph(const json::Value &value, Path at, WorkGraph &graph, const std::v
     return at.report("there are no graphs"), false;
   if (!StrictFields::readInteger(value, at, number, 0, static_cast<int64_t>(graphs->size()) - 1))
     return false;
-  graph = (*graphs)[static_cast<size_t>(number)];
+  graph = (*graphs)[number];
   return true;
 }
 

@@ -143,7 +143,7 @@ std::string paretoFrontCsv(const MiningPlan &plan) {
     const ParetoPoint &point = front.front.points[i];
     text += fmt::format("{},{}", front.designs[i].name, point.value);
     for (const MinedStep &step : front.designs[i].steps)
-      text += fmt::format(",{}", static_cast<double>(step.batch) / step.step);
+      text += fmt::format(",{}", step.batch / step.step);
     for (size_t c = 0; c < point.costs.size(); ++c)
       text += fmt::format(",{}", front.front.costs[c] == "area" ? point.costs[c] * 1e6 : point.costs[c]);
     for (const std::string &chosen : front.designs[i].chosen)

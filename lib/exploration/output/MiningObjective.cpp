@@ -44,7 +44,7 @@ public:
       return {};
     if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
       double end = step_.orMore ? kInfinite : 0;
-      double batch = static_cast<double>(step_.batch);
+      double batch = step_.batch;
       if (reference.getPath() == "step_time")
         return {step_.seconds, std::max(step_.seconds, end)};
       if (reference.getPath() == "energy")

@@ -87,7 +87,7 @@ void MiningSpace::Data::collect(mlir::Operation *op, const std::string &prefix, 
               false});
     } else if (auto elements = dyn_cast<ArrayAttr>(entry.getValue())) {
       for (int i = 0; integer && elements.size() == 2 && i < 2; ++i)
-        take({op, key, "", prefix + key + (i ? ".cols" : ".rows"), i, elements[static_cast<size_t>(i)], true});
+        take({op, key, "", prefix + key + (i ? ".cols" : ".rows"), i, elements[i], true});
     } else {
       take({op, key, "", prefix + key, -1, entry.getValue(), integer});
     }
@@ -199,7 +199,7 @@ bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
     NamedAttrList entries(one->op->getAttrOfType<DictionaryAttr>("entries"));
     if (one->element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(entries.get(one->key)).getValue());
-      elements[static_cast<size_t>(one->element)] = value;
+      elements[one->element] = value;
       value = ArrayAttr::get(&context, elements);
     } else if (!one->member.empty()) {
       NamedAttrList members(cast<DictionaryAttr>(entries.get(one->key)));

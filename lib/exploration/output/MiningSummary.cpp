@@ -128,7 +128,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
     if (step.weight != 1)
       own += fmt::format(", weight {:.4g}", step.weight);
     lines.add(step.job, fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"), step.batch,
-                                    static_cast<double>(step.batch) / step.step, step.alternative, own));
+                                    step.batch / step.step, step.alternative, own));
   }
   std::string value = miningValue(plan, result.value, ratio);
   if (result.bound >= result.value)

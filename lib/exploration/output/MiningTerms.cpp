@@ -85,8 +85,7 @@ std::vector<Attribute> choicesOf(accel::ChoiceAttr choice) {
   std::vector<Rational> values;
   if (choice.getKind() == "pow2" && low.sign() > 0)
     values = powersOfTwo(low, high, !first || first.getDimension().dimensionless());
-  else if (choice.getKind() == "range" && step.sign() > 0 &&
-           (high - low) / step < Rational(static_cast<int64_t>(kMaxChoices)))
+  else if (choice.getKind() == "range" && step.sign() > 0 && (high - low) / step < Rational(kMaxChoices))
     for (Rational next = low; next <= high; next = next + step)
       values.push_back(next);
   for (const Rational &value : values) {

@@ -1,6 +1,6 @@
 // A design space: parameters that are left open, and one design of it, as plain data.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cstdint>
 #include <string>
 #include <vector>

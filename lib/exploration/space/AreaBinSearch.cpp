@@ -17,7 +17,7 @@ double areaOf(MiningProblem &problem, const Design &design) {
   std::vector<std::string> names = problem.costNames();
   auto at = std::find(names.begin(), names.end(), "area");
   std::vector<double> costs = at == names.end() ? std::vector<double>() : problem.costs({design, design});
-  size_t place = static_cast<size_t>(at - names.begin());
+  size_t place = at - names.begin();
   return place < costs.size() ? costs[place] : 0;
 }
 

@@ -1,4 +1,5 @@
 // The machine of a design, or of the ends of a box, from blocks that are read once each.
+
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/machine/cost/CheckMemories.h"
@@ -71,7 +72,7 @@ Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desi
 }
 
 /// Sets the values of a block in `accelerator`.
-std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
+std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
   MLIRContext *of = &context;
   std::map<mlir::Operation *, NamedAttrList> entries;
   for (const DesignSite &site : block.sites) {
@@ -79,7 +80,7 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
     if (place.key == "count") {
       Checked<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
-        return issueOf(count.problem(), locationOf(place));
+        return errorOf(count.problem(), locationOf(place));
       cast<accel::CoreOp>(place.op).setCountAttr(*count);
       continue;
     }
@@ -116,10 +117,10 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
     bool max = end == BoxCorner::Max || (end == BoxCorner::Best && !lessIsBetter(place));
     Checked<Attribute> value = valueAt(site, box, max);
     if (!value)
-      return issueOf(value.problem(), locationOf(place));
+      return errorOf(value.problem(), locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
-      elements[static_cast<size_t>(place.element)] = *value;
+      elements[place.element] = *value;
       list.set(place.key, ArrayAttr::get(of, elements));
     } else if (!place.member.empty()) {
       NamedAttrList members(cast<DictionaryAttr>(list.get(place.key)));
@@ -135,57 +136,57 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
 }
 
 /// What is said while something is read; nothing when that went well.
-template <class Read> std::optional<Issue> DesignSpace::Data::listen(Read read) {
-  std::optional<Issue> issue;
+template <class Read> std::optional<Error> DesignSpace::Data::listen(Read read) {
+  std::optional<Error> error;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &said) {
-    if (!issue)
-      issue = issueOf(said);
+    if (!error)
+      error = errorOf(said);
     return success();
   });
   bool good = read();
-  if (!good && !issue)
-    issue = Issue{"A0806", "the machine cannot be read", {}, {}};
-  return good ? std::nullopt : issue;
+  if (!good && !error)
+    error = Error{Code::InternalError, "the machine cannot be read", {}, {}};
+  return good ? std::nullopt : error;
 }
 
-const std::variant<MachineProperties, Issue> &DesignSpace::Data::headAt(const DesignBox &box, BoxCorner end) {
-  return heads.get(keyOf(head.parameters, box, end), [&]() -> std::variant<MachineProperties, Issue> {
+const Result<MachineProperties> &DesignSpace::Data::headAt(const DesignBox &box, BoxCorner end) {
+  return heads.get(keyOf(head.parameters, box, end), [&]() -> Result<MachineProperties> {
     std::scoped_lock lock(reading);
-    if (auto issue = substitute(head, box, end))
-      return *issue;
+    if (auto error = substitute(head, box, end))
+      return *error;
     MachineProperties read;
-    auto issue = listen([&] {
+    auto error = listen([&] {
       if (end == BoxCorner::Design)
         for (mlir::Operation *op : head.ops)
           if (failed(verify(op, /*verifyRecursively=*/false)))
             return false;
       return readMachineProperties(accelerator, read);
     });
-    if (issue)
-      return *issue;
+    if (error)
+      return *error;
     return read;
   });
 }
 
-const std::variant<Memory, Issue> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Memory> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = memories[index];
-  return readMemories[index]->get(keyOf(block.parameters, box, end), [&]() -> std::variant<Memory, Issue> {
+  return readMemories[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Memory> {
     auto op = cast<accel::MemoryOp>(block.ops[0]);
     Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
-    auto readAt = [&](const DesignBox &part) -> std::variant<Memory, Issue> {
+    auto readAt = [&](const DesignBox &part) -> Result<Memory> {
       double made = exactAt(node, part, end == BoxCorner::Max).toDouble();
       std::scoped_lock lock(reading);
-      if (auto issue = substitute(block, part, end))
-        return *issue;
+      if (auto error = substitute(block, part, end))
+        return *error;
       FailureOr<Memory> memory = failure();
-      auto issue = listen([&] {
+      auto error = listen([&] {
         if (end == BoxCorner::Design && failed(verify(op)))
           return false;
         memory = memoryOf(op, cycles, made);
         return succeeded(memory) && (end != BoxCorner::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
       });
-      if (issue)
-        return *issue;
+      if (error)
+        return *error;
       return *memory;
     };
     // Of several standards each has an energy of its own.
@@ -196,35 +197,35 @@ const std::variant<Memory, Issue> &DesignSpace::Data::memoryAt(size_t index, con
         standard = site.parameter;
     if (standard)
       part.high[*standard] = part.low[*standard];
-    std::variant<Memory, Issue> result = readAt(part);
+    Result<Memory> result = readAt(part);
     while (standard && part.low[*standard] < box.high[*standard]) {
       part.high[*standard] = ++part.low[*standard];
       auto next = readAt(part);
-      auto *all = std::get_if<Memory>(&result), *one = std::get_if<Memory>(&next);
+      auto *all = result.get(), *one = next.get();
       if (all && one)
         all->energy = end == BoxCorner::Max ? std::max(all->energy, one->energy) : std::min(all->energy, one->energy);
     }
     // A larger memory takes more energy for a byte: the least is that of the smallest.
-    if (auto *best = std::get_if<Memory>(&result); best && end == BoxCorner::Best)
-      if (auto *min = std::get_if<Memory>(&memoryAt(index, box, BoxCorner::Min)))
+    if (auto *best = result.get(); best && end == BoxCorner::Best)
+      if (auto *min = memoryAt(index, box, BoxCorner::Min).get())
         best->energy = std::min(best->energy, min->energy);
     return result;
   });
 }
 
-const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = cores[index];
-  return readCores[index]->get(keyOf(block.parameters, box, end), [&]() -> std::variant<Core, Issue> {
+  return readCores[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Core> {
     auto op = cast<accel::CoreOp>(block.ops[0]);
     Rational cycles = exactAt(clock, box, end == BoxCorner::Best || end == BoxCorner::Max);
     std::scoped_lock lock(reading);
-    if (auto issue = substitute(block, box, end))
-      return *issue;
+    if (auto error = substitute(block, box, end))
+      return *error;
     if (block.count) // of any number above 1: `machine` sets it
       op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
     FailureOr<Core> core = failure();
     bool design = end == BoxCorner::Design;
-    auto issue = listen([&] {
+    auto error = listen([&] {
       if (design && failed(verify(op)))
         return false;
       core = coreOf(op, cycles, order, design);
@@ -240,57 +241,57 @@ const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const D
         core->peak = few->peak;
       return succeeded(few);
     });
-    if (issue)
-      return *issue;
+    if (error)
+      return *error;
     return *core;
   });
 }
 
 /// Whether the memory that a core reads holds its smallest tile.
-std::optional<Issue> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
+std::optional<Error> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
   if (reads < 0)
     return std::nullopt;
-  const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
+  const DesignBlock &core = cores[index], &memory = memories[reads];
   std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
-  auto &found = checked[index]->get(
-      keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> std::variant<bool, Issue> {
-        const Core &one = std::get<Core>(coreAt(index, box, BoxCorner::Design));
-        const Memory &holder = std::get<Memory>(memoryAt(static_cast<size_t>(reads), box, BoxCorner::Design));
+  auto &found =
+      checked[index]->get(keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> Result<bool> {
+        const Core &one = *coreAt(index, box, BoxCorner::Design);
+        const Memory &holder = *memoryAt(reads, box, BoxCorner::Design);
         std::scoped_lock lock(reading);
         substitute(core, box, BoxCorner::Design);
         substitute(memory, box, BoxCorner::Design);
-        auto issue = listen([&] {
+        auto error = listen([&] {
           return checkTile(cast<accel::CoreOp>(core.ops[0]), cast<accel::MemoryOp>(memory.ops[0]), one, holder);
         });
-        if (issue)
-          return *issue;
+        if (error)
+          return *error;
         return true;
       });
-  if (auto *issue = std::get_if<Issue>(&found))
-    return *issue;
+  if (!found)
+    return found.error();
   return std::nullopt;
 }
 
-std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) {
+Result<Machine> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) {
   const auto &foundHead = headAt(box, end);
-  if (auto *issue = std::get_if<Issue>(&foundHead))
-    return *issue;
-  const auto &read = std::get<MachineProperties>(foundHead);
+  if (!foundHead)
+    return foundHead.error();
+  const auto &read = *foundHead;
   Machine machine = read.machine;
   machine.memories.reserve(memories.size());
   machine.cores.reserve(cores.size());
   for (size_t i = 0; i < memories.size(); ++i) {
     const auto &found = memoryAt(i, box, end);
-    if (auto *issue = std::get_if<Issue>(&found))
-      return *issue;
-    machine.memories.push_back(std::get<Memory>(found));
+    if (!found)
+      return found.error();
+    machine.memories.push_back(*found);
   }
   for (size_t i = 0; i < cores.size(); ++i) {
     const auto &found = coreAt(i, box, end);
-    if (auto *issue = std::get_if<Issue>(&found))
-      return *issue;
-    Core &core = machine.cores.emplace_back(std::get<Core>(found));
+    if (!found)
+      return found.error();
+    Core &core = machine.cores.emplace_back(*found);
     if (std::optional<size_t> count = cores[i].count) {
       bool max = end == BoxCorner::Max || end == BoxCorner::Best;
       core.count = cast<IntegerAttr>(choices[*count][(max ? box.high : box.low)[*count]]).getInt();
@@ -299,12 +300,12 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, Bo
   }
   bool design = end == BoxCorner::Design, min = end == BoxCorner::Min;
   for (size_t i = 0; i < cores.size() && design; ++i)
-    if (auto issue = checkAt(i, box, machine.cores[i].reads))
-      return *issue;
-  if (auto issue = applyArea(read.area, machine)) {
+    if (auto error = checkAt(i, box, machine.cores[i].reads))
+      return *error;
+  if (auto error = applyArea(read.area, machine)) {
     if (design) {
-      issue->location = read.area.origin.location;
-      return *issue;
+      error->location = read.area.origin.location;
+      return *error;
     }
     // No design of these sizes has an area, but others between them may.
     machine.area = {end == BoxCorner::Max ? std::numeric_limits<double>::infinity() : 0};
@@ -335,7 +336,7 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, Bo
     return machine;
   // Area, power and energies are those of the least; they are no speeds.
   auto lowest = this->machine(box, BoxCorner::Min);
-  if (auto *low = std::get_if<Machine>(&lowest)) {
+  if (auto *low = lowest.get()) {
     machine.area = low->area, machine.tdp = low->tdp, machine.idle = low->idle;
     machine.energyPerFlop = low->energyPerFlop, machine.energyPerFlopOf = low->energyPerFlopOf;
   } else {
@@ -351,9 +352,9 @@ DesignFigures DesignSpace::Data::figures(const DesignBox &box) {
   if (!needsArea && !needsPower)
     return out;
   auto min = machine(box, BoxCorner::Min), max = machine(box, BoxCorner::Max);
-  if (auto *low = std::get_if<Machine>(&min))
+  if (auto *low = min.get())
     out.area.low = low->area.value, out.power.low = low->tdp.value;
-  if (auto *high = std::get_if<Machine>(&max))
+  if (auto *high = max.get())
     out.area.high = high->area.value, out.power.high = high->tdp.value;
   return out;
 }

@@ -42,9 +42,9 @@ enum class BoxCorner : uint8_t { Design, Min, Max, Best };
 using BlockKey = std::vector<uint32_t>;
 
 /// Results by key, each computed once; what is found stays where it is.
-template <class Result> class BlockCache {
+template <class T> class BlockCache {
 public:
-  using Found = std::variant<Result, Issue>;
+  using Found = Result<T>;
   template <class Compute> const Found &get(const BlockKey &key, Compute compute) {
     {
       std::shared_lock lock(mutex);
@@ -120,10 +120,10 @@ struct DesignSpace::Data {
   std::map<std::string, Machine> energies; ///< of arithmetic, by node and types
 
   // DesignParameters.cpp
-  void findPlaces(std::vector<Issue> &issues);
+  void findPlaces(Errors &errors);
   Checked<int> termAt(const std::string &path, bool requirement);
-  void findSites(std::vector<Issue> &issues);
-  void findRequirements(std::vector<Issue> &issues);
+  void findSites(Errors &errors);
+  void findRequirements(Errors &errors);
   SourceLocation locationOf(const DesignPlace &place) const;
 
   bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
@@ -139,18 +139,18 @@ struct DesignSpace::Data {
 
   // DesignBlocks.cpp
   BlockKey keyOf(const std::vector<size_t> &parameters, const DesignBox &box, BoxCorner end) const;
-  std::variant<Machine, Issue> machine(const DesignBox &box, BoxCorner end);
-  const std::variant<MachineProperties, Issue> &headAt(const DesignBox &box, BoxCorner end);
-  const std::variant<Memory, Issue> &memoryAt(size_t index, const DesignBox &box, BoxCorner end);
-  const std::variant<Core, Issue> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
-  std::optional<Issue> checkAt(size_t core, const DesignBox &box, int memory);
+  Result<Machine> machine(const DesignBox &box, BoxCorner end);
+  const Result<MachineProperties> &headAt(const DesignBox &box, BoxCorner end);
+  const Result<Memory> &memoryAt(size_t index, const DesignBox &box, BoxCorner end);
+  const Result<Core> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
+  std::optional<Error> checkAt(size_t core, const DesignBox &box, int memory);
   DesignFigures figures(const DesignBox &box);
 
 private:
-  std::optional<Issue> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
+  std::optional<Error> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
   Checked<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
   Rational exactAt(int term, const DesignBox &box, bool max) const;
-  template <class Read> std::optional<Issue> listen(Read read);
+  template <class Read> std::optional<Error> listen(Read read);
 };
 
 /// All values of a choice, spelled as they are written, their numbers ascending. A problem says
@@ -158,7 +158,7 @@ private:
 Checked<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema);
 std::string spellingOf(mlir::Attribute value);
 /// What was said first, with its code.
-Issue issueOf(mlir::Diagnostic &said);
-Issue issueOf(const Problem &problem, SourceLocation location);
+Error errorOf(mlir::Diagnostic &said);
+Error errorOf(const Problem &problem, SourceLocation location);
 
 } // namespace accord

@@ -341,7 +341,7 @@ double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, co
   DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
   if (measure.ends && !box.one())
     figures = data_->figures(box);
-  double batch = static_cast<double>(step.batch);
+  double batch = step.batch;
   figures.step = {step.seconds, step.seconds}, figures.energy = {step.joules, step.joules};
   figures.batch = {batch, batch};
   DesignInterval<double> all = data_->terms.nearly(measure.term, box, figures);

@@ -60,7 +60,7 @@ struct Collector {
         for (auto [index, element] : llvm::enumerate(array))
           if (known->kind == accel::ValueKind::Shape && array.size() == 2) {
             DesignPlace part = place;
-            part.element = static_cast<int>(index), part.value = element;
+            part.element = index, part.value = element;
             part.path += index == 0 ? ".rows" : ".cols";
             add(part);
           }
@@ -77,7 +77,7 @@ SourceLocation DesignSpace::Data::locationOf(const DesignPlace &place) const {
   return sourceOf(accel::locationOf(place.op, place.key));
 }
 
-void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
+void DesignSpace::Data::findPlaces(Errors &errors) {
   Collector collector{paths, {}};
   collector.block(written, "", written.getEntries(), accel::findSchema("accelerator"));
   for (mlir::Operation &op : written.getBody().front()) {
@@ -122,7 +122,7 @@ void DesignSpace::Data::findPlaces(std::vector<Issue> &issues) {
     if (!values) {
       Problem problem = values.problem();
       problem.message = fmt::format("'{}' {}", place->path, problem.message);
-      issues.push_back(issueOf(problem, locationOf(*place)));
+      errors.push_back(errorOf(problem, locationOf(*place)));
       continue;
     }
     DesignParameter parameter;
@@ -207,7 +207,7 @@ Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement
   return made;
 }
 
-void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
+void DesignSpace::Data::findSites(Errors &errors) {
   DesignBox all = wholeOf(parameters);
   std::map<mlir::Operation *, DesignBlock *> blockOf;
   for (DesignBlock *block : [&] {
@@ -230,7 +230,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
     Checked<int> term = termAt(path, false);
     if (!term) {
       if (term.problem().code != Code::NotConstant)
-        issues.push_back(issueOf(term.problem(), locationOf(place)));
+        errors.push_back(errorOf(term.problem(), locationOf(place)));
       continue;
     }
     const DesignTerms::Term &found = terms[*term];
@@ -239,7 +239,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
         found.word || (!found.truth && (integer ? found.dimension.dimensionless()
                                                 : llvm::is_contained(place.schema->dimensions, found.dimension)));
     if (!fits) {
-      issues.push_back({"A0203",
+      errors.push_back({Code::WrongDimension,
                         fmt::format("'{}' is {}, but this is {}", path, accel::expected(*place.schema),
                                     found.truth ? "a condition" : describe(found.dimension)),
                         locationOf(place),
@@ -247,7 +247,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
       continue;
     }
     if (!terms.exact(*term, all)) {
-      issues.push_back({"A0302",
+      errors.push_back({Code::OutOfRange,
                         fmt::format("'{}' has no value for every design: it may divide by 0, or "
                                     "be too large to compute",
                                     path),
@@ -264,7 +264,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
     block->sites.push_back(std::move(site));
   }
   for (const char *shared : {"clock", "technology"})
-    if (paths.count(shared) && issues.empty())
+    if (paths.count(shared) && errors.empty())
       if (Checked<int> term = termAt(shared, false)) {
         (shared[0] == 'c' ? clock : node) = *term;
         for (auto [op, block] : blockOf)
@@ -288,7 +288,7 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
     block->parameters.assign(which.begin(), which.end());
 }
 
-void DesignSpace::Data::findRequirements(std::vector<Issue> &issues) {
+void DesignSpace::Data::findRequirements(Errors &errors) {
   bool technology = paths.count("technology") != 0;
   powerKnown = technology || paths.count("power.mac") != 0;
   for (auto memory : written.getBody().getOps<accel::MemoryOp>())
@@ -302,7 +302,7 @@ void DesignSpace::Data::findRequirements(std::vector<Issue> &issues) {
     if (term && !terms[*term].truth)
       term = Problem{Code::NotAConstraint, fmt::format("'{}' is no condition", require.getText().str()), {}};
     if (!term) {
-      issues.push_back(issueOf(term.problem(), at));
+      errors.push_back(errorOf(term.problem(), at));
       continue;
     }
     requirements.push_back({require.getLabel() ? require.getLabel()->str() : require.getText().str(), at});

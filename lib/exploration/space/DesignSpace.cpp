@@ -3,6 +3,7 @@
 #include "lib/exploration/space/DesignData.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
 
@@ -23,59 +24,60 @@ accel::AcceleratorOp onlyOne(ModuleOp module) { return *module.getOps<accel::Acc
 
 } // namespace
 
-Issue issueOf(mlir::Diagnostic &said) {
+Error errorOf(mlir::Diagnostic &said) {
   std::string message = said.str();
-  Issue issue{entryOf(codeOfMachineError(message)).number.str(), message, sourceOf(said.getLocation()), {}};
+  Error error{codeOf(said, Code::InternalError), message, sourceOf(said.getLocation()), {}};
   for (mlir::Diagnostic &note : said.getNotes())
-    issue.notes.push_back({sourceOf(note.getLocation()), note.str()});
-  return issue;
+    error.notes.push_back({sourceOf(note.getLocation()), note.str()});
+  return error;
 }
 
-Issue issueOf(const Problem &problem, SourceLocation location) {
+Error errorOf(const Problem &problem, SourceLocation location) {
   std::string message = problem.message;
   if (!problem.suggestion.empty())
     message += fmt::format(", did you mean '{}'?", problem.suggestion);
-  return {entryOf(problem.code).number.str(), std::move(message), std::move(location), {}};
+  return {problem.code, std::move(message), std::move(location), {}};
 }
 
 DesignSpace::DesignSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
 DesignSpace::~DesignSpace() = default;
 
-std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::AcceleratorOp accelerator,
-                                                              std::vector<DesignParameter> clusterParameters) {
-  std::vector<Issue> issues;
+Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
+                                            std::vector<DesignParameter> clusterParameters) {
+  Errors errors;
   auto made = std::make_unique<Data>();
   Data &data = *made;
   data.context.disableMultithreading();
   data.context.loadDialect<accel::AccelDialect>();
   ScopedDiagnosticHandler handler(&data.context, [&](mlir::Diagnostic &said) {
-    issues.push_back(issueOf(said));
+    errors.push_back(errorOf(said));
     return success();
   });
   data.module = copyInto(data.context, accelerator);
   if (!data.module || data.module->getOps<accel::AcceleratorOp>().empty()) {
-    issues.push_back({"A0806", "the design space cannot be read", sourceOf(accel::blockLocation(accelerator)), {}});
-    return issues;
+    errors.push_back(
+        {Code::InternalError, "the design space cannot be read", sourceOf(accel::blockLocation(accelerator)), {}});
+    return errors;
   }
   data.working = data.module->clone();
   data.written = onlyOne(*data.module), data.accelerator = onlyOne(*data.working);
   data.name = data.written.getSymName().str();
 
-  data.findPlaces(issues);
+  data.findPlaces(errors);
   data.own = data.parameters.size();
   for (DesignParameter &parameter : clusterParameters)
     data.parameters.push_back(std::move(parameter));
-  if (data.parameters.empty() && issues.empty())
-    issues.push_back({"A0612",
+  if (data.parameters.empty() && errors.empty())
+    errors.push_back({Code::NotADesign,
                       fmt::format("'{}' leaves nothing to choose: a design space has a choice, "
                                   "as in 'core tc[pow2 1..64] : tensor'",
                                   data.name),
                       sourceOf(accel::blockLocation(accelerator)),
                       {}});
   auto order = memoryOrder(data.accelerator);
-  if (!issues.empty() || failed(order))
-    return issues;
+  if (!errors.empty() || failed(order))
+    return errors;
   data.order = *order;
   data.head.ops = {data.accelerator};
   for (mlir::Operation &op : data.accelerator.getBody().front())
@@ -91,39 +93,39 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
     data.readCores.push_back(std::make_unique<BlockCache<Core>>());
     data.checked.push_back(std::make_unique<BlockCache<bool>>());
   }
-  data.findSites(issues);
-  data.findRequirements(issues);
+  data.findSites(errors);
+  data.findRequirements(errors);
   for (const DesignPlace &place : data.places) // what a choice of memories names
     if (place.key == "reads")
       for (Attribute word : cast<accel::ChoiceAttr>(place.value).getValues())
         if (!isa_and_nonnull<accel::MemoryOp>(
                 SymbolTable::lookupSymbolIn(data.accelerator.getOperation(), cast<FlatSymbolRefAttr>(word))))
-          issues.push_back({"A0104",
+          errors.push_back({Code::UnknownName,
                             fmt::format("'{}' has no memory '{}'", data.name, spellingOf(word)),
                             data.locationOf(place),
                             {}});
-  if (!issues.empty())
-    return issues;
+  if (!errors.empty())
+    return errors;
   // What the first and the last design have in common is wrong with the description.
   DesignBox ends[2];
   for (const DesignParameter &parameter : data.parameters) {
     ends[0].low.push_back(0);
     ends[1].low.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
-  std::optional<Issue> found[2];
+  std::optional<Error> found[2];
   for (int i = 0; i < 2; ++i) {
     ends[i].high = ends[i].low;
     auto machine = data.machine(ends[i], BoxCorner::Design);
-    if (auto *issue = std::get_if<Issue>(&machine))
-      found[i] = *issue;
+    if (!machine)
+      found[i] = machine.error();
   }
   if (found[0] && found[1] && found[0]->message == found[1]->message)
-    return std::vector<Issue>{*found[0]};
+    return Errors{*found[0]};
   bool area = false, tdp = false;
   for (auto [end, which] : {std::pair(ends[0], BoxCorner::Design),
                             {ends[1], BoxCorner::Design},
                             {DesignBox{ends[0].low, ends[1].low}, BoxCorner::Best}})
-    if (auto machine = data.machine(end, which); auto *known = std::get_if<Machine>(&machine))
+    if (auto machine = data.machine(end, which); auto *known = machine.get())
       area |= known->area.value > 0, tdp |= known->tdp.value > 0;
   if (area)
     data.costNames.push_back("area");
@@ -171,15 +173,15 @@ bool DesignSpace::Data::holds(const DesignBox &box) const {
   return good;
 }
 
-std::variant<Machine, Issue> DesignSpace::machine(const Design &design) const {
+Result<Machine> DesignSpace::machine(const Design &design) const {
   if (!data_->holds({design, design}))
-    return Issue{"A0302", fmt::format("'{}' has no such design", name()), {}, {}};
+    return Error{Code::OutOfRange, fmt::format("'{}' has no such design", name()), {}, {}};
   return data_->machine({design, design}, BoxCorner::Design);
 }
 
-std::variant<Machine, Issue> DesignSpace::best(const DesignBox &box) const {
+Result<Machine> DesignSpace::best(const DesignBox &box) const {
   if (!data_->holds(box))
-    return Issue{"A0302", fmt::format("'{}' has no such designs", name()), {}, {}};
+    return Error{Code::OutOfRange, fmt::format("'{}' has no such designs", name()), {}, {}};
   return data_->machine(box, BoxCorner::Best);
 }
 
@@ -198,7 +200,7 @@ std::vector<double> DesignSpace::costs(const DesignBox &box) const {
   std::vector<double> costs;
   auto made = data_->holds(box) && box.one() ? machine(box.low) : best(box);
   for (const std::string &name : data_->costNames) {
-    auto *known = std::get_if<Machine>(&made);
+    auto *known = made.get();
     costs.push_back(!known ? 0 : name == "area" ? known->area.value : known->tdp.value);
   }
   return costs;

@@ -6,7 +6,6 @@
 #include "lib/support/Dimension.h"
 #include <memory>
 #include <optional>
-#include <variant>
 
 namespace mlir {
 class Attribute;
@@ -63,8 +62,8 @@ public:
   /// machineFrom says of any design.
   /// `beside`: choices of what the machine is in, which change nothing of it; they are the last
   /// parameters.
-  static std::variant<DesignSpace, std::vector<Issue>> of(accel::AcceleratorOp accelerator,
-                                                          std::vector<DesignParameter> clusterParameters = {});
+  static Result<DesignSpace, Errors> of(accel::AcceleratorOp accelerator,
+                                        std::vector<DesignParameter> clusterParameters = {});
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 
@@ -79,14 +78,14 @@ public:
 
   /// The machine of a design, with area and TDP; microseconds, for blocks are read once for each
   /// choice of what they depend on. Issue: what is wrong with it (a size without an area).
-  std::variant<Machine, Issue> machine(const Design &design) const;
+  Result<Machine> machine(const Design &design) const;
   /// First requirement that the machine does not keep; nothing: it keeps all.
   std::optional<size_t> violatedRequirement(const Design &design, const Machine &machine) const;
   /// Best of everything in the box: each number of the machine at its most helpful (most
   /// instances, rows, bandwidth, capacity; least latency, energy, idle power, area, design power).
   /// Of words that the box leaves open: no dataflow (empty), every type of the cores, `either`
   /// spread, and the farthest memory that a core may read.
-  std::variant<Machine, Issue> best(const DesignBox &box) const;
+  Result<Machine> best(const DesignBox &box) const;
   /// What designs take that is known: "area" (m2), "tdp" (W). Of one design exact; no design of a
   /// box takes less.
   const std::vector<std::string> &costNames() const;

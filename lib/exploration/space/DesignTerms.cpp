@@ -69,10 +69,10 @@ int DesignTerms::parameter(size_t index, Dimension dimension, std::vector<Ration
 int DesignTerms::words(size_t index, std::vector<std::string> words) {
   std::vector<Rational> places;
   for (size_t i = 0; i < words.size(); ++i)
-    places.push_back(Rational(static_cast<int64_t>(i)));
+    places.push_back(Rational(i));
   chosen[index] = std::move(words);
   int term = parameter(index, {}, std::move(places));
-  terms[static_cast<size_t>(term)].word = true;
+  terms[term].word = true;
   return term;
 }
 
@@ -134,7 +134,7 @@ Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribu
       return Problem{Code::UnknownChoice, fmt::format("'{}' is never '{}' in this space", path.getPath().str(), wanted),
                      nearest(wanted, known)};
     int place = number(Quantity::number(found - known.begin()));
-    terms[static_cast<size_t>(place)].word = true;
+    terms[place].word = true;
     return apply(function, {*left, place});
   }
   return -1;

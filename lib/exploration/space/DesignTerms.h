@@ -52,7 +52,7 @@ public:
   /// unknown name or function, dimensions that do not fit.
   Checked<int> add(mlir::Attribute value, const Resolve &resolve);
 
-  const Term &operator[](int term) const { return terms[static_cast<size_t>(term)]; }
+  const Term &operator[](int term) const { return terms[term]; }
   /// All values of a term over a box, exact where the box is one design. Nothing where one is
   /// undefined: a division by what may be 0, a number beyond `Rational::kMaxBits`. What is defined
   /// over a box is so over every part of it.

@@ -177,8 +177,8 @@ std::string DesignSpace::Data::textOf(const Design &design, const std::vector<st
     for (DesignBlock &block : *some)
       blocks.push_back(&block);
   for (DesignBlock *block : blocks) {
-    if (auto issue = substitute(*block, box, BoxCorner::Design))
-      writer.line(0, "// " + issue->message);
+    if (auto error = substitute(*block, box, BoxCorner::Design))
+      writer.line(0, "// " + error->message);
     for (const DesignSite &site : block->sites) {
       std::string &comment = writer.comments[{site.place.op, site.place.key}];
       comment += comment.empty() ? "" : "; ";
@@ -203,7 +203,7 @@ std::string DesignSpace::Data::textOf(const Design &design, const std::vector<st
   if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
     writer.line(1, "efficiency from " + quoted(from.getValue()));
   std::string tdp;
-  if (auto *one = std::get_if<Machine>(&made); one && !paths.count("power.tdp") && one->tdp.value > 0)
+  if (auto *one = made.get(); one && !paths.count("power.tdp") && one->tdp.value > 0)
     tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies", one->tdp.value);
   for (mlir::Operation &op : accelerator.getBody().front()) {
     auto block = [&](const std::string &title, DictionaryAttr entries, const accel::BlockSchema *schema,

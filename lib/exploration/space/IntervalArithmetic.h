@@ -24,7 +24,7 @@ inline bool usable(const Rational &x) { return x.bits() <= Rational::kMaxBits; }
 inline bool isBelow(double a, double b) { return a < b && b - a > 1e-12 * std::max(std::abs(a), std::abs(b)); }
 inline bool isBelow(const Rational &a, const Rational &b) { return a < b; }
 
-inline double powerOf(double base, int64_t exponent) { return std::pow(base, static_cast<double>(exponent)); }
+inline double powerOf(double base, int64_t exponent) { return std::pow(base, exponent); }
 inline Rational powerOf(const Rational &base, int64_t exponent) {
   auto result = power(Quantity(base), Quantity::number(exponent));
   return result ? result->value : Rational(0);
@@ -38,7 +38,7 @@ inline Rational logOf(const Rational &x) {
   auto result = logTwo(Quantity(x));
   return result ? result->value : Rational(0);
 }
-inline double number(double, int64_t n) { return static_cast<double>(n); }
+inline double number(double, int64_t n) { return n; }
 inline Rational number(const Rational &, int64_t n) { return Rational(n); }
 inline std::optional<int64_t> whole(double x) {
   return std::abs(x) < 1e15 && std::floor(x) == x ? std::optional(static_cast<int64_t>(x)) : std::nullopt;

@@ -10,8 +10,7 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
   double chain = 0;
   for (size_t i = 0; i < size; ++i) {
     const StepItem &item = part.items[i];
-    s.times[i] = item.body == kNone ? s.prices[item.price].time
-                                    : static_cast<double>(graph.regions[item.body].count) * s.lengths[item.body];
+    s.times[i] = item.body == kNone ? s.prices[item.price].time : graph.regions[item.body].count * s.lengths[item.body];
     double head = 0;
     for (uint32_t before : item.before)
       head = std::max(head, s.heads[before] + s.times[before]);
@@ -32,21 +31,21 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
         if (s.uses[item.body][r])
           s.loads[r].add(s.times[i], head, tail, true);
       for (size_t k = 0; k < 2; ++k)
-        kinds[k] += static_cast<double>(graph.regions[item.body].count) * s.kinds[item.body][k];
+        kinds[k] += graph.regions[item.body].count * s.kinds[item.body][k];
       continue;
     }
     const StepPrice &price = s.prices[item.price];
     if (price.core >= 0)
-      s.loads[static_cast<size_t>(price.core)].add(price.work, head, tail, price.work >= kMinVisibleWork);
+      s.loads[price.core].add(price.work, head, tail, price.work >= kMinVisibleWork);
     if (price.kind >= 0)
-      kinds[static_cast<size_t>(price.kind)] += price.ofKind;
+      kinds[price.kind] += price.ofKind;
     for (uint64_t rest = price.holds; rest; rest &= rest - 1)
-      s.loads[static_cast<size_t>(__builtin_ctzll(rest))].add(price.time, head, tail, price.time >= kMinVisibleWork);
+      s.loads[__builtin_ctzll(rest)].add(price.time, head, tail, price.time >= kMinVisibleWork);
     const double *transfers = s.transfers.data() + item.price * memories;
     for (size_t m = 0; m < memories; ++m)
       s.loads[nCores + m].add(transfers[m], head, tail, transfers[m] >= kMinVisibleWork);
   }
-  double whole = 1 - std::min(1.0, kMinBandwidthFraction * static_cast<double>(size)), longest = chain;
+  double whole = 1 - std::min(1.0, kMinBandwidthFraction * size), longest = chain;
   std::vector<char> &uses = s.uses[part.region];
   uses.assign(s.loads.size(), 0);
   for (size_t r = 0; r < s.loads.size(); ++r) {

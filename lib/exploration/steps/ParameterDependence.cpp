@@ -52,7 +52,7 @@ ParameterDependence::ParameterDependence(const DesignSpace &space) {
   std::vector<std::optional<Machine>> bases;
   for (const Design &design : from) {
     auto made = space.machine(design);
-    auto *machine = std::get_if<Machine>(&made);
+    auto *machine = made.get();
     bases.push_back(machine ? std::optional(std::move(*machine)) : std::nullopt);
     if (bases.back())
       cores_ = bases.back()->cores.size(), memories = bases.back()->memories.size();
@@ -68,7 +68,7 @@ ParameterDependence::ParameterDependence(const DesignSpace &space) {
           continue;
         other[p] = v;
         auto made = space.machine(other);
-        if (auto *machine = std::get_if<Machine>(&made))
+        if (auto *machine = made.get())
           compare(*bases[i], *machine, of), compared = true;
       }
     if (!compared) // nothing is known

@@ -32,7 +32,7 @@ public:
         continue;
       RegionId body = plan_.graph.operations[slot.operation].body;
       if (body != kNone)
-        add(body, times * static_cast<double>(plan_.graph.regions[body].count));
+        add(body, times * plan_.graph.regions[body].count);
       int64_t ready = 0;
       for (OperationId before : dependences_.predecessors[slot.operation])
         ready = std::max(ready, ends[before]);
@@ -41,7 +41,7 @@ public:
       for (size_t core = 0; core < all.size(); ++core)
         if (uses(slot, core) && freed.count({core, slot.start.value})) {
           ++all[core].operations;
-          all[core].seconds += times * static_cast<double>(slot.start.value - ready) * 1e-12;
+          all[core].seconds += times * (slot.start.value - ready) * 1e-12;
         }
     }
   }
@@ -49,9 +49,7 @@ public:
   std::vector<CoreDelay> all;
 
 private:
-  bool uses(const Slot &slot, size_t core) const {
-    return usesCore(plan_.costs.operations[slot.operation], static_cast<int>(core));
-  }
+  bool uses(const Slot &slot, size_t core) const { return usesCore(plan_.costs.operations[slot.operation], core); }
 
   const Plan &plan_;
   Dependences dependences_;
@@ -64,7 +62,7 @@ std::vector<CoreDelay> coreDelays(const Plan &plan) {
   if (sumOfWork(plan.graph, durationsOf(plan.graph, plan.costs)) >= Count{kLongestStep})
     return {};
   Delays delays(plan);
-  delays.add(kMicrobatchRegion, static_cast<double>(plan.graph.microbatches));
+  delays.add(kMicrobatchRegion, plan.graph.microbatches);
   delays.add(kUpdateRegion, 1);
   return std::move(delays.all);
 }

@@ -22,7 +22,7 @@ void word(std::string &key, const std::string &text) {
 int StepCores::ofProducts(const Machine &machine) {
   for (size_t i = 0; i < machine.cores.size(); ++i)
     if (machine.cores[i].kind == CoreKind::Tensor)
-      return static_cast<int>(i);
+      return i;
   return machine.cores.empty() ? -1 : 0;
 }
 
@@ -56,7 +56,7 @@ void StepCores::choose(const Machine &machine, View &view) const {
     for (const CoreChoice &one : chooseCores(op, machine)) {
       choice.cores.push_back(one.core);
       choice.type = one.type;
-      choice.unknown |= builtinModel(machine, machine.cores[static_cast<size_t>(one.core)]).empty();
+      choice.unknown |= builtinModel(machine, machine.cores[one.core]).empty();
     }
   }
   std::unique_lock lock(mutex_);
@@ -96,7 +96,7 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
     std::vector<ShapeTime> times(shapes.shapes.size());
     for (size_t s = 0; s < times.size(); ++s) {
       const Choice &choice = view.choices[shapes.shapes[s].want];
-      int index = static_cast<int>(i);
+      int index = i;
       if (std::find(choice.cores.begin(), choice.cores.end(), index) != choice.cores.end())
         times[s] = shapeTime(shapes.shapes[s], machine, index, choice.type, same);
     }

@@ -10,11 +10,11 @@ std::vector<LimitShare> stepLimits(const StepWork &work, const Machine &machine)
   if (!plan)
     return {};
   auto made = StepTiming::of(*plan);
-  const StepTiming *timing = std::get_if<StepTiming>(&made);
+  const StepTiming *timing = made.get();
   if (!timing || timing->step() <= 0)
     return {};
   std::map<std::string, double> spent;
-  spent["host"] = static_cast<double>(timing->host());
+  spent["host"] = timing->host();
   auto follow = [&](auto &&self, RegionId region, double times) -> void {
     for (OperationId id : timing->criticalPath(region)) {
       RegionId body = plan->graph.operations[id].body;
@@ -30,7 +30,7 @@ std::vector<LimitShare> stepLimits(const StepWork &work, const Machine &machine)
   std::vector<LimitShare> shares;
   for (const auto &[resource, time] : spent)
     if (time > 0)
-      shares.push_back({resource, time / static_cast<double>(timing->step())});
+      shares.push_back({resource, time / timing->step()});
   std::sort(shares.begin(), shares.end(), [](const LimitShare &a, const LimitShare &b) {
     return a.share != b.share ? a.share > b.share : a.resource < b.resource;
   });

@@ -9,7 +9,7 @@ namespace accord {
 double minPeakMemory(const WorkGraph &graph) {
   double staticTensors = 0;
   for (const StaticTensor &resident : graph.staticTensors)
-    staticTensors += static_cast<double>(resident.bytes);
+    staticTensors += resident.bytes;
   if (graph.regions.empty())
     return staticTensors;
   Dependences deps = Dependences::of(graph);
@@ -65,7 +65,7 @@ double minPeakMemory(const WorkGraph &graph) {
         continue;
       if (std::any_of(one.readers.begin(), one.readers.end(),
                       [&](size_t reader) { return reader != x && before[reader][x]; }))
-        alive[x] += static_cast<double>(value.bytes);
+        alive[x] += value.bytes;
     }
   }
   return staticTensors + (n ? *std::max_element(alive.begin(), alive.end()) : 0);

@@ -41,7 +41,7 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     links[m].adds = m + 1 < memories && !overlapsTransfers(machine.memories[m + 1]);
   }
   auto left = [&](int core, Omitted what) {
-    return static_cast<size_t>(core) < options.cores.size() && options.cores[static_cast<size_t>(core)] == what;
+    return static_cast<size_t>(core) < options.cores.size() && options.cores[core] == what;
   };
   bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() && options.memories.empty();
   // Where time and bytes are not bounds but those of `estimate`.
@@ -74,9 +74,8 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       if (price.core >= 0 && (left(price.core, Omitted::Time) || left(price.core, Omitted::Queue)))
         price.core = -1;
       if (price.core >= 0) {
-        const Core &core = machine.cores[static_cast<size_t>(price.core)];
-        price.work =
-            core.perInstanceMapping && !core.anyMapping ? what.seconds / static_cast<double>(core.count) : what.seconds;
+        const Core &core = machine.cores[price.core];
+        price.work = core.perInstanceMapping && !core.anyMapping ? what.seconds / core.count : what.seconds;
       }
       continue;
     }
@@ -85,11 +84,11 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       continue;
     size_t levels = memories;
     for (int core : choice.cores)
-      levels = std::min(levels, levelsOf(machine, machine.cores[static_cast<size_t>(core)]));
+      levels = std::min(levels, levelsOf(machine, machine.cores[core]));
     int only = choice.cores.size() == 1 ? choice.cores[0] : -1;
     double feed = 0;
     if (what.mapped && only >= 0 && levels >= 2) {
-      feed = (*view.times[static_cast<size_t>(only)])[what.shape].feed;
+      feed = (*view.times[only])[what.shape].feed;
       for (size_t m = 1; m < levels; ++m)
         feed = machine.memories[m].capacity.value > 0 ? feed : 0;
     }
@@ -105,8 +104,8 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
         const StepCores::Choice &of = view.choices[shapes.shapes[shape].want];
         double min = std::numeric_limits<double>::infinity();
         for (int core : of.cores) {
-          const Core &on = machine.cores[static_cast<size_t>(core)];
-          const ShapeTime &time = (*view.times[static_cast<size_t>(core)])[shape];
+          const Core &on = machine.cores[core];
+          const ShapeTime &time = (*view.times[core])[shape];
           min = std::min(min, left(core, Omitted::Time)                 ? 0
                               : on.perInstanceMapping && !on.anyMapping ? time.single
                                                                         : time.spread);
@@ -132,11 +131,11 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     price.time = price.ofKind = std::numeric_limits<double>::infinity();
     double longest = 0; // of all forms
     for (int index : choice.cores) {
-      const Core &core = machine.cores[static_cast<size_t>(index)];
-      const ShapeTime &time = (*view.times[static_cast<size_t>(index)])[what.shape];
+      const Core &core = machine.cores[index];
+      const ShapeTime &time = (*view.times[index])[what.shape];
       bool none = left(index, Omitted::Time);
       auto in = [&](double compute) { return joined(none ? 0 : compute, transfers, levels, links, floor); };
-      double count = static_cast<double>(core.count), took = 0, work = 0;
+      double count = core.count, took = 0, work = 0;
       if (core.anyMapping || !core.perInstanceMapping)
         took = work = in(time.spread);
       if (core.anyMapping || core.perInstanceMapping) {
@@ -153,7 +152,7 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       continue;
     }
     price.core = only, price.work = price.ofKind;
-    price.kind = machine.cores[static_cast<size_t>(choice.cores[0])].kind == CoreKind::Tensor ? 0 : 1;
+    price.kind = machine.cores[choice.cores[0]].kind == CoreKind::Tensor ? 0 : 1;
     if (exact && only >= 0)
       fill(what, price, longest, transfers, levels);
     for (int core : choice.cores) // as if there were no queue at any of its kind
@@ -215,7 +214,7 @@ double StepWork::Data::pricedNow(const Machine &machine, const StepBoundOptions 
     scratch.lengths[part.region] = length(part, machine, scratch);
   double micro = scratch.lengths[kMicrobatchRegion] + machine.host.microbatch.value,
          update = scratch.lengths[kUpdateRegion] + machine.host.step.value;
-  return (static_cast<double>(graph.microbatches) * micro + update) * kStepRoundingFactor;
+  return (graph.microbatches * micro + update) * kStepRoundingFactor;
 }
 
 void StepWork::Data::times(const Machine &machine, const StepBoundOptions &options,
@@ -228,10 +227,9 @@ void StepWork::Data::times(const Machine &machine, const StepBoundOptions &optio
   seconds.clear();
   for (size_t p = parts.size() - 2; p < parts.size(); ++p)
     for (const StepItem &item : parts[p].items)
-      seconds.push_back(kStepRoundingFactor *
-                        (item.body == kNone
-                             ? scratch.prices[item.price].time
-                             : static_cast<double>(graph.regions[item.body].count) * scratch.lengths[item.body]));
+      seconds.push_back(kStepRoundingFactor * (item.body == kNone
+                                                   ? scratch.prices[item.price].time
+                                                   : graph.regions[item.body].count * scratch.lengths[item.body]));
 }
 
 } // namespace accord

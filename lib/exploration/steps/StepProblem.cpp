@@ -193,7 +193,7 @@ double StepProblem::bound(const DesignBox &box) {
       data_->space.violatedRequirement(box))
     return kNever;
   auto best = box.one() ? data_->space.machine(box.low) : data_->space.best(box);
-  auto *machine = std::get_if<Machine>(&best);
+  auto *machine = best.get();
   if (!machine) // no machine for one design; of several, some may have one
     return box.one() ? kNever : 0;
   if (box.one() && (!data_->objective.canEvaluate(*machine) || data_->space.violatedRequirement(box.low, *machine)))
@@ -227,7 +227,7 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
   if (!isValidDesign(space, design))
     return never;
   auto made = space.machine(design);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   if (!machine || !objective.canEvaluate(*machine) || space.violatedRequirement(design, *machine))
     return never;
   std::vector<double> lowerBound(jobs.size());
@@ -243,7 +243,7 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
   if (job >= data_->jobs.size() || !isValidDesign(data_->space, design))
     return std::nullopt;
   auto made = data_->space.machine(design);
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   if (!machine)
     return std::nullopt;
   StepValue value = data_->best(job, design, *machine);
@@ -254,9 +254,8 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
 /// that. A memory's capacity makes it at most as short as compulsory traffic alone does.
 std::vector<double> StepProblem::bottleneckGains(const Design &design) {
   std::vector<double> bottleneckGains(parameters().size());
-  auto made =
-      isValidDesign(data_->space, design) ? data_->space.machine(design) : std::variant<Machine, Issue>(Issue());
-  auto *machine = std::get_if<Machine>(&made);
+  auto made = isValidDesign(data_->space, design) ? data_->space.machine(design) : Result<Machine>(Error());
+  auto *machine = made.get();
   if (!machine)
     return {};
   auto alternativeOf = [&](size_t job) -> const StepWork & { // the one that it runs

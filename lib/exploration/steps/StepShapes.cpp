@@ -19,8 +19,8 @@ public:
 
   uint32_t classOf(const Operation &op, std::optional<double> exchange) {
     StepClass made;
-    made.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
-    made.flops = static_cast<double>(op.flops);
+    made.bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
+    made.flops = op.flops;
     std::string key = PriceCache::keyOf(op);
     if (op.core == CoreKind::Network && exchange) {
       made.kind = StepClass::Kind::Communication;
@@ -82,9 +82,7 @@ private:
     shape.want = want(op.core, op.type);
     if (op.contraction && !op.domain.empty() && op.flops > 0) {
       const Gemm &gemm = shape.gemm.emplace(gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain)));
-      shape.products =
-          static_cast<double>(op.flops) / (2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
-                                           static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
+      shape.products = op.flops / (2.0 * gemm.batch * gemm.m * gemm.n * gemm.k);
       if (auto roles = loopRoles(op.domain, op.tensors)) {
         auto result =
             std::find_if(op.tensors.begin(), op.tensors.end(), [](const LoopTensor &tensor) { return tensor.written; });
@@ -110,22 +108,21 @@ ShapeTime streamsOf(const StepShape &shape, const Core &core) {
     flows = {Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary,
              Dataflow::RowStationary};
   ShapeTime min{kNever, 0, kNever};
-  double cells = static_cast<double>(core.rows) * static_cast<double>(core.cols);
+  double cells = static_cast<double>(core.rows) * core.cols;
   for (Dataflow flow : flows) {
     if (flow == Dataflow::RowStationary) {
-      min.spread = std::min(min.spread, static_cast<double>(shape.operation.flops) / (2 * shape.products * cells));
+      min.spread = std::min(min.spread, shape.operation.flops / (2 * shape.products * cells));
       min.feed = 0;
       continue;
     }
     auto cost = systolicCost(*shape.gemm, flow, array);
     if (!cost)
       return {};
-    min.spread = std::min(min.spread, static_cast<double>(cost->folds) * static_cast<double>(cost->stream));
+    min.spread = std::min(min.spread, static_cast<double>(cost->folds) * cost->stream);
     double feed = 0;
     if (shape.widths)
-      feed = static_cast<double>(cost->lhsReads) * (*shape.widths)[0] +
-             static_cast<double>(cost->rhsReads) * (*shape.widths)[1] +
-             (static_cast<double>(cost->resultWrites) + static_cast<double>(cost->resultReads)) * (*shape.widths)[2];
+      feed = cost->lhsReads * (*shape.widths)[0] + cost->rhsReads * (*shape.widths)[1] +
+             (static_cast<double>(cost->resultWrites) + cost->resultReads) * (*shape.widths)[2];
     min.feed = std::min(min.feed, feed);
   }
   return min;
@@ -155,13 +152,13 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, c
                     bool sameArray) {
   Machine alone;
   alone.clock = machine.clock;
-  alone.cores = {machine.cores[static_cast<size_t>(index)]};
+  alone.cores = {machine.cores[index]};
   Core &core = alone.cores[0];
   std::string name = builtinModel(machine, core);
   auto model = name.empty() ? nullptr : makeCostModel(name);
   if (!model)
     return {};
-  double flops = static_cast<double>(shape.operation.flops), count = static_cast<double>(core.count);
+  double flops = shape.operation.flops, count = core.count;
   double peak = peakOfOne(alone, core, type).value * core.efficiency;
   bool stated = core.peak.count(type) > 0;
   double slower = flops > 0 ? 1 + core.halfPerformanceWork.value / flops : 1;
@@ -179,7 +176,7 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, c
     if (table != core.cyclesOf.end()) {
       work = table->second;
       for (const Loop &loop : shape.operation.domain)
-        work *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+        work *= std::max<int64_t>(loop.extent, 1);
     }
     double single = flops > 0 || table != core.cyclesOf.end() ? slower * work / peak : 0;
     return {single / count, single, 0};
@@ -190,7 +187,7 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, c
     core.perInstanceMapping = one;
     CostQuery query{shape.operation, alone, 0, type};
     auto computed = model->compute(query, words);
-    auto *found = std::get_if<ComputeTime>(&computed);
+    auto *found = computed.get();
     (one ? time.single : time.spread) = found ? found->time.value : kNever;
     if (found && name == "array" && shape.gemm)
       time.feed = model->feed(query).value;

@@ -14,18 +14,18 @@ namespace {
 using Scheduled = std::pair<Costs, Schedule>;
 
 /// Costs and schedule of the step.
-std::variant<Scheduled, std::vector<Issue>> scheduled(const WorkGraph &graph, const Machine &machine,
-                                                      PriceCache *prices, const ScheduleOptions &effort) {
+Result<Scheduled, Errors> scheduled(const WorkGraph &graph, const Machine &machine, PriceCache *prices,
+                                    const ScheduleOptions &effort) {
   EstimateOptions options;
   options.prices = prices;
   auto priced = estimate(graph, machine, options);
-  if (auto *errors = std::get_if<std::vector<Issue>>(&priced))
-    return std::move(*errors);
-  Costs &costs = std::get<Costs>(priced);
+  if (!priced)
+    return priced.takeError();
+  Costs &costs = *priced;
   auto schedule = scheduleStep(graph, machine, costs, effort);
-  if (auto *errors = std::get_if<std::vector<Issue>>(&schedule))
-    return std::move(*errors);
-  return Scheduled(std::move(costs), std::move(std::get<Schedule>(schedule)));
+  if (!schedule)
+    return schedule.takeError();
+  return Scheduled(std::move(costs), std::move(*schedule));
 }
 
 StepValue never() {
@@ -45,7 +45,7 @@ StepValue valueOf(const WorkGraph &graph, const Machine &machine, const Schedule
   value.step = step.value;
   value.lowerBound = schedule.bound.seconds().value;
   value.joules = stepEnergyBreakdown(graph, costs, machine, step).total().value;
-  value.bytes = static_cast<double>(liveness(graph, schedule, peak).peak);
+  value.bytes = liveness(graph, schedule, peak).peak;
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;
   return value;
 }
@@ -58,21 +58,21 @@ ScheduleOptions withEffort(unsigned effort) {
 
 } // namespace
 
-StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
+StepValue StepWork::value(const Machine &machine, Errors *errors) const {
   auto found = scheduled(graph(), machine, prices_.get(), withEffort(0));
-  if (auto *errors = std::get_if<std::vector<Issue>>(&found)) {
-    if (issues)
-      *issues = std::move(*errors);
+  if (!found) {
+    if (errors)
+      *errors = found.takeError();
     return never();
   }
-  return valueOf(graph(), machine, std::get<Scheduled>(found));
+  return valueOf(graph(), machine, *found);
 }
 
 std::optional<Costs> StepWork::costs(const Machine &machine) const {
   EstimateOptions options;
   options.prices = prices_.get();
   auto priced = estimate(graph(), machine, options);
-  auto *costs = std::get_if<Costs>(&priced);
+  auto *costs = priced.get();
   return costs ? std::optional(std::move(*costs)) : std::nullopt;
 }
 
@@ -82,7 +82,7 @@ StepValue StepWork::refined(const Machine &machine, unsigned effort, bool search
   options.searches = searches;
   options.ordered = &ordered;
   auto found = scheduled(graph(), machine, prices_.get(), options);
-  auto *both = std::get_if<Scheduled>(&found);
+  auto *both = found.get();
   if (!both)
     return never();
   StepValue value = valueOf(graph(), machine, *both);
@@ -93,7 +93,7 @@ StepValue StepWork::refined(const Machine &machine, unsigned effort, bool search
 
 std::optional<Plan> StepWork::planned(const Machine &machine, unsigned effort) const {
   auto found = scheduled(graph(), machine, nullptr, withEffort(effort));
-  auto *both = std::get_if<Scheduled>(&found);
+  auto *both = found.get();
   if (!both)
     return std::nullopt;
   Plan plan;

@@ -12,7 +12,7 @@ StepWork::StepWork(WorkGraph graph, const std::vector<double> &communication)
   StepShapes shapes = StepShapes::of(graph, communication);
   data_->executions.resize(shapes.classes.size());
   for (OperationId id = 0; id < graph.operations.size(); ++id)
-    data_->executions[shapes.classOf[id]] += static_cast<double>(graph.executions(id));
+    data_->executions[shapes.classOf[id]] += graph.executions(id);
   auto visit = [&](auto &&self, RegionId r) -> void {
     StepPart part{r, {}};
     std::map<OperationId, uint32_t> place;
@@ -67,7 +67,7 @@ double StepWork::minJoules(const Machine &machine, double step) const {
     double one = what.flops * energyPerFlop(machine, choice.type).value;
     size_t levels = machine.memories.size();
     for (int core : choice.cores)
-      levels = std::min(levels, levelsOf(machine, machine.cores[static_cast<size_t>(core)]));
+      levels = std::min(levels, levelsOf(machine, machine.cores[core]));
     for (size_t m = 0; m < levels; ++m)
       one += what.bytes * machine.memories[m].energy.value;
     joules += one * data_->executions[c];

@@ -52,7 +52,7 @@ public:
 
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
-  StepValue value(const Machine &machine, std::vector<Issue> *issues = nullptr) const;
+  StepValue value(const Machine &machine, Errors *errors = nullptr) const;
   /// What `estimate` has for the machine, without formulas, tiles and assumptions; nothing where
   /// it refuses.
   std::optional<Costs> costs(const Machine &machine) const;

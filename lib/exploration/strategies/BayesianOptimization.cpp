@@ -84,7 +84,7 @@ private:
     Eigen::VectorXd logs(size);
     double sum = 0, squares = 0, max = -INFINITY, count = 0;
     for (Eigen::Index i = 0; i < size; ++i) {
-      double value = learnt[static_cast<size_t>(i)].second;
+      double value = learnt[i].second;
       logs[i] = std::isinf(value) ? INFINITY : std::log(std::max(value, std::numeric_limits<double>::min()));
       if (std::isinf(value))
         continue;
@@ -132,7 +132,7 @@ private:
     auto [mean, deviation] = process.at(rows(drawn.size(), [&](size_t i) -> const Design & { return drawn[i]; }));
     Eigen::Index best = 0;
     (mean - deviation).minCoeff(&best);
-    return drawn[static_cast<size_t>(best)];
+    return drawn[best];
   }
 
   MiningRun &run;

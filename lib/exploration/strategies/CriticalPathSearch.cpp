@@ -317,7 +317,7 @@ private:
         std::vector<Design> round(near.begin() + static_cast<std::ptrdiff_t>(first),
                                   near.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRound, near.size())));
         std::vector<double> values = run.values(round);
-        size_t best = static_cast<size_t>(std::min_element(values.begin(), values.end()) - values.begin());
+        size_t best = std::min_element(values.begin(), values.end()) - values.begin();
         if (values[best] < now) {
           now = values[best], at = round[best];
           better = true;

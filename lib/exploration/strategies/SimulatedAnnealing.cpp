@@ -25,7 +25,7 @@ public:
     // Known designs are free, so steps have a limit of their own.
     for (uint64_t steps = 0; !open.empty() && !run.isExhausted() && steps / 8 < run.limit(); ++steps) {
       // Down to a thousandth of where it began.
-      double passed = static_cast<double>(begun - run.left()) / static_cast<double>(begun);
+      double passed = static_cast<double>(begun - run.left()) / begun;
       double temperature = first * std::pow(1e-3, passed);
       Design next = neighbour(at);
       double before = run.incumbent(), value = run.value(next);
@@ -65,9 +65,9 @@ private:
     }
     double mean = 0, square = 0;
     for (double value : logs)
-      mean += value / static_cast<double>(logs.size());
+      mean += value / logs.size();
     for (double value : logs)
-      square += (value - mean) * (value - mean) / static_cast<double>(logs.size());
+      square += (value - mean) * (value - mean) / logs.size();
     spread = square > 0 ? std::sqrt(square) : 0.1;
   }
 

@@ -30,7 +30,7 @@ constexpr uint64_t kAll = ~uint64_t(0);
 
 bool slower(const std::vector<AlphaBetaModel> &now, const std::vector<AlphaBetaModel> &before) {
   for (double bytes : {1e3, 1e6, 1e9})
-    if (static_cast<double>(minTime(now, bytes)) > static_cast<double>(minTime(before, bytes)) * (1 + 1e-9) + 2)
+    if (minTime(now, bytes) > minTime(before, bytes) * (1 + 1e-9) + 2)
       return true;
   return false;
 }
@@ -146,7 +146,7 @@ void CertificatePoints::look(size_t job) {
   auto devices = [](const CertificateCluster &cluster) {
     double all = 0;
     for (const Problem::DeviceType &deviceType : cluster.problem.deviceTypes)
-      all += static_cast<double>(deviceType.devices);
+      all += deviceType.devices;
     return all;
   };
   if (!perServerFits(job))

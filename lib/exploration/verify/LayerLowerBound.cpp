@@ -73,7 +73,7 @@ StepLayers::StepLayers(const WorkGraph &graph, const PlacementProblem &problem, 
     uint32_t cls = mine ? *mine : first == kNone ? 0 : behind[id] ? first : last;
     known[id] = cls;
     parts_.push_back({cls, behind[id] ? &LayerLowerBound::backward : &LayerLowerBound::forward});
-    if (behind[id] || op.body == kNone || static_cast<double>(graph.regions[op.body].count) != counts_[cls])
+    if (behind[id] || op.body == kNone || graph.regions[op.body].count != counts_[cls])
       continue;
     // What the next iteration stashes as its argument counts once.
     std::set<ValueId> stashed;
@@ -101,7 +101,7 @@ StepLayers::StepLayers(const WorkGraph &graph, const PlacementProblem &problem, 
   for (const StaticTensor &resident : graph.staticTensors) {
     uint32_t cls = ownerOf(classOf, graph, resident.name);
     LayerLowerBound &of = bytes_[cls];
-    auto bytes = static_cast<int64_t>(static_cast<double>(resident.bytes) / counts_[cls]);
+    auto bytes = static_cast<int64_t>(resident.bytes / counts_[cls]);
     (resident.category == Category::Weights     ? of.weights
      : resident.category == Category::Gradients ? of.gradients
                                                 : of.states) += bytes;

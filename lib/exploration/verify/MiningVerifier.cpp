@@ -417,13 +417,12 @@ std::vector<UnprovenDesign> MiningVerifier::open(const CertificateAnswer &answer
   return open;
 }
 
-std::vector<Issue> MiningVerifier::proveBound(const CertificateAnswer &answer, MiningProof &proof,
-                                              const CertificateSchedules &schedules,
-                                              const CertificatePlacements &placements) {
-  std::vector<Issue> findings;
+Errors MiningVerifier::proveBound(const CertificateAnswer &answer, MiningProof &proof,
+                                  const CertificateSchedules &schedules, const CertificatePlacements &placements) {
+  Errors findings;
   auto find = [&](std::string message) {
     if (findings.size() < kMaxFindings)
-      findings.push_back({"A0906", std::move(message), {}, {}});
+      findings.push_back({Code::BoundNotProved, std::move(message), {}, {}});
   };
   for (const std::string &wrong : data_->points.wrong())
     find(wrong);

@@ -3,7 +3,7 @@
 #include "lib/exploration/problem/MiningCertificate.h"
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Machine.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cmath>
 #include <functional>
 #include <map>
@@ -92,9 +92,8 @@ public:
   std::vector<UnprovenDesign> open(const CertificateAnswer &answer, MiningProof &proof);
   /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with
   /// such a value.
-  std::vector<Issue> proveBound(const CertificateAnswer &answer, MiningProof &proof,
-                                const CertificateSchedules &schedules = {},
-                                const CertificatePlacements &placements = {});
+  Errors proveBound(const CertificateAnswer &answer, MiningProof &proof, const CertificateSchedules &schedules = {},
+                    const CertificatePlacements &placements = {});
   /// What a placement problem says otherwise than a job's cluster in a design, with this machine;
   /// empty: nothing.
   std::string differs(size_t job, const PlacementProblem &stated, const Design &design, const Machine &machine);

@@ -6,7 +6,7 @@ namespace accord {
 namespace {
 
 double pieces(double extent, double at) { return std::ceil(extent / at); }
-double number(int64_t n) { return static_cast<double>(n); }
+double number(int64_t n) { return n; }
 
 /// By loop: whether the tensor moves with it.
 std::vector<bool> movesWith(const LoopTensor &tensor, size_t loops) {
@@ -192,7 +192,7 @@ EligibleCores eligibleCores(const BoundedPart &part, const Machine &machine) {
       const Core &core = machine.cores[i];
       if (core.kind == kind && (core.peak.empty() || core.peak.count(part.type)) &&
           peakOfOne(machine, core, part.type).value * core.efficiency > 0)
-        found.cores.push_back(static_cast<int>(i));
+        found.cores.push_back(i);
     }
     if (!found.cores.empty()) {
       found.type = part.type;
@@ -201,7 +201,7 @@ EligibleCores eligibleCores(const BoundedPart &part, const Machine &machine) {
   }
   for (size_t i = 0; i < machine.cores.size(); ++i)
     if (std::find(kinds.begin(), kinds.end(), machine.cores[i].kind) != kinds.end())
-      found.cores.push_back(static_cast<int>(i));
+      found.cores.push_back(i);
   return found;
 }
 

@@ -29,11 +29,10 @@ BoundedPart partOf(const std::string &kind, CoreKind core, const std::string &ty
                    const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   BoundedPart part;
   part.kind = kind, part.core = core, part.type = type;
-  part.flops = static_cast<double>(flops);
+  part.flops = flops;
   part.contraction = contraction, part.empty = domain.empty();
   for (const Loop &loop : domain)
-    (loop.kind == IteratorKind::Reduction ? part.length : part.rows) *=
-        static_cast<double>(std::max<int64_t>(loop.extent, 1));
+    (loop.kind == IteratorKind::Reduction ? part.length : part.rows) *= std::max<int64_t>(loop.extent, 1);
   if (contraction && !domain.empty())
     part.product = extentsOf(domain, tensors);
   return part;
@@ -52,8 +51,8 @@ StepLowerBound::StepLowerBound(const WorkGraph &graph) : graph_(graph) {
       Kind kind;
       kind.free = op.body != kNone || op.core == CoreKind::Network || (op.core == CoreKind::None && !op.givenSeconds);
       kind.given = op.givenSeconds;
-      kind.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
-      kind.flops = static_cast<double>(op.flops);
+      kind.bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
+      kind.flops = op.flops;
       kind.fused = !op.parts.empty();
       kind.main = partOf(op.kind, op.core, op.type, op.flops, op.contraction, op.domain, op.tensors);
       std::string key =
@@ -77,7 +76,7 @@ StepLowerBound::StepLowerBound(const WorkGraph &graph) : graph_(graph) {
         allParts_ += kind.parts.size();
         kinds_.push_back(std::move(kind));
       }
-      kinds_[found->second].executions += static_cast<double>(graph_.executions(id));
+      kinds_[found->second].executions += graph_.executions(id);
       Item item{found->second, id, op.body, {}};
       for (OperationId before : deps.predecessors[id])
         if (auto at = place.find(before); at != place.end())
@@ -93,8 +92,7 @@ double StepLowerBound::step(const Machine &machine, double below) {
   size_t regions = graph_.regions.size();
   lengths_.assign(regions, 0);
   sums_.resize(regions), found_.resize(regions);
-  double batches = static_cast<double>(graph_.microbatches),
-         host = batches * machine.host.microbatch.value + machine.host.step.value,
+  double batches = graph_.microbatches, host = batches * machine.host.microbatch.value + machine.host.step.value,
          micro = length(kMicrobatchRegion, machine, INFINITY), update = length(kUpdateRegion, machine, INFINITY);
   auto sum = [&] { return (batches * micro + update + host) * kRounded; };
   if (sum() >= below || !std::isfinite(below))
@@ -149,7 +147,7 @@ double StepLowerBound::joules(const Machine &machine, const Costs &costs, double
   price(machine, costs);
   double sum = machine.idle.value * step;
   for (OperationId id = 0; id < prices_.size(); ++id)
-    sum += static_cast<double>(graph_.executions(id)) * prices_[id].joules;
+    sum += graph_.executions(id) * prices_[id].joules;
   return sum * kRounded;
 }
 

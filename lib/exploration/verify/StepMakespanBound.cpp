@@ -97,7 +97,7 @@ double StepLowerBound::length(RegionId r, const Machine &machine, double below) 
     for (size_t i = 0; i < size; ++i) {
       double room = (below - at.heads[i] - at.tails[i]) * (1 + 1e-12);
       if (items[i].body != kNone) {
-        double count = static_cast<double>(graph_.regions[items[i].body].count);
+        double count = graph_.regions[items[i].body].count;
         double &known = lengths_[items[i].body];
         double now = count > 0 ? length(items[i].body, machine, room / count) : 0;
         less |= now > known * (1 + 1e-9);
@@ -126,7 +126,7 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
     const Item &item = items[i];
     at.times[i] = item.body == kNone ? minOf(priceOf(item).alternatives, at.alternatives[i],
                                              [](const Alternative &f) { return f.time; })
-                                     : static_cast<double>(graph_.regions[item.body].count) * lengths_[item.body];
+                                     : graph_.regions[item.body].count * lengths_[item.body];
     for (uint32_t before : item.before)
       at.heads[i] = std::max(at.heads[i], at.heads[before] + at.times[before]);
     longest = std::max(longest, at.heads[i] + at.times[i]);
@@ -139,7 +139,7 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
   std::vector<Load> loads(cores + memories);
   std::vector<double> &sums = sums_[r];
   sums.assign(cores + memories, 0);
-  double shared = 1 - std::min(1.0, kShare * static_cast<double>(size));
+  double shared = 1 - std::min(1.0, kShare * size);
   for (size_t i = 0; i < size; ++i) {
     const Item &item = items[i];
     auto add = [&](size_t resource, double work) {
@@ -154,10 +154,9 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
     }
     const Price &price = priceOf(item);
     if (price.core >= 0)
-      add(static_cast<size_t>(price.core),
-          minOf(price.alternatives, at.alternatives[i], [](const Alternative &f) { return f.work; }));
+      add(price.core, minOf(price.alternatives, at.alternatives[i], [](const Alternative &f) { return f.work; }));
     for (int core : price.holds)
-      add(static_cast<size_t>(core), at.times[i]);
+      add(core, at.times[i]);
     for (size_t m = 0; m < memories; ++m)
       add(cores + m,
           shared * minOf(price.alternatives, at.alternatives[i], [m](const Alternative &f) { return f.transfers[m]; }));
@@ -167,7 +166,7 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
   for (size_t c = 0; c < cores && closely; ++c) {
     longest = std::max(longest, together(r, machine, c, -1));
     for (size_t m = 0; m < memories && !byKind_; ++m)
-      longest = std::max(longest, together(r, machine, c, static_cast<int>(m)));
+      longest = std::max(longest, together(r, machine, c, m));
   }
   return longest;
 }
@@ -175,7 +174,7 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
 double StepLowerBound::together(RegionId r, const Machine &machine, size_t core, int memory) const {
   const std::vector<Item> &items = regions_[r];
   const Laid &at = found_[r];
-  size_t size = items.size(), m = static_cast<size_t>(std::max(memory, 0));
+  size_t size = items.size(), m = std::max(memory, 0);
   std::vector<double> min(size, 0);  // work in any form
   std::vector<char> choice(size, 0); // it depends on the form
   size_t held = memory < 0 ? core : machine.cores.size() + m;

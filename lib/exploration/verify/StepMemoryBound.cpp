@@ -9,7 +9,7 @@ namespace accord {
 double StepLowerBound::minBytes() const {
   double staticTensors = 0;
   for (const StaticTensor &resident : graph_.staticTensors)
-    staticTensors += static_cast<double>(resident.bytes);
+    staticTensors += resident.bytes;
   const std::vector<Item> &items = regions_[kMicrobatchRegion];
   Dependences deps = Dependences::of(graph_);
   std::vector<std::vector<bool>> before(items.size(), std::vector<bool>(items.size()));
@@ -53,7 +53,7 @@ double StepLowerBound::minBytes() const {
         bool there = before[x][maker] || (x == maker && value.slices <= 1);
         if (there &&
             std::any_of(read->second.begin(), read->second.end(), [&](size_t reader) { return before[reader][x]; }))
-          alive[x] += static_cast<double>(value.bytes);
+          alive[x] += value.bytes;
       }
     }
   return staticTensors + (alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end()));

@@ -121,11 +121,11 @@ void StepLowerBound::price(const Machine &machine) {
       continue;
     size_t levels = memories;
     for (int c : main.cores)
-      levels = std::min(levels, levelsOf(machine, machine.cores[static_cast<size_t>(c)]));
+      levels = std::min(levels, levelsOf(machine, machine.cores[c]));
     int only = main.cores.size() == 1 ? main.cores[0] : -1;
     double feed = 0;
     if (kind.mapped && only >= 0 && levels >= 2) {
-      feed = times[static_cast<size_t>(only)]->parts[firstPart_[k]].feed;
+      feed = times[only]->parts[firstPart_[k]].feed;
       for (size_t m = 1; m < levels; ++m)
         if (!(machine.memories[m].capacity.value > 0))
           feed = 0;
@@ -145,9 +145,9 @@ void StepLowerBound::price(const Machine &machine) {
       continue;
     }
     if (only >= 0) {
-      const Core &core = machine.cores[static_cast<size_t>(only)];
-      const PartTimeBound &time = times[static_cast<size_t>(only)]->parts[firstPart_[k]];
-      double count = static_cast<double>(core.count), all = joined(time.spread, transfers, levels, machine),
+      const Core &core = machine.cores[only];
+      const PartTimeBound &time = times[only]->parts[firstPart_[k]];
+      double count = core.count, all = joined(time.spread, transfers, levels, machine),
              one = joined(time.single, transfers, levels, machine);
       bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
       price.core = only;
@@ -159,7 +159,7 @@ void StepLowerBound::price(const Machine &machine) {
     }
     double time = INFINITY;
     for (int c : main.cores) {
-      const PartTimeBound &on = times[static_cast<size_t>(c)]->parts[firstPart_[k]];
+      const PartTimeBound &on = times[c]->parts[firstPart_[k]];
       min(time, std::min(on.spread, on.single));
     }
     price.alternatives[0].time = joined(time, transfers, levels, machine);
@@ -175,8 +175,8 @@ void StepLowerBound::priceFused(const Kind &kind, uint32_t first, const Machine 
     EligibleCores of = eligibleCores(kind.parts[i], machine);
     double time = of.cores.empty() ? 0 : INFINITY;
     for (int c : of.cores) {
-      const Core &core = machine.cores[static_cast<size_t>(c)];
-      const PartTimeBound &on = times[static_cast<size_t>(c)]->parts[first + i];
+      const Core &core = machine.cores[c];
+      const PartTimeBound &on = times[c]->parts[first + i];
       min(time, core.perInstanceMapping && !core.anyMapping ? on.single : on.spread);
     }
     max = std::max(max, time);
@@ -205,15 +205,15 @@ void StepLowerBound::price(const Machine &machine, const Costs &costs) {
         const Core &of = machine.cores[core];
         int64_t held = cost.instances > 0 ? cost.instances : instancesPerOperation(of);
         alternative.whole = held == of.count;
-        alternative.work = alternative.time * static_cast<double>(held) / static_cast<double>(of.count);
+        alternative.work = alternative.time * held / of.count;
       }
       for (size_t m = 0; m < alternative.transfers.size() && m < cost.transfer.size(); ++m)
         alternative.transfers[m] = std::min(cost.transfer[m].value, alternative.time);
       price.core = price.alternatives.empty() || price.core == cost.core ? cost.core : -1;
       price.joules = price.alternatives.empty() ? cost.energy.value : std::min(price.joules, cost.energy.value);
       for (size_t c = 0; c < machine.cores.size() && !cost.parts.empty(); ++c)
-        if (usesCore(cost, static_cast<int>(c)))
-          price.holds.push_back(static_cast<int>(c));
+        if (usesCore(cost, c))
+          price.holds.push_back(c);
       price.alternatives.push_back(std::move(alternative));
     };
     if (priced)

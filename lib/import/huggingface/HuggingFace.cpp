@@ -344,7 +344,7 @@ Draft t5(Config &c) {
   layer("y");
   d.add("let last = maybe_dropout(rms_norm(y, epsilon = $epsilon), $drop)");
   if (tied) // the tied head reads its input divided by the root of the width
-    d.set("root", fmt::format("{}", 1 / std::sqrt(static_cast<double>(c.integer({"d_model"})))));
+    d.set("root", fmt::format("{}", 1 / std::sqrt(c.integer({"d_model"}))));
   d.add(tied ? "loss cross_entropy(linear(scale(last, factor = $root), out = vocab, bias = false, "
                "weight = word_embeddings), labels)"
              : "loss cross_entropy(linear(last, out = vocab, bias = false), labels)");

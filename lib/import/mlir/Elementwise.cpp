@@ -35,8 +35,7 @@ MlirValue MlirImporter::scaled(const MlirValue &x, double factor) {
   if (!std::isfinite(static_cast<float>(factor)))
     reportUnsupported("divides by zero");
   MlirValue y = x;
-  if (auto sum = means.find(x.id);
-      sum != means.end() && std::abs(factor * static_cast<double>(sum->second.second) - 1) < 1e-4)
+  if (auto sum = means.find(x.id); sum != means.end() && std::abs(factor * sum->second.second - 1) < 1e-4)
     y.id = sum->second.first;
   else if (factor != 1)
     y.id = textBuilder.add(nameOf(current), "scale", {x.id}, {fmt::format("factor = {}", static_cast<float>(factor))},
@@ -169,9 +168,9 @@ void MlirImporter::generic(mlir::Operation *op) {
   size_t rank = mapOf(maps.size() - 1).getNumResults();
   llvm::DenseMap<mlir::Value, MlirValue> inside;
   for (size_t i = 0; i + 1 < maps.size(); ++i) {
-    if (body.getArgument(static_cast<unsigned>(i)).use_empty())
+    if (body.getArgument(i).use_empty())
       continue;
-    MlirValue x = plain(op->getOperand(static_cast<unsigned>(i))), seen = x;
+    MlirValue x = plain(op->getOperand(i)), seen = x;
     seen.full.assign(rank, 1);
     std::vector<int> place;
     for (auto [from, result] : llvm::enumerate(mapOf(i).getResults())) {
@@ -188,11 +187,11 @@ void MlirImporter::generic(mlir::Operation *op) {
       seen.dims.clear();
       Shape shape;
       for (int dim : x.dims)
-        if (place[static_cast<size_t>(dim)] >= 0) {
-          seen.dims.push_back(place[static_cast<size_t>(dim)]);
+        if (place[dim] >= 0) {
+          seen.dims.push_back(place[dim]);
           shape.push_back(extent(x, dim));
         }
-      seen.batchDim = x.batchDim < 0 ? -1 : place[static_cast<size_t>(x.batchDim)];
+      seen.batchDim = x.batchDim < 0 ? -1 : place[x.batchDim];
       if (x.batchDim >= 0 && seen.batchDim < 0)
         reportUnsupported("moves the batch, which is not supported");
       seen.id = textBuilder.reshape(x.id, shape);
@@ -201,10 +200,10 @@ void MlirImporter::generic(mlir::Operation *op) {
         if (place[k] >= 0 && x.full[k] > 1) {
           if (static_cast<size_t>(place[k]) < last)
             noteOnce("weights that are read in another order have that order here");
-          last = static_cast<size_t>(place[k]);
+          last = place[k];
         }
     }
-    inside[body.getArgument(static_cast<unsigned>(i))] = seen;
+    inside[body.getArgument(i)] = seen;
   }
   mlir::Value last = body.getTerminator()->getOperand(0);
   auto read = [&](mlir::Value value) {

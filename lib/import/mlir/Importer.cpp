@@ -238,7 +238,7 @@ void MlirImporter::results(mlir::Operation *op) {
     std::string wanted = chosen == options.losses.end() ? "" : chosen->second;
     MlirValue x;
     try {
-      x = plain(op->getOperand(static_cast<unsigned>(i)));
+      x = plain(op->getOperand(i));
     } catch (const Failed &) {
       continue;
     }

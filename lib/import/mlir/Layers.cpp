@@ -78,7 +78,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       Shape wanted(shape.size(), 1);
       if (static_cast<size_t>(place) >= wanted.size())
         return false;
-      wanted[static_cast<size_t>(place)] = channels;
+      wanted[place] = channels;
       return found != values.end() && found->second.kind == Kind::Weight && llvm::equal(shape, wanted);
     };
     for (unsigned side : {0u, 1u}) {
@@ -102,7 +102,7 @@ bool MlirImporter::takesBias(mlir::Operation *op, int64_t channels, int dim) {
       auto found = values.find(other);
       if (adds && map(side).isIdentity() && map(2).isIdentity() && otherType.getRank() == 1 &&
           otherType.getDimSize(0) == channels && found != values.end() && found->second.kind == Kind::Weight &&
-          map(1 - side).getResult(0) == mlir::getAffineDimExpr(static_cast<unsigned>(place), user->getContext())) {
+          map(1 - side).getResult(0) == mlir::getAffineDimExpr(place, user->getContext())) {
         absorbed[user] = value;
         return true;
       }
@@ -131,7 +131,7 @@ void MlirImporter::convolution(mlir::Operation *op) {
   Shape kernel{w.full[at], w.full[at + 1]};
   Shape pads = padsOf(op, x, rows, columns);
   x = unpadded(x);
-  int64_t channels = x.full[static_cast<size_t>(channel)], many = 1;
+  int64_t channels = x.full[channel], many = 1;
   if (deep && w.full.size() == 4)
     many = w.full[3];
   if (x.batchDim != 0 || extent(x, 0) != 1)
@@ -174,9 +174,9 @@ void MlirImporter::convolution(mlir::Operation *op) {
   y.batchDim = 0;
   y.dims = {channel, rows, columns};
   y.full = x.full;
-  y.full[static_cast<size_t>(rows)] = view.extents[0];
-  y.full[static_cast<size_t>(columns)] = view.extents[1];
-  y.full[static_cast<size_t>(channel)] = out;
+  y.full[rows] = view.extents[0];
+  y.full[columns] = view.extents[1];
+  y.full[channel] = out;
   Shape shape{out, view.extents[0], view.extents[1]};
   y.id = textBuilder.add(nameOf(op), single ? "depthwise_conv2d" : "conv2d", {arranged(x, {channel, rows, columns})},
                          attributes, shape);
@@ -259,9 +259,9 @@ void MlirImporter::pool(mlir::Operation *op) {
       window(x, rows, columns, kernel, twoOf(op, "stride", "strides"), twoOf(op, "dilations", "dilations"), pads, true);
   MlirValue y = x;
   y.dims = {channel, rows, columns};
-  Shape shape{x.full[static_cast<size_t>(channel)], view.extents[0], view.extents[1]};
-  y.full[static_cast<size_t>(rows)] = view.extents[0];
-  y.full[static_cast<size_t>(columns)] = view.extents[1];
+  Shape shape{x.full[channel], view.extents[0], view.extents[1]};
+  y.full[rows] = view.extents[0];
+  y.full[columns] = view.extents[1];
   DnnTextBuilder::Id from = arranged(x, y.dims);
   bool whole = !padded && shape[1] == 1 && shape[2] == 1 && kernel == Shape{extent(x, rows), extent(x, columns)};
   if (!greatest && whole)

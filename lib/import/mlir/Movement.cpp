@@ -191,7 +191,7 @@ void MlirImporter::slice(mlir::Operation *op) {
     auto place = llvm::find(x.dims, static_cast<int>(i));
     x.full[i] = many;
     Shape shape = textBuilder.shape(x.id);
-    shape[static_cast<size_t>(place - x.dims.begin())] = many;
+    shape[place - x.dims.begin()] = many;
     x.id = textBuilder.add(nameOf(op), "slice", {x.id},
                            {fmt::format("axis = {}", place - x.dims.begin()), fmt::format("start = {}", from),
                             fmt::format("size = {}", many)},
@@ -263,7 +263,7 @@ void MlirImporter::reduce(mlir::Operation *op) {
       continue;
     auto at = place - y.dims.begin();
     Shape shape = textBuilder.shape(y.id);
-    int64_t count = shape[static_cast<size_t>(at)];
+    int64_t count = shape[at];
     shape.erase(shape.begin() + at);
     if (shape.empty())
       shape = {1};
@@ -288,13 +288,13 @@ void MlirImporter::reduce(mlir::Operation *op) {
     std::vector<int> place(x.full.size(), -1);
     for (size_t i = 0; i < x.full.size(); ++i)
       if (!llvm::is_contained(axes, static_cast<int64_t>(i))) {
-        place[i] = static_cast<int>(full.size());
+        place[i] = full.size();
         full.push_back(x.full[i]);
       }
     y.full = full;
     for (int &dim : y.dims)
-      dim = place[static_cast<size_t>(dim)];
-    y.batchDim = y.batchDim < 0 ? -1 : place[static_cast<size_t>(y.batchDim)];
+      dim = place[dim];
+    y.batchDim = y.batchDim < 0 ? -1 : place[y.batchDim];
   }
   setResult(op, y);
 }

@@ -83,13 +83,13 @@ Shape MlirImporter::fullOf(mlir::Value value, const MlirValue &like) const {
   auto type = llvm::cast<mlir::ShapedType>(value.getType());
   for (int64_t extent : type.getShape())
     full.push_back(!mlir::ShapedType::isDynamic(extent) ? extent
-                   : like.batchDim >= 0                 ? like.full[static_cast<size_t>(like.batchDim)]
+                   : like.batchDim >= 0                 ? like.full[like.batchDim]
                                                         : batch);
   return full;
 }
 
 int64_t MlirImporter::extent(const MlirValue &value, int dim) const {
-  int64_t all = value.full[static_cast<size_t>(dim)];
+  int64_t all = value.full[dim];
   return dim == value.batchDim ? all / batch : all;
 }
 
@@ -164,7 +164,7 @@ std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, c
     if (first <= value.batchDim && value.batchDim < static_cast<int>(i)) {
       if (!one || llvm::is_contained(value.dims, value.batchDim))
         return std::nullopt;
-      result.batchDim = static_cast<int>(to);
+      result.batchDim = to;
       continue;
     }
     auto place = llvm::find(value.dims, first);
@@ -175,7 +175,7 @@ std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, c
         inner.insert(*place);
     }
     for (size_t k = to; k < j; ++k)
-      becomes[first].push_back(static_cast<int>(k));
+      becomes[first].push_back(k);
   }
   Shape shape;
   for (int dim : value.dims)
@@ -214,7 +214,7 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
       ++first;
     if (full.empty() || full[first] % batch != 0)
       reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(value.full), listOf(full)));
-    result.batchDim = static_cast<int>(first);
+    result.batchDim = first;
   }
   bool leads = result.batchDim >= 0 && full[first] == batch && full.size() > 1;
   Shape shape;
@@ -235,13 +235,13 @@ MlirValue MlirImporter::permuted(const MlirValue &value, llvm::ArrayRef<int64_t>
   for (auto [to, from] : llvm::enumerate(permutation)) {
     if (from < 0 || from >= static_cast<int64_t>(place.size()))
       reportUnsupported("has an impossible permutation");
-    result.full[to] = value.full[static_cast<size_t>(from)];
-    place[static_cast<size_t>(from)] = static_cast<int>(to);
+    result.full[to] = value.full[from];
+    place[from] = to;
   }
   for (int &dim : result.dims)
-    dim = place[static_cast<size_t>(dim)];
+    dim = place[dim];
   if (value.batchDim >= 0)
-    result.batchDim = batch == 1 ? 0 : place[static_cast<size_t>(value.batchDim)];
+    result.batchDim = batch == 1 ? 0 : place[value.batchDim];
   return result;
 }
 

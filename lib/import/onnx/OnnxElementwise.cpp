@@ -273,7 +273,7 @@ void OnnxImporter::reduce(const OnnxNode &node) {
   Shape full = x.full, kept;
   for (int64_t axis : listed(node, "axes", 1).value_or(Shape{})) {
     dims.push_back(axisOf(x, axis));
-    full[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(full.size()) : axis)] = 0;
+    full[axis < 0 ? axis + static_cast<int64_t>(full.size()) : axis] = 0;
   }
   if (dims.empty())
     reportUnsupported("reduces all dimensions, the batch among them");

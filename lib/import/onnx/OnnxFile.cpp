@@ -51,7 +51,7 @@ OnnxType typeOf(int32_t type) {
 /// Beyond 2^53 a double skips integers; ONNX writes 2^63 - 1 for "to the end".
 double saturated(int64_t value) {
   constexpr int64_t kMax = int64_t(1) << 53;
-  return static_cast<double>(std::clamp(value, -kMax, kMax));
+  return std::clamp(value, -kMax, kMax);
 }
 
 template <typename T> void readRaw(const std::string &raw, std::vector<double> &numbers) {
@@ -214,7 +214,7 @@ std::optional<OnnxModel> readOnnx(Diagnostics &diags, const std::string &path, F
   file = diags.sources().add(path, ""); // a binary: there is no line to show
   google::protobuf::LogSilencer quiet;
   onnx::ModelProto proto;
-  if (!proto.ParseFromArray((*buffer)->getBufferStart(), static_cast<int>((*buffer)->getBufferSize())))
+  if (!proto.ParseFromArray((*buffer)->getBufferStart(), (*buffer)->getBufferSize()))
     return fail(Code::SyntaxError, "this is no ONNX model: it is damaged, cut short, or another "
                                    "kind of file");
   if (!proto.has_graph() || proto.opset_import_size() == 0)

@@ -103,7 +103,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
     if (op == "Size") {
       double all = 1;
       for (int64_t extent : shape)
-        all *= static_cast<double>(extent);
+        all *= extent;
       return done(made({}, OnnxType::Integer, {all}));
     }
     auto rank = static_cast<int64_t>(shape.size());
@@ -168,7 +168,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
         value != node.attributes.end() && value->second.tensor ? *value->second.tensor : made({}, OnnxType::Float, {0});
     if (!size || *size > int64_t(OnnxTensor::kMaxNumbers) || !one.numbers || one.numbers->empty())
       reportUnsupported("makes a tensor that is too large to be known");
-    return done(made(shape, one.type, Numbers(static_cast<size_t>(*size), one.numbers->front())));
+    return done(made(shape, one.type, Numbers(*size, one.numbers->front())));
   }
   if (op == "Range" && in.size() == 3 && in[1] && in[2] && !in[1]->numbers->empty() && !in[2]->numbers->empty()) {
     double start = x.numbers->empty() ? 0 : x.numbers->front(), limit = in[1]->numbers->front(),
@@ -199,7 +199,7 @@ bool OnnxImporter::fold(const OnnxNode &node) {
       int64_t i = whole(at) < 0 ? whole(at) + x.shape[0] : whole(at);
       if (i < 0 || i >= x.shape[0])
         reportInvalid(fmt::format("takes entry {} of {}", whole(at), x.shape[0]));
-      numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
+      numbers.push_back((*x.numbers)[i]);
     }
     return done(made(in[1]->shape, x.type, std::move(numbers)));
   }
@@ -219,10 +219,10 @@ bool OnnxImporter::fold(const OnnxNode &node) {
     Numbers numbers;
     if (step > 0)
       for (int64_t i = bound(starts->front(), 0, n); i < bound(ends->front(), 0, n); i += step)
-        numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
+        numbers.push_back((*x.numbers)[i]);
     else
       for (int64_t i = bound(starts->front(), -1, n - 1); i > bound(ends->front(), -1, n - 1); i += step)
-        numbers.push_back((*x.numbers)[static_cast<size_t>(i)]);
+        numbers.push_back((*x.numbers)[i]);
     return vector(std::move(numbers));
   }
   if ((op == "ReduceProd" || op == "ReduceSum") && x.shape.size() <= 1) {

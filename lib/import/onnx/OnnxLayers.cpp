@@ -291,15 +291,15 @@ void OnnxImporter::gather(const OnnxNode &node) {
     if (!ids.constant->numbers || ids.constant->numbers->empty())
       reportUnsupported("takes entries at places that are too many to be known");
     const std::vector<double> &at = *ids.constant->numbers;
-    int64_t extent = shape[static_cast<size_t>(dim)], size = static_cast<int64_t>(at.size());
+    int64_t extent = shape[dim], size = at.size();
     int64_t start = static_cast<int64_t>(at[0]) + (at[0] < 0 ? extent : 0);
     for (size_t i = 1; i < at.size(); ++i)
-      if (at[i] != at[0] + static_cast<double>(i))
+      if (at[i] != at[0] + i)
         reportUnsupported("takes entries at places that do not follow each other");
     if (start < 0 || start + size > extent)
       reportInvalid(fmt::format("takes entries {} to {} of {}", start, start + size - 1, extent));
     DnnTextBuilder::Id y = x.id;
-    shape[static_cast<size_t>(dim)] = size;
+    shape[dim] = size;
     if (size != extent)
       y = textBuilder.add(
           nameOf(node), "slice", {x.id},

@@ -37,8 +37,8 @@ Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
       axis += axis < 0 ? rank : 0;
     bool all = axes.empty();
     for (int64_t i = 0; i < rank; ++i)
-      if (all ? from[static_cast<size_t>(i)] != 1 : !llvm::is_contained(axes, i))
-        shape.push_back(from[static_cast<size_t>(i)]);
+      if (all ? from[i] != 1 : !llvm::is_contained(axes, i))
+        shape.push_back(from[i]);
     return shape;
   }
   int64_t grown = rank + static_cast<int64_t>(axes.size());
@@ -68,7 +68,7 @@ void OnnxImporter::flatten(const OnnxNode &node) {
   if (axis < 0 || axis > rank)
     reportInvalid("has an axis outside its input");
   for (int64_t i = 0; i < rank; ++i)
-    if (int64_t &side = i < axis ? before : after; __builtin_mul_overflow(side, x.full[static_cast<size_t>(i)], &side))
+    if (int64_t &side = i < axis ? before : after; __builtin_mul_overflow(side, x.full[i], &side))
       reportInvalid("has a shape that is too large");
   setResult(node, viewed(x, {before, after}));
 }
@@ -83,10 +83,10 @@ void OnnxImporter::transpose(const OnnxNode &node) {
   Shape sorted = permutation, full;
   std::sort(sorted.begin(), sorted.end());
   for (int64_t i = 0; i < static_cast<int64_t>(sorted.size()); ++i)
-    if (sorted[static_cast<size_t>(i)] != i || static_cast<int64_t>(sorted.size()) != rank)
+    if (sorted[i] != i || static_cast<int64_t>(sorted.size()) != rank)
       reportInvalid(fmt::format("has 'perm' = {} for {} dimensions", listOf(permutation), rank));
   for (int64_t from : permutation)
-    full.push_back(x.full[static_cast<size_t>(from)]);
+    full.push_back(x.full[from]);
   if (x.batch == Batch::None)
     return setResult(node, textBuilder.transpose(x.id, permutation, nameOf(node)), full, Batch::None);
   if (batch == 1) { // a batch of one is an extent as any other
@@ -132,10 +132,10 @@ void OnnxImporter::concat(const OnnxNode &node) {
     for (size_t i = 0; i < here.size(); ++i)
       if (static_cast<int64_t>(i) != dim && here[i] != shape[i])
         reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(shape), listOf(here)));
-    extent += here[static_cast<size_t>(dim)];
+    extent += here[dim];
     ids.push_back(one.id);
   }
-  shape[static_cast<size_t>(dim)] = full[static_cast<size_t>(axis)] = extent;
+  shape[dim] = full[axis] = extent;
   if (ids.size() == 1)
     return setResult(node, like);
   if (like.batch == Batch::Merged && dim == 0)
@@ -148,7 +148,7 @@ void OnnxImporter::split(const OnnxNode &node) {
   OnnxValue x = tensor(node, 0);
   int64_t axis = node.integer("axis", 0), dim = axisOf(x, axis);
   axis += axis < 0 ? static_cast<int64_t>(x.full.size()) : 0;
-  int64_t extent = textBuilder.shape(x.id)[static_cast<size_t>(dim)];
+  int64_t extent = textBuilder.shape(x.id)[dim];
   auto parts = static_cast<int64_t>(node.outputs.size());
   Shape sizes = listed(node, "split", 1).value_or(Shape{});
   if (sizes.empty()) {
@@ -171,7 +171,7 @@ void OnnxImporter::split(const OnnxNode &node) {
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     Shape shape = textBuilder.shape(x.id), full = x.full;
-    shape[static_cast<size_t>(dim)] = full[static_cast<size_t>(axis)] = sizes[i];
+    shape[dim] = full[axis] = sizes[i];
     DnnTextBuilder::Id y = x.id;
     if (list >= 0)
       y = textBuilder.piece(list, i, shape);
@@ -196,7 +196,7 @@ void OnnxImporter::slice(const OnnxNode &node) {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
       reportInvalid("has an axis outside its input");
-    int64_t extent = x.full[static_cast<size_t>(axis)];
+    int64_t extent = x.full[axis];
     auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
     int64_t start = bound((*starts)[i]), size = bound((*ends)[i]) - start;
     if (steps && i < steps->size() && (*steps)[i] != 1)
@@ -207,7 +207,7 @@ void OnnxImporter::slice(const OnnxNode &node) {
     if (size < 1)
       reportInvalid("leaves nothing");
     Shape shape = textBuilder.shape(x.id);
-    shape[static_cast<size_t>(dim)] = x.full[static_cast<size_t>(axis)] = size;
+    shape[dim] = x.full[axis] = size;
     x.id = textBuilder.add(
         nameOf(node), "slice", {x.id},
         {fmt::format("axis = {}", dim), fmt::format("start = {}", start), fmt::format("size = {}", size)}, shape);
@@ -247,7 +247,7 @@ void OnnxImporter::resize(const OnnxNode &node) {
   if (scales.empty() && node.has(3)) {
     Shape sizes = integers(node, 3).value_or(Shape{});
     for (size_t i = 0; i < sizes.size() && i < full.size(); ++i)
-      scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(full[i]));
+      scales.push_back(static_cast<double>(sizes[i]) / full[i]);
   }
   if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] != scales[3] || scales[2] < 1 ||
       scales[2] != std::floor(scales[2]) || scales[2] > 1 << 20)

@@ -28,16 +28,16 @@ SourceLocation locationOf(const Diagnostics &diags, SourceRange range) {
 /// Reports what `check` finds, at the nodes of the file.
 std::optional<PartitioningImport> checked(Diagnostics &diags, FileId file, PartitioningImport made,
                                           const std::vector<SourceRange> &ranges) {
-  for (const Issue &issue : check(made.problem)) {
+  for (const Error &error : check(made.problem)) {
     SourceRange at{file, 0, 1};
     for (size_t i = 0; i < ranges.size(); ++i) {
       const SourceLocation &place = made.problem.nodes[i].location;
-      if (place.line == issue.location.line && place.column == issue.location.column) {
+      if (place.line == error.location.line && place.column == error.location.column) {
         at = ranges[i];
         break;
       }
     }
-    diags.error(Code::MalformedPartitioningProblem, at, issue.message);
+    diags.error(Code::MalformedPartitioningProblem, at, error.message);
   }
   return diags.hasErrors() ? std::nullopt : std::optional(std::move(made));
 }

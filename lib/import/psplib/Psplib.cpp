@@ -65,7 +65,7 @@ private:
       if (jobs && !found) {
         found = true;
         if (auto number = text.number(value.empty() ? line : value, "the number of jobs", 0, kMaxJobs))
-          list.resize(static_cast<size_t>(*number));
+          list.resize(*number);
       } else if (key.equals_insensitive("projects")) {
         auto number = text.number(value.empty() ? line : value, "the number of projects", 1, kMax);
         if (number && *number != 1)
@@ -132,7 +132,7 @@ private:
     };
     std::vector<bool> seen[3];
     for (int kind = 0; kind < 3; ++kind)
-      seen[kind].resize(static_cast<size_t>(counts[kind]));
+      seen[kind].resize(counts[kind]);
     for (size_t i = 0; i < words.size(); ++i) {
       llvm::StringRef word = words[i], digits = word.drop_front();
       size_t kind = llvm::StringRef(kKinds).find(llvm::toUpper(word[0]));
@@ -141,9 +141,9 @@ private:
       int64_t index = 0;
       if (kind == llvm::StringRef::npos || digits.getAsInteger(10, index) || index < 1 || index > counts[kind])
         return fail(word, "expected a resource of those declared, as in 'R 1'");
-      if (seen[kind][static_cast<size_t>(index - 1)])
+      if (seen[kind][index - 1])
         return fail(word, fmt::format("resource '{} {}' has two columns", kKinds[kind], index));
-      seen[kind][static_cast<size_t>(index - 1)] = true;
+      seen[kind][index - 1] = true;
       columns.push_back({kKinds[kind], index});
     }
     auto declared = static_cast<size_t>(counts[0] + counts[1] + counts[2]);
@@ -174,14 +174,14 @@ private:
       return;
     }
     for (int kind = 0; kind < 3; ++kind) {
-      capacity[kind].resize(static_cast<size_t>(counts[kind]));
-      place[kind].resize(static_cast<size_t>(counts[kind]));
+      capacity[kind].resize(counts[kind]);
+      place[kind].resize(counts[kind]);
     }
     for (size_t i = 0; i < names.size(); ++i)
       if (auto value = text.number(values[i], "the availability of " + names[i].name(), 0, kMax)) {
         auto kind = llvm::StringRef(kKinds).find(names[i].kind);
-        capacity[kind][static_cast<size_t>(names[i].index - 1)] = *value;
-        place[kind][static_cast<size_t>(names[i].index - 1)] = values[i];
+        capacity[kind][names[i].index - 1] = *value;
+        place[kind][names[i].index - 1] = values[i];
       }
     for (size_t kind : {0, 2}) // ids: R then D, N then D
       for (size_t i = 0; i < capacity[kind].size(); ++i)
@@ -199,7 +199,7 @@ private:
       text.reportInvalid(word, "the head says that there are no jobs");
       return std::nullopt;
     }
-    auto number = text.number(word, what, 1, static_cast<int64_t>(list.size()));
+    auto number = text.number(word, what, 1, list.size());
     return number ? std::optional(static_cast<size_t>(*number - 1)) : std::nullopt;
   }
 
@@ -363,7 +363,7 @@ private:
     }
     problem.name = llvm::sys::path::stem(path).str();
     auto range = [&](const SourceLocation &at) { return diags.sources().at(file, {at.line, at.column}); };
-    for (const Issue &issue : check(problem)) {
+    for (const Error &issue : check(problem)) {
       auto error = diags.error(Code::ImportSetting, range(issue.location), issue.message);
       for (const auto &[at, note] : issue.notes)
         error.note(range(at), note);

@@ -69,7 +69,8 @@ std::optional<std::string> formatted(Diagnostics &diags, FileId file, const std:
   auto tree = parse(own, sources.add("imported.dnn", text));
   if (tree && tree->complete && !own.hasErrors())
     return format(sources, *tree);
-  diags.error(own.text().find("A0007") != std::string::npos ? Code::FileTooLarge : Code::InternalError, {file, 0, 0},
+  bool tooLarge = llvm::any_of(own.sorted(), [](const Diagnostic &d) { return d.code == Code::FileTooLarge; });
+  diags.error(tooLarge ? Code::FileTooLarge : Code::InternalError, {file, 0, 0},
               "the imported text is no .dnn: " + shown(own.text()));
   return std::nullopt;
 }
@@ -118,14 +119,14 @@ DnnTextBuilder::Id DnnTextBuilder::addNamed(const std::string &name, const std::
 }
 
 bool DnnTextBuilder::isInteger(Id value) const {
-  while (values[static_cast<size_t>(value)].call != "input") {
-    const Value &here = values[static_cast<size_t>(value)];
+  while (values[value].call != "input") {
+    const Value &here = values[value];
     static const std::set<std::string> kMoves = {"reshape", "transpose", "slice", "split", "piece", "concat"};
     if (!kMoves.count(here.call))
       return false;
     value = here.operands[0];
   }
-  return values[static_cast<size_t>(value)].element != "float";
+  return values[value].element != "float";
 }
 
 DnnTextBuilder::Id DnnTextBuilder::addList(const std::string &name, const std::string &call, std::vector<Id> operands,
@@ -134,7 +135,7 @@ DnnTextBuilder::Id DnnTextBuilder::addList(const std::string &name, const std::s
 }
 
 DnnTextBuilder::Id DnnTextBuilder::piece(Id list, size_t index, Shape shape) {
-  std::string text = fmt::format("{}[{}]", values[static_cast<size_t>(list)].name, index);
+  std::string text = fmt::format("{}[{}]", values[list].name, index);
   return push({text, "piece", {list}, {std::to_string(index)}, std::move(shape), {}, {}, {}});
 }
 
@@ -153,7 +154,7 @@ DnnTextBuilder::Id DnnTextBuilder::reshape(Id value, Shape shape) {
   if (this->shape(behind) == shape)
     return behind;
   std::vector<std::string> attributes{listOf(shape)};
-  return push({uniqueName(values[static_cast<size_t>(behind)].name + "_as", "reshaped"),
+  return push({uniqueName(values[behind].name + "_as", "reshaped"),
                "reshape",
                {behind},
                std::move(attributes),
@@ -168,7 +169,7 @@ DnnTextBuilder::Id DnnTextBuilder::transpose(Id value, const std::vector<int64_t
   Shape shape;
   bool same = true;
   for (size_t i = 0; i < permutation.size(); ++i) {
-    shape.push_back(this->shape(value)[static_cast<size_t>(permutation[i])]);
+    shape.push_back(this->shape(value)[permutation[i]]);
     same &= permutation[i] == static_cast<int64_t>(i);
   }
   if (same)

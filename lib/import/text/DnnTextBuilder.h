@@ -51,13 +51,13 @@ public:
   Id reshape(Id value, Shape shape);
   Id transpose(Id value, const std::vector<int64_t> &permutation, const std::string &name = "");
 
-  const Shape &shape(Id value) const { return values[static_cast<size_t>(value)].shape; }
+  const Shape &shape(Id value) const { return values[value].shape; }
   /// What `x` is a view of, for a look behind reshapes.
   Id behindViews(Id value) const;
   /// Whether it holds integers: an input, or a view or piece of one.
   bool isInteger(Id value) const;
-  const std::string &callOf(Id value) const { return values[static_cast<size_t>(value)].call; }
-  Id operandOf(Id value) const { return values[static_cast<size_t>(value)].operands[0]; }
+  const std::string &callOf(Id value) const { return values[value].call; }
+  Id operandOf(Id value) const { return values[value].operands[0]; }
 
   /// What follows came from here; a comment where it changes.
   void from(const std::string &where) { origin = where; }

@@ -26,7 +26,7 @@ public:
           order.push_back(static_cast<Id>(i));
     place.resize(uses.size(), -1);
     for (size_t i = 0; i < order.size(); ++i)
-      place[at(order[i])] = static_cast<int>(i);
+      place[at(order[i])] = i;
     for (const auto &value : textBuilder.values)
       names.push_back(value.name);
     handed.resize(uses.size());
@@ -39,7 +39,7 @@ public:
       out += "/// " + line + "\n";
     out += fmt::format("model {}() {{\n", name);
     size_t next = 0;
-    write(0, static_cast<int>(order.size()), next, {});
+    write(0, order.size(), next, {});
     std::string terms;
     size_t line = 0;
     for (Id id : textBuilder.losses) {
@@ -62,7 +62,7 @@ private:
     std::vector<bool> declares;         ///< whether no statement before it declares it
   };
 
-  static size_t at(int i) { return static_cast<size_t>(i); }
+  static size_t at(int i) { return i; }
   const DnnTextBuilder::Value &value(Id id) const { return textBuilder.values[at(id)]; }
   const DnnTextBuilder::Value &step(int i) const { return value(order[at(i)]); }
   bool isInline(Id id) const {
@@ -174,7 +174,7 @@ void DnnTextWriter::plan() {
   }
   for (size_t i = 0; i < order.size(); ++i)
     if (owner[i] == -1)
-      taken.reserve(step(static_cast<int>(i)).name);
+      taken.reserve(step(i).name);
   for (Loop &loop : loops) {
     loop.label = labelOf(loop.repeat);
     planVariables(loop, loop.outer);

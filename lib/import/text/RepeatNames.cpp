@@ -20,7 +20,7 @@ bool isNumber(llvm::StringRef word) { return llvm::all_of(word, llvm::isDigit); 
 llvm::StringRef stemOf(llvm::StringRef word) { return word.rtrim("0123456789"); }
 /// Where the words of two copies' names differ first.
 size_t differAt(const Words &a, const Words &b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
 }
 /// Whether only their numbers tell these words apart.
 bool isNumbered(const Words &a, const Words &b, size_t at) {

@@ -70,19 +70,19 @@ std::vector<Run> runsOf(const std::vector<Step> &steps) {
   int size = extend.size();
   std::vector<Run> runs;
   for (bool reversed : {false, true}) {
-    std::vector<int> next(static_cast<size_t>(size)); // the next smaller suffix
+    std::vector<int> next(size); // the next smaller suffix
     auto smaller = [&](int i, int j) {
       int same = extend.forward(i, j);
       if (std::max(i, j) + same == size)
         return i > j;
-      uint32_t a = steps[static_cast<size_t>(i + same)].kind, b = steps[static_cast<size_t>(j + same)].kind;
+      uint32_t a = steps[i + same].kind, b = steps[j + same].kind;
       return reversed ? a > b : a < b;
     };
     for (int i = size - 1; i >= 0; --i) {
       int j = i + 1;
       while (j < size && smaller(i, j))
-        j = next[static_cast<size_t>(j)];
-      next[static_cast<size_t>(i)] = j;
+        j = next[j];
+      next[i] = j;
       if (j == size)
         continue;
       Run run{i - extend.backward(i, j), j + extend.forward(i, j), j - i};
@@ -101,7 +101,7 @@ public:
     std::vector<int> change(steps.size() + 2, 0);
     for (size_t i = 0; i < steps.size(); ++i)
       for (int operand : steps[i].operands)
-        lastRead[static_cast<size_t>(operand)] = static_cast<int>(i);
+        lastRead[operand] = i;
     for (size_t i = 0; i < steps.size(); ++i) {
       if (steps[i].kept)
         lastRead[i] = INT_MAX;
@@ -129,12 +129,12 @@ public:
   }
 
 private:
-  const Step &at(int i) const { return steps[static_cast<size_t>(i)]; }
+  const Step &at(int i) const { return steps[i]; }
 
   /// Lines that the text becomes shorter by: less two for the repeat itself, and one for each
   /// variable that no statement declares anyway.
   int saving(const Repeat &repeat) const {
-    auto lines = [&](int i) { return weight[static_cast<size_t>(i)]; };
+    auto lines = [&](int i) { return weight[i]; };
     int body = lines(repeat.start + repeat.period) - lines(repeat.start);
     return (repeat.count - 1) * body - 1 - static_cast<int>(repeat.carried.size());
   }
@@ -147,7 +147,7 @@ private:
     for (int i = start; i < second; ++i) {
       const Step &a = at(i), &b = at(i + period);
       if (a.kind != b.kind || a.type != b.type || a.operands.size() != b.operands.size() ||
-          lastRead[static_cast<size_t>(i)] >= second + period)
+          lastRead[i] >= second + period)
         return false;
       for (size_t k = 0; k < a.operands.size(); ++k) {
         int from = a.operands[k], then = b.operands[k];
@@ -182,7 +182,7 @@ private:
     for (int i = last; i < last + period; ++i) {
       const Step &a = at(i), &b = at(i + period);
       if (a.kind != b.kind || a.type != b.type || a.operands.size() != b.operands.size() ||
-          lastRead[static_cast<size_t>(i)] >= last + 2 * period)
+          lastRead[i] >= last + 2 * period)
         return false;
       for (size_t k = 0; k < a.operands.size(); ++k)
         if (b.operands[k] != (a.operands[k] < repeat.start ? a.operands[k] : a.operands[k] + period))
@@ -197,7 +197,7 @@ private:
     for (int place = 0; place < repeat.period; ++place) {
       if (next < repeat.carried.size() && repeat.carried[next].place == place)
         ++next;
-      else if (lastRead[static_cast<size_t>(repeat.end() - repeat.period + place)] >= repeat.end())
+      else if (lastRead[repeat.end() - repeat.period + place] >= repeat.end())
         return false;
     }
     return true;
@@ -280,11 +280,11 @@ private:
         one.saved += saving(repeat);
         many += static_cast<int>(repeat.carried.size());
       }
-      one.fits = {inScope(scopes, static_cast<size_t>(one.found[0].start - run.start), period), -many, one.saved};
+      one.fits = {inScope(scopes, one.found[0].start - run.start, period), -many, one.saved};
       max = std::max(max, one.saved);
       choices.push_back(std::move(one));
     }
-    int body = weight[static_cast<size_t>(run.start + period)] - weight[static_cast<size_t>(run.start)];
+    int body = weight[run.start + period] - weight[run.start];
     Choice *best = nullptr;
     for (Choice &one : choices)
       if (one.saved >= max - body && (!best || one.fits > best->fits))

@@ -1,6 +1,7 @@
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/MachineElaborator.h"
 #include "lib/language/requests/Calibration.h"
+#include "lib/support/EmitError.h"
 
 using namespace mlir;
 
@@ -9,48 +10,6 @@ namespace {
 
 constexpr llvm::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
 } // namespace
-
-Code codeOfMachineError(llvm::StringRef message) {
-  struct Sign {
-    const char *words;
-    Code code;
-  };
-  static constexpr Sign kSigns[] = {{"neither 'peak'", Code::NoCompute},
-                                    {"its ports move", Code::PortsTooSlow},
-                                    {"smallest tile", Code::MemoryBelowTile},
-                                    {"area model '", Code::UnknownAreaModel},
-                                    {"has no area for", Code::AreaNotCovered},
-                                    {"states no 'clock'", Code::NoClock},
-                                    {"is left open", Code::NotADesign},
-                                    {"has no value yet", Code::NotSupported},
-                                    {"has one cost model", Code::NotSupported},
-                                    {"side by side", Code::NotSupported},
-                                    {"no path reaches", Code::UnreachableMemory},
-                                    {"form a cycle", Code::PathOrder},
-                                    {"twice in one path", Code::PathOrder},
-                                    {"at the end of the path", Code::PathOrder},
-                                    {"farthest memory to the nearest", Code::PathOrder},
-                                    {"no network connects", Code::NotConnected},
-                                    {"the shape of network", Code::BadTopology},
-                                    {"by its peak", Code::ConflictingRates},
-                                    {"for each of its", Code::MemoryTooSmall},
-                                    {"keeps more than it has", Code::OutOfRange},
-                                    {"what limits it", Code::OutOfRange},
-                                    {"is above 1", Code::OutOfRange},
-                                    {"is below", Code::OutOfRange},
-                                    {"a second", Code::DuplicateKey},
-                                    {"redefinition", Code::DuplicateName},
-                                    {"not declared", Code::UnknownName},
-                                    {"which is no", Code::WrongNameKind},
-                                    {"unknown", Code::UnknownName},
-                                    {"needs", Code::MissingKey}};
-  if (message.contains("did you mean"))
-    return Code::UnknownName;
-  for (const Sign &sign : kSigns)
-    if (message.contains(sign.words))
-      return sign.code;
-  return Code::EmptyMachine;
-}
 
 void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where) {
   auto error = diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text));
@@ -359,7 +318,7 @@ void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRan
   };
   std::string text = problem.str();
   auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
-  auto error = diags.error(codeOfMachineError(text), range(problem.getLocation()), message.str());
+  auto error = diags.error(codeOf(problem, Code::DuplicateName), range(problem.getLocation()), message.str());
   error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
   for (mlir::Diagnostic &note : problem.getNotes())
     error.note(range(note.getLocation()), note.str());

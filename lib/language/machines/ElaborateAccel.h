@@ -14,8 +14,6 @@ accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, m
 accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
                                   const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
-/// Which code a complaint of the dialect or of `machineFrom` has: its words carry none.
-Code codeOfMachineError(llvm::StringRef message);
 /// A complaint of the dialect or of `machineFrom` as an error with its code; `otherwise` is where
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);

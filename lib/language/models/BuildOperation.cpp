@@ -143,7 +143,7 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
       numbers[name] = *real;
       return true;
     }
-    if (*real > 4.0 * static_cast<double>(ModelBuilder::kMaxScalars))
+    if (*real > 4.0 * ModelBuilder::kMaxScalars)
       return outOfRange("at most 1 EiB", quantity->print());
     // In fp32 numbers, the last one perhaps not full.
     integers[name] = {std::max<int64_t>(1, static_cast<int64_t>(std::ceil(*real / 4)))};

@@ -1,6 +1,7 @@
 // One dnn operation or parameter, once its operands and attributes are checked.
 #include "lib/language/models/InferenceMessages.h"
 #include "lib/language/models/ModelBuilder.h"
+#include "lib/support/EmitError.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -13,17 +14,20 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
   // Shape errors come back as MLIR diagnostics at this location; they are reported here with a
   // range and a code.
   std::string reason;
+  Code code = Code::ShapeMismatch;
   FailureOr<Operation *> op = failure();
   {
     ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-      if (reason.empty())
+      if (reason.empty()) {
         reason = diagnostic.str();
+        code = codeOf(diagnostic, code);
+      }
       return success();
     });
     op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
   }
   if (failed(op)) {
-    diags.error(codeOfInferenceError(reason), range,
+    diags.error(code, range,
                 reason.empty() ? fmt::format("'{}' does not fit its operands", label.str()) : asWritten(reason));
     return {};
   }

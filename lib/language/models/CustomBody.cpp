@@ -255,14 +255,14 @@ void CustomOperation::reduction(const ast::Expr &value, CustomBody &into) {
     return;
   double points = 1;
   for (unsigned index : into.over)
-    points *= static_cast<double>(shape.indices[index].extent);
+    points *= shape.indices[index].extent;
   into.body = dnn::scalar(dnn::ScalarKind::Divide, {into.body, dnn::scalarNumber(context, points)});
 }
 
 /// Each index that the value depends on is one of the tensor's own or combined over.
 bool CustomOperation::checkIndices(const CustomBody &body) {
   dnn::ScalarProgram program(body.body);
-  llvm::SmallBitVector used(static_cast<unsigned>(shape.indices.size()));
+  llvm::SmallBitVector used(shape.indices.size());
   for (unsigned index : program.positions().set_bits())
     used.set(index);
   for (unsigned access : program.operands().set_bits())

@@ -121,7 +121,7 @@ dnn::ScalarAttr CustomOperation::reference(const ast::Reference &reference, Sour
     if (indices.empty()) {
       CustomAccess whole{*tensor, {}};
       auto known = llvm::find(shape.accesses, whole);
-      unsigned place = static_cast<unsigned>(known - shape.accesses.begin());
+      unsigned place = known - shape.accesses.begin();
       if (known == shape.accesses.end())
         shape.accesses.push_back(whole);
       return dnn::scalarOperand(context, place);
@@ -180,12 +180,12 @@ dnn::ScalarAttr CustomOperation::element(const ast::Index &index, SourceRange ra
   CustomAccess made{*tensor, {}};
   for (auto [d, expr] : llvm::enumerate(index.indices)) {
     AffineExpr at = position(*expr);
-    if (!at || !inside(*tensor, at, static_cast<unsigned>(d), expr->range))
+    if (!at || !inside(*tensor, at, d, expr->range))
       return {};
     made.at.push_back(at);
   }
   auto known = llvm::find(shape.accesses, made);
-  unsigned place = static_cast<unsigned>(known - shape.accesses.begin());
+  unsigned place = known - shape.accesses.begin();
   if (known == shape.accesses.end())
     shape.accesses.push_back(std::move(made));
   return dnn::scalarOperand(context, place);
@@ -286,7 +286,7 @@ dnn::ScalarAttr CustomOperation::call(const ast::Call &call, SourceRange range) 
     auto index = of ? indexNamed(of->name) : std::nullopt;
     if (!index)
       return wrong("len(index)");
-    return dnn::scalarNumber(context, static_cast<double>(shape.indices[*index].extent));
+    return dnn::scalarNumber(context, shape.indices[*index].extent);
   }
   llvm::SmallVector<dnn::ScalarAttr> arguments;
   for (const ast::Argument &argument : call.arguments) {

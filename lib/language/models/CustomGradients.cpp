@@ -18,7 +18,7 @@ constexpr double kMaxPoints = 1e6;
 double pointsOf(const CustomShape &shape) {
   double points = 1;
   for (const CustomShape::Index &index : shape.indices)
-    points *= static_cast<double>(index.extent);
+    points *= index.extent;
   return points;
 }
 
@@ -128,7 +128,7 @@ std::string derivativeText(const CustomShape &shape, unsigned tensor,
         fmt::join(llvm::map_range(indices, [&](unsigned i) -> const std::string & { return shape.indices[i].name; }),
                   ", "));
   };
-  unsigned gradient = static_cast<unsigned>(shape.accesses.size());
+  unsigned gradient = shape.accesses.size();
   dnn::ScalarAttr slope = dnn::derivative(shape.forward.body, *only);
   if (slope == dnn::scalarNumber(context, 0))
     return {};

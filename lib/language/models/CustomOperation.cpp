@@ -137,10 +137,10 @@ CustomWork customWork(const CustomShape &shape, const CustomBody &body, llvm::Ar
     work.domain.push_back(ShapedType::kDynamic);
   llvm::DenseMap<unsigned, unsigned> dimension; // of an index
   for (unsigned index : walked) {
-    dimension[index] = static_cast<unsigned>(work.domain.size());
+    dimension[index] = work.domain.size();
     work.domain.push_back(shape.indices[index].extent);
   }
-  unsigned rank = static_cast<unsigned>(work.domain.size());
+  unsigned rank = work.domain.size();
   llvm::SmallVector<AffineExpr> become;
   for (unsigned index = 0; index < shape.indices.size(); ++index)
     become.push_back(getAffineDimExpr(dimension.lookup(index), context));
@@ -154,7 +154,7 @@ CustomWork customWork(const CustomShape &shape, const CustomBody &body, llvm::Ar
   };
   llvm::DenseMap<unsigned, unsigned> place;
   for (unsigned access : work.reads) {
-    place[access] = static_cast<unsigned>(place.size());
+    place[access] = place.size();
     add(shape.accesses[access].tensor, shape.accesses[access].at);
   }
   llvm::SmallVector<AffineExpr> own;
@@ -198,7 +198,7 @@ ModelValue CustomOperation::emit(const CustomShape &shape) {
     };
     for (auto [i, access] : llvm::enumerate(work.reads))
       if (shape.accesses[access].tensor == stated.of)
-        of.push_back(static_cast<int64_t>(i));
+        of.push_back(i);
     for (unsigned access : gradient.reads) {
       unsigned tensor = shape.accesses[access].tensor;
       reads.push_back(tensor == shape.result() ? -1 : tensor == shape.gradient() ? -2 : operandOf(tensor));

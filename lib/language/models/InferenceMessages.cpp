@@ -5,17 +5,6 @@
 
 namespace accord {
 
-Code codeOfInferenceError(llvm::StringRef message) {
-  for (const char *words : {"must be integers", "different element types"})
-    if (message.contains(words))
-      return Code::WrongElementType;
-  for (const char *words : {"' axis ", "must permute", "' k = ", "equal parts", "leaves the extent", "groups",
-                            "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
-    if (message.contains(words) && !message.contains("needs a gate"))
-      return Code::BadAttribute;
-  return Code::ShapeMismatch;
-}
-
 std::string asWritten(llvm::StringRef message) {
   static const std::pair<const char *, const char *> kTypes[] = {
       {"'bf16'", "bf16"}, {"'f16'", "fp16"}, {"'f32'", "fp32"},  {"'f64'", "fp64"},

@@ -1,13 +1,9 @@
 // What the dialect says about operands that do not fit, as a user of the language reads it.
 #pragma once
-#include "lib/support/ErrorCodes.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
 namespace accord {
-
-/// Which code an inference message of the dialect means: it carries none.
-Code codeOfInferenceError(llvm::StringRef message);
 
 /// The dialect prints shapes with the batch (`?x4x8`) and MLIR's element types (`'i32'`); a user
 /// wrote neither, and reads `[4, 8]` and `int32`.

@@ -145,7 +145,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   if (name == "len") {
     if (arguments.size() != 1 || !arguments[0].list())
       return wrong("len(list)");
-    return ModelValue{Quantity::number(static_cast<int64_t>(arguments[0].list()->size()))};
+    return ModelValue{Quantity::number(arguments[0].list()->size())};
   }
   if (arguments.size() == 1 && arguments[0].list()) {
     if (!proceed(range, arguments[0].list()->size()))

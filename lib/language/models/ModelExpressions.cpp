@@ -254,12 +254,12 @@ ModelValue ModelBuilder::evalIndex(const ast::Index &index, SourceRange range) {
           .help("'slice' takes a part of a tensor");
       return {};
     }
-    int64_t size = static_cast<int64_t>(value.list()->size());
+    int64_t size = value.list()->size();
     if (*i < -size || *i >= size) {
       diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *i, size));
       return {};
     }
-    ModelValue element = (*value.list())[static_cast<size_t>(*i < 0 ? *i + size : *i)];
+    ModelValue element = (*value.list())[*i < 0 ? *i + size : *i];
     value = std::move(element);
   }
   return value;

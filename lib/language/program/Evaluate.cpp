@@ -103,7 +103,7 @@ private:
                     fmt::format("index {} of a list of {}", *index, list->elements->size()));
         return {};
       }
-      Constant element = (*list->elements)[static_cast<size_t>(*index)];
+      Constant element = (*list->elements)[*index];
       value = std::move(element);
     }
     return value;
@@ -313,7 +313,7 @@ private:
       return {};
     if (call.name == "len" && call.arguments.size() == 1)
       if (auto *list = call.arguments[0].second->as<ListValue>())
-        return of(Quantity::number(static_cast<int64_t>(list->elements->size())));
+        return of(Quantity::number(list->elements->size()));
     if (!numbers || plain.empty())
       return symbolic(call, range);
     auto done = [&](Checked<Quantity> result) -> Constant {

@@ -27,28 +27,27 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   if (!op)
     return nullptr;
   using Accelerators = std::vector<accel::AcceleratorOp>;
-  std::variant<Accelerators, Issue> device = Accelerators{};
+  Result<Accelerators> device = Accelerators{};
   if (options.placement) {
     device = acceleratorsOf(op);
   } else {
-    auto one = acceleratorOf(op);
-    if (auto *issue = std::get_if<Issue>(&one))
-      device = *issue;
+    if (auto one = acceleratorOf(op))
+      device = Accelerators{*one};
     else
-      device = Accelerators{std::get<accel::AcceleratorOp>(one)};
+      device = one.takeError();
   }
-  if (auto *issue = std::get_if<Issue>(&device)) {
-    const ErrorEntry *entry = findError(issue->code);
-    auto file = diags.sources().find(issue->location.file);
-    auto error = diags.error(entry ? entry->code : Code::InternalError,
-                             file ? diags.sources().at(*file, {issue->location.line, issue->location.column}) : place,
-                             issue->message);
-    for (auto &[at, message] : issue->notes)
+  if (!device) {
+    auto file = diags.sources().find(device.error().location.file);
+    auto error = diags.error(
+        device.error().code,
+        file ? diags.sources().at(*file, {device.error().location.line, device.error().location.column}) : place,
+        device.error().message);
+    for (auto &[at, message] : device.error().notes)
       if (auto other = diags.sources().find(at.file))
         error.note(diags.sources().at(*other, {at.line, at.column}), message);
     return nullptr;
   }
-  targetMachines = std::get<Accelerators>(device);
+  targetMachines = *device;
   for (accel::AcceleratorOp accelerator : targetMachines)
     if (!rejectUnsupported(accelerator, diags))
       return nullptr;

@@ -36,15 +36,15 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   if (!read)
     return false;
   auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
-  if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
-    for (const Issue &issue : *issues)
+  if (!parsed) {
+    for (const Error &error : parsed.error())
       diags
-          .error(Code::BadCalibration, diags.sources().at(*read, {issue.location.line, issue.location.column}),
-                 issue.message)
+          .error(Code::BadCalibration, diags.sources().at(*read, {error.location.line, error.location.column}),
+                 error.message)
           .note(at, "it is read here");
     return false;
   }
-  auto &calibration = std::get<calibrate::CalibrationFile>(parsed);
+  auto &calibration = *parsed;
   if (calibration.machine != machine.getSymName()) {
     diags
         .error(Code::BadCalibration, at,

@@ -131,7 +131,7 @@ private:
           diags.error(Code::UnknownName, name.range, fmt::format("no member '{}'", name.text))
               .suggest(nearest(name.text, known));
         else
-          made.kinds.push_back(static_cast<unsigned>(found - known.begin()));
+          made.kinds.push_back(found - known.begin());
       }
       llvm::sort(made.kinds);
       SourceRange at = names.front().range.to(names.back().range);

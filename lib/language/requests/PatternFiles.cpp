@@ -32,12 +32,12 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
     diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
   };
   auto parsed = calibrate::readCsv(diags.sources().text(*read), path);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
-    for (const Issue &issue : *issues)
-      reject(diags.sources().at(*read, {issue.location.line, issue.location.column}), issue.message);
+  if (!parsed) {
+    for (const Error &error : parsed.error())
+      reject(diags.sources().at(*read, {error.location.line, error.location.column}), error.message);
     return std::nullopt;
   }
-  auto &records = std::get<std::vector<calibrate::Record>>(parsed);
+  auto &records = *parsed;
   if (records.empty()) {
     reject({*read, 0, 0}, fmt::format("'{}' is empty", path));
     return std::nullopt;
@@ -89,7 +89,7 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Sp
   for (const calibrate::Record &row : table->rows) {
     auto count = Rational::parse(row[*zeros].text);
     auto index = count ? count->toInt64() : std::nullopt;
-    if (!index || *index < 0 || *index > window || seen[static_cast<size_t>(*index)]) {
+    if (!index || *index < 0 || *index > window || seen[*index]) {
       reject(table->at(diags, row[*zeros]),
              index && *index >= 0 && *index <= window
                  ? fmt::format("windows with {} zeros are there already", *index)
@@ -103,10 +103,10 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Sp
              fmt::format("'{}' is no {} of windows", row[*amount].text, shares ? "share" : "number"));
       return false;
     }
-    seen[static_cast<size_t>(*index)] = true;
-    found[static_cast<size_t>(*index)] = value;
+    seen[*index] = true;
+    found[*index] = value;
     sum += value;
-    kept += value * static_cast<double>(window - *index);
+    kept += value * (window - *index);
   }
   if (!(sum > 0) || !std::isfinite(sum) || (shares && std::abs(sum - 1) > 1e-6)) {
     reject({table->file, 0, 0},
@@ -118,7 +118,7 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Sp
   pattern.kind = SparsityPattern::Kind::Histogram;
   pattern.window = window;
   pattern.histogram = std::move(found);
-  pattern.density = std::clamp(kept / sum / static_cast<double>(window), 0.0, 1.0);
+  pattern.density = std::clamp(kept / sum / window, 0.0, 1.0);
   return true;
 }
 
@@ -159,7 +159,7 @@ bool readMask(const std::string &path, SourceRange from, SparsityPattern &patter
   if (mask.empty())
     return reject(0, 0, fmt::format("'{}' is empty", path));
   pattern.kind = SparsityPattern::Kind::Mask;
-  pattern.density = static_cast<double>(kept) / static_cast<double>(elements);
+  pattern.density = static_cast<double>(kept) / elements;
   pattern.mask = std::move(mask);
   return true;
 }

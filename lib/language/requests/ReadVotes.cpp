@@ -23,7 +23,7 @@ std::optional<Column> columnOf(llvm::StringRef text, const EnsembleRequest &requ
     return std::nullopt;
   for (size_t i = 0; i < request.kinds.size(); ++i)
     if (request.kinds[i].name == name) {
-      column.kind = static_cast<unsigned>(i);
+      column.kind = i;
       return column;
     }
   return std::nullopt;

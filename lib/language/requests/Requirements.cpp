@@ -215,7 +215,7 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
   if (!(number > 0))
     return reject(right->range,
                   fmt::format("'{}' cannot be {} {}", word->text, rate ? "above" : "at most", value->print()));
-  return PlacementLimit{of, rate ? static_cast<double>(batch) / number : number, {}, condition.range};
+  return PlacementLimit{of, rate ? batch / number : number, {}, condition.range};
 }
 
 } // namespace accord

@@ -131,7 +131,7 @@ private:
       if (!first || !last)
         continue;
       const Rational &step = range->step.value; // positive, or evaluation has refused it
-      if ((*last - *first) / step >= Rational(static_cast<int64_t>(kMaxPatterns))) {
+      if ((*last - *first) / step >= Rational(kMaxPatterns)) {
         diags.error(Code::TooManyValues, member.range, fmt::format("'density' has more than {} values", kMaxPatterns));
         continue;
       }
@@ -189,7 +189,7 @@ private:
     }
     pattern.kind = Kind::Structured;
     pattern.kept = *kept, pattern.of = *of;
-    pattern.density = static_cast<double>(*kept) / static_cast<double>(*of);
+    pattern.density = static_cast<double>(*kept) / (*of);
     pattern.along = dimension == "output" ? SparsityPattern::Along::Output : SparsityPattern::Along::Reduction;
     pattern.transposable = transposable || arguments.flag("transposable");
     pattern.independent = false;
@@ -276,7 +276,7 @@ std::optional<SparseFormat> formatOf(const Constant &value, BlockReader &reader)
     return std::nullopt;
   }
   SparseFormat format;
-  format.kind = known[static_cast<size_t>(found - names.begin())].second;
+  format.kind = known[found - names.begin()].second;
   CallValue none;
   none.name = name;
   std::vector<std::string> keys;

@@ -197,7 +197,7 @@ private:
             .suggest(nearest(text, names));
         continue;
       }
-      PipelineSchedule which = known[static_cast<size_t>(found - names.begin())];
+      PipelineSchedule which = known[found - names.begin()];
       if (!llvm::is_contained(out.schedules, which))
         out.schedules.push_back(which);
       if (!call)

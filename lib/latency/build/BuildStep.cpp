@@ -39,8 +39,8 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std:
   return length;
 }
 
-std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine,
-                                                    const PricedSteps &priced, NodeId microbatches) const {
+Result<StepNodes> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
+                                       NodeId microbatches) const {
   Expressions &e = model.nodes;
   StepNodes nodes;
   auto length = [&](RegionId region) {
@@ -57,9 +57,9 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const M
     NodeId withHost = e.add(nodes.micro, e.integer(Picoseconds::ceil(host.microbatch).value));
     NodeId updateHost = e.add(nodes.update, e.integer(Picoseconds::ceil(host.step).value));
     std::vector<double> own = machine.at.empty() ? model.initial() : machine.at;
-    own[kMicrobatch] = static_cast<double>(plan.graph.microbatch);
+    own[kMicrobatch] = plan.graph.microbatch;
     if (auto data = model.argument("data_parallel"))
-      own[kBatch] = static_cast<double>(plan.batch) * own[*data];
+      own[kBatch] = plan.batch * own[*data];
     Evaluation at(e, std::move(own));
     if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) == plan.schedule.step.value)
       nodes.micro = withHost, nodes.update = updateHost;
@@ -81,7 +81,7 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model, const M
     Polynomial &sum = inUpdate(id) ? update : one;
     auto more = add(sum, priced.single.flops[id], executions[id]);
     if (!more)
-      return Issue{"A0707", "the FLOPs of a micro-batch leave 64 bits", {}, {}};
+      return Error{Code::NoLatencyModel, "the FLOPs of a micro-batch leave 64 bits", {}, {}};
     sum = *more;
   }
   nodes.microFlops = e.polynomial(one, machine.microbatch, machine.sequence);

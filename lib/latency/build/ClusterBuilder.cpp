@@ -48,19 +48,19 @@ const DegreePlan &ClusterBuilder::initialPlan() const {
                        [&](const DegreePlan &one) { return one.tensor == job.tensor && one.data == job.data; });
 }
 
-std::optional<Issue> ClusterBuilder::prepare() {
+std::optional<Error> ClusterBuilder::prepare() {
   for (size_t g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
     const auto &[single, accumulated] = samples[g];
     for (const auto *all : {&single, &accumulated})
       if (!all->empty())
-        if (auto issue = checkSamples(group.of->plans.front()->plan, *all))
-          return issue;
+        if (auto error = checkSamples(group.of->plans.front()->plan, *all))
+          return error;
     PolynomialFit points(pointsOf(single));
     for (const DegreePlan *one : group.of->plans) {
       auto builder = std::make_unique<LatencyBuilder>(one->plan, single, points, options, accumulated);
-      if (auto issue = builder->prepareOrder())
-        return issue;
+      if (auto error = builder->prepareOrder())
+        return error;
       auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
         return sameOrder(*step.builder, *builder) && sameMemory(step.plans.front()->plan.memory, one->plan.memory);
       });
@@ -68,8 +68,8 @@ std::optional<Issue> ClusterBuilder::prepare() {
         same->plans.push_back(one);
         continue;
       }
-      if (auto issue = builder->prepareMemory())
-        return issue;
+      if (auto error = builder->prepareMemory())
+        return error;
       longest = longest ? std::min(longest, builder->maxDuration()) : builder->maxDuration();
       group.steps.push_back({{one}, std::move(builder)});
     }
@@ -83,14 +83,14 @@ std::optional<Issue> ClusterBuilder::prepare() {
 std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const {
   std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(maxMicrobatch);
   all[kBatch].text = "samples per step, of all replicas together";
-  all[kBatch].initial = static_cast<double>(job.batch);
+  all[kBatch].initial = job.batch;
   all[kBatch].max = std::max(0x1p40, all[kBatch].initial);
   all[kMicrobatch].text = "micro-batch size; ceil(batch / (data_parallel * microbatch)) of them in each replica";
   auto degree = [&](const char *name, const char *text, int64_t initial, const std::vector<int64_t> &allowed) {
     LatencyArgument &a = all.emplace_back();
     a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
-    a.initial = static_cast<double>(initial);
-    a.min = static_cast<double>(allowed.front()), a.max = static_cast<double>(allowed.back());
+    a.initial = initial;
+    a.min = allowed.front(), a.max = allowed.back();
   };
   degree("tensor_parallel", "devices that share each layer", job.tensor, tensorDegrees);
   degree("data_parallel", "replicas that share the batch", job.data, dataDegrees);
@@ -138,7 +138,7 @@ void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const 
     model.guards.push_back({e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
 }
 
-std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
+Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
   const Plan &plan = initialPlan().plan;
   model.name = cName(plan.graph.model);
@@ -169,24 +169,24 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
       return collectives.seconds(communication, payload);
     };
     machine.at = model.initial();
-    machine.at[tensorAt] = static_cast<double>(group.of->tensor);
-    machine.at[dataAt] = static_cast<double>(group.of->plans.front()->data);
+    machine.at[tensorAt] = group.of->tensor;
+    machine.at[dataAt] = group.of->plans.front()->data;
     std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
     group.steps.front().builder->setSuffix(suffix);
     auto priced = group.steps.front().builder->price(model, machine);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return *issue;
-    const auto &operations = std::get<PricedSteps>(priced);
+    if (!priced)
+      return priced.error();
+    const auto &operations = *priced;
     if (fixed.empty())
       fixed = operations.single.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
-      machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
+      machine.at[dataAt] = step.plans.front()->data;
       auto nodes = step.builder->step(model, machine, operations, microbatches);
-      if (auto *issue = std::get_if<Issue>(&nodes))
-        return *issue;
+      if (!nodes)
+        return nodes.error();
       for (const DegreePlan *one : step.plans)
-        steps[{one->tensor, one->data}] = std::get<StepNodes>(nodes);
+        steps[{one->tensor, one->data}] = *nodes;
     }
   }
   if (!fixed.empty())
@@ -197,8 +197,8 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
   for (NodeId StepNodes::*field : {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
                                    &StepNodes::microFlops, &StepNodes::updateFlops})
     chosen.*field = selectByDegrees(e, field);
-  if (auto issue = finishModel(model, chosen, microbatches, longest))
-    return *issue;
+  if (auto error = finishModel(model, chosen, microbatches, longest))
+    return *error;
   model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
@@ -206,17 +206,16 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t maxMicrobatch) {
   return model;
 }
 
-std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
+std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
   size_t tensorAt = *model.argument("tensor_parallel"), dataAt = *model.argument("data_parallel");
   for (const Group &group : groups)
     for (const Step &step : group.steps)
       for (const DegreePlan *one : step.plans) {
         const WorkGraph &graph = one->plan.graph;
         std::vector<double> at = model.initial();
-        at[kBatch] = static_cast<double>(graph.microbatch) * static_cast<double>(graph.microbatches) *
-                     static_cast<double>(one->data);
-        at[kMicrobatch] = static_cast<double>(graph.microbatch);
-        at[tensorAt] = static_cast<double>(one->tensor), at[dataAt] = static_cast<double>(one->data);
+        at[kBatch] = static_cast<double>(graph.microbatch) * graph.microbatches * one->data;
+        at[kMicrobatch] = graph.microbatch;
+        at[tensorAt] = one->tensor, at[dataAt] = one->data;
         LatencyEvaluation found = evaluate(model, at);
         double step_ = one->plan.schedule.step.seconds().value;
         auto differs = [](double a, double b) {
@@ -226,9 +225,9 @@ std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
         bool wrong =
             found.status ||
             (step.builder->exact() ? differs(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
-            differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
+            differs(found.result.memory, one->plan.memory.peak);
         if (wrong)
-          return Issue{"A0707",
+          return Error{Code::NoLatencyModel,
                        fmt::format("at tensor_parallel {} and data_parallel {} the model says "
                                    "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
                                    one->tensor, one->data, found.result.step, found.result.memory, step_,

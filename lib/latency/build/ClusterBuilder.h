@@ -19,10 +19,10 @@ public:
   /// `samples`: by group.
   ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &groups, std::vector<SampledSizes> samples,
                  const LatencyFitOptions &options, CollectiveTermsCache &terms);
-  std::optional<Issue> prepare();
-  std::variant<LatencyModel, Issue> build(int64_t maxMicrobatch);
+  std::optional<Error> prepare();
+  Result<LatencyModel> build(int64_t maxMicrobatch);
   /// A0707: at the plan's micro-batch and sequence the model is not what a plan says.
-  std::optional<Issue> compare(const LatencyModel &model) const;
+  std::optional<Error> compare(const LatencyModel &model) const;
 
 private:
   /// Plans of a group whose schedules have one order and one sequence of live tensors.

@@ -4,8 +4,8 @@
 
 namespace accord {
 
-std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job, std::optional<int64_t> sequence,
-                                                        const DegreeSampleAt &sampleAt, const DegreeGraphAt &graphAt) {
+Result<LatencyModel> clusterLatencyModelOf(const ClusterJob &job, std::optional<int64_t> sequence,
+                                           const DegreeSampleAt &sampleAt, const DegreeGraphAt &graphAt) {
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<SampleCache>> sampled; // by degrees
   auto samplesOf = [&](const DegreePlan &one) -> SampleCache & {
     auto &slot = sampled[{one.tensor, one.data}];
@@ -38,24 +38,24 @@ std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job, s
   std::vector<PricingGroup> groups = pricingGroups(job, same);
   CollectiveTermsCache terms(*job.fabric);
   auto fit = [&](const std::vector<std::pair<int64_t, int64_t>> &points,
-                 const LatencyFitOptions &options) -> std::variant<LatencyModel, Issue> {
+                 const LatencyFitOptions &options) -> Result<LatencyModel> {
     std::vector<SampledSizes> samples;
     for (const PricingGroup &group : groups) {
       auto found = samplesOf(*group.plans.front()).of(points, group.plans.front()->plan);
-      if (auto *issue = std::get_if<Issue>(&found))
-        return *issue;
-      samples.push_back(std::move(std::get<0>(found)));
+      if (!found)
+        return found.error();
+      samples.push_back(std::move(*found));
     }
     ClusterBuilder builder(job, groups, std::move(samples), options, terms);
-    if (auto issue = builder.prepare())
-      return *issue;
+    if (auto error = builder.prepare())
+      return *error;
     auto model =
         buildWithinInt64(job.plans.front().plan.graph.microbatch, [&](int64_t max) { return builder.build(max); });
-    auto *built = std::get_if<LatencyModel>(&model);
+    auto *built = model.get();
     if (!built)
       return model;
-    if (auto issue = builder.compare(*built))
-      return *issue;
+    if (auto error = builder.compare(*built))
+      return *error;
     double own = evaluate(*built, built->initial()).result.step;
     built->exact = std::fabs(own - built->planStep) <= 1e-12 * built->planStep;
     addSamples(*built, 24);

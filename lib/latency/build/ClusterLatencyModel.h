@@ -37,7 +37,7 @@ using DegreeGraphAt =
 /// samples in ceil(batch / (data_parallel * microbatch)) micro-batches. Memory and FLOPs are of one
 /// device. At each pair of degrees the order is that of its own plan, and the step, memory and
 /// FLOPs of that plan come out, or A0707. A0707 also where `latencyModelOf` says so.
-std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job, std::optional<int64_t> sequence,
-                                                        const DegreeSampleAt &sampleAt, const DegreeGraphAt &graphAt);
+Result<LatencyModel> clusterLatencyModelOf(const ClusterJob &job, std::optional<int64_t> sequence,
+                                           const DegreeSampleAt &sampleAt, const DegreeGraphAt &graphAt);
 
 } // namespace accord

@@ -13,7 +13,7 @@ const std::vector<CollectiveTerms> *CollectiveTermsCache::of(const std::string &
   if (fresh)
     if (auto kind = collectiveOf(collective)) {
       auto model = CollectiveModel::make(fabric, *kind, groupsAlong(axes, axis));
-      if (auto *made = std::get_if<CollectiveModel>(&model))
+      if (auto *made = model.get())
         found->second = made->terms();
     }
   return found->second ? &*found->second : nullptr;

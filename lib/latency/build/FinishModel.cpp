@@ -9,7 +9,7 @@ namespace accord {
 
 /// A polynomial with a denominator is whole at all sizes if it is at as many in a row as its degree
 /// and one more (Polya 1915).
-static std::optional<Issue> fractional(const LatencyModel &model) {
+static std::optional<Error> fractional(const LatencyModel &model) {
   const LatencyArgument &sequence = model.arguments()[kSequence];
   auto first = static_cast<int64_t>(std::ceil(sequence.min / double(sequence.multiple)));
   for (NodeId id : model.nodes.needed(model.roots())) {
@@ -27,7 +27,10 @@ static std::optional<Issue> fractional(const LatencyModel &model) {
             sum += p.c[i][j] * power;
         }
         if (sum % p.denominator != 0)
-          return Issue{"A0707", fmt::format("a count of {} is no whole number at sequence {}", p.text(), s), {}, {}};
+          return Error{Code::NoLatencyModel,
+                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s),
+                       {},
+                       {}};
       }
   }
   return std::nullopt;
@@ -56,30 +59,30 @@ bool fitsInt64(const LatencyModel &model) {
   return true;
 }
 
-std::variant<LatencyModel, Issue>
-buildWithinInt64(int64_t microbatch, const std::function<std::variant<LatencyModel, Issue>(int64_t max)> &build) {
+Result<LatencyModel> buildWithinInt64(int64_t microbatch,
+                                      const std::function<Result<LatencyModel>(int64_t max)> &build) {
   for (int64_t max = int64_t{1} << 20;; max /= 2) {
     auto model = build(std::max(max, microbatch));
-    if (std::holds_alternative<Issue>(model))
+    if (!model)
       return model;
-    auto &built = std::get<LatencyModel>(model);
+    auto &built = *model;
     if (fitsInt64(built)) {
       LatencyEvaluation own = evaluate(built, built.initial());
       if (own.status)
-        return Issue{"A0707", "the plan's own sizes: " + explain(built, own.status, built.initial()), {}, {}};
+        return Error{
+            Code::NoLatencyModel, "the plan's own sizes: " + explain(built, own.status, built.initial()), {}, {}};
       return model;
     }
     if (max <= microbatch)
-      return Issue{"A0707", "the latency model's integers leave 64 bits", {}, {}};
+      return Error{Code::NoLatencyModel, "the latency model's integers leave 64 bits", {}, {}};
   }
 }
 
-std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
+std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
                                  int64_t maxDuration) {
   Expressions &e = model.nodes;
-  model.guards.push_back(
-      {nodes.slowest, e.integer(maxDuration - 1),
-       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(maxDuration) * 1e-12)});
+  model.guards.push_back({nodes.slowest, e.integer(maxDuration - 1),
+                          fmt::format("an operation takes {:.3g} s or longer", maxDuration * 1e-12)});
   NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
   model.guards.push_back({estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
   NodeId total = e.add(e.multiply(microbatches, nodes.micro), nodes.update);
@@ -92,8 +95,8 @@ std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, No
        e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)), e.toReal(nodes.updateFlops))});
   auto key = [](const LatencyModel::Label &label) { return std::tie(label.node, label.text); };
   std::sort(model.labels.begin(), model.labels.end(), [&](const auto &a, const auto &b) { return key(a) < key(b); });
-  if (auto issue = fractional(model))
-    return *issue;
+  if (auto error = fractional(model))
+    return *error;
   return std::nullopt;
 }
 

@@ -24,12 +24,12 @@ bool LatencyBuilder::inUpdate(OperationId id) const {
   return region == kUpdateRegion;
 }
 
-std::optional<Issue> LatencyBuilder::prepare() {
-  auto issue = prepareOrder();
-  return issue ? issue : prepareMemory();
+std::optional<Error> LatencyBuilder::prepare() {
+  auto error = prepareOrder();
+  return error ? error : prepareMemory();
 }
 
-std::optional<Issue> LatencyBuilder::prepareOrder() {
+std::optional<Error> LatencyBuilder::prepareOrder() {
   const WorkGraph &graph = plan.graph;
   Dependences dependences = Dependences::of(graph);
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
@@ -47,7 +47,10 @@ std::optional<Issue> LatencyBuilder::prepareOrder() {
   }
   // A picosecond sum over a micro-batch stays below 2^61.
   if (all >= Count(1) << 40)
-    return Issue{"A0707", "the latency model's integers leave 64 bits: more than 2^40 executions in a step", {}, {}};
+    return Error{Code::NoLatencyModel,
+                 "the latency model's integers leave 64 bits: more than 2^40 executions in a step",
+                 {},
+                 {}};
   longest = static_cast<int64_t>(std::min<Count>(Count(1) << 52, (Count(1) << 61) / std::max<Count>(all, 1)));
   return std::nullopt;
 }
@@ -65,7 +68,7 @@ std::string LatencyBuilder::placeOf(Picoseconds time) const {
   return found ? text + ", during " + plan.graph.operations[found->operation].name : text;
 }
 
-std::optional<Issue> LatencyBuilder::prepareMemory() {
+std::optional<Error> LatencyBuilder::prepareMemory() {
   auto memoryOf = [&](const WorkGraph &graph) {
     if (options.memoryOf)
       return options.memoryOf(graph);
@@ -77,7 +80,7 @@ std::optional<Issue> LatencyBuilder::prepareMemory() {
   for (const LatencySample &s : samples) {
     uses.push_back(memoryOf(*s.graph));
     if (uses.back().timeline.size() != uses.front().timeline.size())
-      return Issue{"A0707",
+      return Error{Code::NoLatencyModel,
                    fmt::format("device memory has another number of points at micro-batch {} and "
                                "sequence {}",
                                s.microbatch, s.sequence),
@@ -94,7 +97,7 @@ std::optional<Issue> LatencyBuilder::prepareMemory() {
     std::optional<Polynomial> p = points.through(totals);
     std::string where = placeOf(uses.front().timeline[i].time);
     if (!p)
-      return Issue{"A0707",
+      return Error{Code::NoLatencyModel,
                    fmt::format("device memory {} is no polynomial of the micro-batch and the "
                                "sequence",
                                where),
@@ -109,10 +112,9 @@ std::optional<Issue> LatencyBuilder::prepareMemory() {
   for (size_t k = 0; k < samples.size(); ++k) {
     double max = 0;
     for (const LiveSet &set : liveSets)
-      max = std::max(max,
-                     set.bytes(static_cast<double>(samples[k].microbatch), static_cast<double>(samples[k].sequence)));
-    if (!close(max, static_cast<double>(uses[k].peak)))
-      return Issue{"A0707",
+      max = std::max(max, set.bytes(samples[k].microbatch, samples[k].sequence));
+    if (!close(max, uses[k].peak))
+      return Error{Code::NoLatencyModel,
                    fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points "
                                "give {:.0f} B",
                                samples[k].microbatch, samples[k].sequence, uses[k].peak, max),
@@ -162,8 +164,8 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
   return all;
 }
 
-std::variant<PricedStep, Issue> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
-                                                      const std::vector<LatencySample> &from) const {
+Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
+                                         const std::vector<LatencySample> &from) const {
   OperationFit fit(plan, from, points, model.nodes, machine, from.size() == 1);
   PricedStep step;
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
@@ -173,9 +175,9 @@ std::variant<PricedStep, Issue> LatencyBuilder::price(LatencyModel &model, const
     if (op.body != kNone)
       continue;
     auto priced = fit.price(id);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return *issue;
-    auto &found = std::get<PricedOperation>(priced);
+    if (!priced)
+      return priced.error();
+    auto &found = *priced;
     step.flops.back() = found.flops;
     step.durations.back() = model.nodes.picoseconds(found.seconds, longest);
     model.labels.push_back(
@@ -186,18 +188,18 @@ std::variant<PricedStep, Issue> LatencyBuilder::price(LatencyModel &model, const
   return step;
 }
 
-std::variant<PricedSteps, Issue> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine) const {
+Result<PricedSteps> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine) const {
   PricedSteps both;
   for (auto [priced, from] : {std::pair(&both.single, &samples), {&both.accumulated, &accumulated}}) {
     auto found = price(model, machine, from->empty() ? samples : *from);
-    if (auto *issue = std::get_if<Issue>(&found))
-      return *issue;
-    *priced = std::move(std::get<PricedStep>(found));
+    if (!found)
+      return found.error();
+    *priced = std::move(*found);
   }
   return both;
 }
 
-std::variant<LatencyModel, Issue> LatencyBuilder::build(int64_t maxMicrobatch) {
+Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
   model.name = cName(plan.graph.model);
   model.model = plan.graph.model, model.machine = plan.machine.name, model.version = plan.version;
@@ -209,19 +211,19 @@ std::variant<LatencyModel, Issue> LatencyBuilder::build(int64_t maxMicrobatch) {
   Expressions &e = model.nodes;
   MachineNodes machine = arguments.nodes(e);
   auto priced = price(model, machine);
-  if (auto *issue = std::get_if<Issue>(&priced))
-    return *issue;
-  if (const std::string &fixed = std::get<PricedSteps>(priced).single.fixed; !fixed.empty())
+  if (!priced)
+    return priced.error();
+  if (const std::string &fixed = priced->single.fixed; !fixed.empty())
     fixMachineArguments(model, fixed);
   NodeId batch = e.argument(kBatch);
   model.guards.push_back({machine.microbatch, batch, "the micro-batch is larger than the batch"});
   NodeId microbatches = e.ceilDivide(batch, machine.microbatch);
   model.labels.push_back({microbatches, "micro-batches in a step"});
-  auto nodes = step(model, machine, std::get<PricedSteps>(priced), microbatches);
-  if (auto *issue = std::get_if<Issue>(&nodes))
-    return *issue;
-  if (auto issue = finishModel(model, std::get<StepNodes>(nodes), microbatches, longest))
-    return *issue;
+  auto nodes = step(model, machine, *priced, microbatches);
+  if (!nodes)
+    return nodes.error();
+  if (auto error = finishModel(model, *nodes, microbatches, longest))
+    return *error;
   model.planStep = plan.schedule.step.seconds().value;
   LatencyEvaluation at = evaluate(model, model.initial());
   model.exact = exactOrder && close(at.result.step, model.planStep);

@@ -31,18 +31,18 @@ public:
   LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples, PolynomialFit points,
                  const LatencyFitOptions &options, const std::vector<LatencySample> &accumulated = {});
   /// What does not depend on the range of the micro-batch: order of the schedule, memory.
-  std::optional<Issue> prepare();
-  std::optional<Issue> prepareOrder();
-  std::optional<Issue> prepareMemory();
+  std::optional<Error> prepare();
+  std::optional<Error> prepareOrder();
+  std::optional<Error> prepareMemory();
   /// With micro-batches up to `mostMicrobatch`.
-  std::variant<LatencyModel, Issue> build(int64_t maxMicrobatch);
+  Result<LatencyModel> build(int64_t maxMicrobatch);
 
   // The parts of `build`, for models of several steps.
   /// Batch, micro-batch, sequence.
   std::vector<LatencyArgument> sizes(int64_t maxMicrobatch) const;
-  std::variant<PricedSteps, Issue> price(LatencyModel &model, const MachineNodes &machine) const;
-  std::variant<StepNodes, Issue> step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
-                                      NodeId microbatches) const;
+  Result<PricedSteps> price(LatencyModel &model, const MachineNodes &machine) const;
+  Result<StepNodes> step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
+                         NodeId microbatches) const;
   /// Operations are shorter, in picoseconds, so that sums fit.
   int64_t maxDuration() const { return longest; }
   void limitDuration(int64_t max) { longest = std::min(longest, max); }
@@ -52,8 +52,8 @@ public:
   const std::vector<RegionOrder> &order() const { return orders; }
 
 private:
-  std::variant<PricedStep, Issue> price(LatencyModel &model, const MachineNodes &machine,
-                                        const std::vector<LatencySample> &from) const;
+  Result<PricedStep> price(LatencyModel &model, const MachineNodes &machine,
+                           const std::vector<LatencySample> &from) const;
   /// Bytes in device memory at one moment of the plan's schedule.
   struct LiveSet {
     std::string where; ///< "3.2 ms into the step: block.repeat"
@@ -81,13 +81,13 @@ private:
 /// Guards and outputs of a model whose step is `micro-batches` times the micro-batch, then the
 /// update; labels in order. A0707: a count that is no whole
 /// number. `mostDuration` as LatencyBuilder says.
-std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches, int64_t maxDuration);
+std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches, int64_t maxDuration);
 /// Whether all integers of the model stay within 64 bits in its domain.
 bool fitsInt64(const LatencyModel &model);
 /// Builds with as large micro-batches as integers allow, in powers of two, down to `microbatch`.
-std::variant<LatencyModel, Issue>
-buildWithinInt64(int64_t microbatch, const std::function<std::variant<LatencyModel, Issue>(int64_t max)> &build);
+Result<LatencyModel> buildWithinInt64(int64_t microbatch,
+                                      const std::function<Result<LatencyModel>(int64_t max)> &build);
 /// Why samples are not of this plan's structure, or are too few.
-std::optional<Issue> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples);
+std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples);
 
 } // namespace accord

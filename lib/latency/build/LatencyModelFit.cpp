@@ -7,8 +7,8 @@
 #include <set>
 
 namespace accord {
-std::optional<Issue> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples) {
-  auto refuse = [](std::string text) { return Issue{"A0707", std::move(text), {}, {}}; };
+std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples) {
+  auto refuse = [](std::string text) { return Error{Code::NoLatencyModel, std::move(text), {}, {}}; };
   const WorkGraph &a = plan.graph;
   std::set<int64_t> microbatches, sequences;
   for (const LatencySample &s : samples) {
@@ -36,37 +36,35 @@ std::optional<Issue> checkSamples(const Plan &plan, const std::vector<LatencySam
   return std::nullopt;
 }
 
-std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan, const std::vector<LatencySample> &samples,
-                                                  const LatencyFitOptions &options,
-                                                  const std::vector<LatencySample> &accumulated) {
+Result<LatencyModel> fitLatencyModel(const Plan &plan, const std::vector<LatencySample> &samples,
+                                     const LatencyFitOptions &options, const std::vector<LatencySample> &accumulated) {
   for (const auto *all : {&samples, &accumulated})
-    if (auto issue = all->empty() ? std::nullopt : checkSamples(plan, *all))
-      return *issue;
+    if (auto error = all->empty() ? std::nullopt : checkSamples(plan, *all))
+      return *error;
   std::vector<PolynomialFit::Point> points;
   for (const LatencySample &s : samples)
     points.push_back({s.microbatch, s.sequence});
   LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options, accumulated);
-  if (auto issue = builder.prepare())
-    return *issue;
+  if (auto error = builder.prepare())
+    return *error;
   auto model = buildWithinInt64(plan.graph.microbatch, [&](int64_t max) { return builder.build(max); });
-  if (auto *built = std::get_if<LatencyModel>(&model))
+  if (auto *built = model.get())
     addSamples(*built, 24);
   return model;
 }
 
-std::variant<LatencyModel, Issue> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence,
-                                               const FitAt &fitAt) {
+Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt) {
   int64_t s = sequence.value_or(1);
   LatencyFitOptions options;
   options.sequence = s;
   std::string reason;
   auto fit = [&](const std::vector<std::pair<int64_t, int64_t>> &points) -> std::optional<LatencyModel> {
     auto model = fitAt(points, options);
-    if (auto *issue = std::get_if<Issue>(&model)) {
-      reason = issue->message;
+    if (!model) {
+      reason = model.error().message;
       return std::nullopt;
     }
-    return std::move(std::get<LatencyModel>(model));
+    return std::move(*model);
   };
   // Sequences are not longer than the plan's, which tables of positions may not allow.
   if (sequence && s >= 8 && s % 4 == 0) {
@@ -106,8 +104,7 @@ const SampleCache::Sampled *SampleCache::at(int64_t microbatch, int64_t microbat
   return sampled.back().get();
 }
 
-std::variant<SampledSizes, Issue> SampleCache::of(const std::vector<std::pair<int64_t, int64_t>> &points,
-                                                  const Plan &plan) {
+Result<SampledSizes> SampleCache::of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan) {
   SampledSizes samples;
   // The plan itself is a sample of its own sizes.
   if (points.size() == 1 && points[0] == std::pair(plan.graph.microbatch, sequence)) {
@@ -119,7 +116,7 @@ std::variant<SampledSizes, Issue> SampleCache::of(const std::vector<std::pair<in
     for (auto [b, s] : points) {
       const Sampled *one = at(b, microbatches, s, reason);
       if (!one)
-        return Issue{"A0707", reason, {}, {}};
+        return Error{Code::NoLatencyModel, reason, {}, {}};
       list->push_back({b, s, &one->work.graph, &one->work.costs});
     }
   return samples;
@@ -138,8 +135,7 @@ static void takeForms(const Plan &plan, Costs &costs) {
   }
 }
 
-std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
-                                                 const SampleAt &sampleAt) {
+Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt) {
   SampleCache sampled(sequence.value_or(1), [&](int64_t b, int64_t of, std::optional<int64_t> s) {
     auto work = sampleAt(b, of, s);
     if (work) {
@@ -150,11 +146,11 @@ std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional
   });
   return fitOverGrids(plan.graph.microbatch, sequence,
                       [&](const std::vector<std::pair<int64_t, int64_t>> &points,
-                          const LatencyFitOptions &options) -> std::variant<LatencyModel, Issue> {
+                          const LatencyFitOptions &options) -> Result<LatencyModel> {
                         auto found = sampled.of(points, plan);
-                        if (auto *issue = std::get_if<Issue>(&found))
-                          return *issue;
-                        const auto &samples = std::get<SampledSizes>(found);
+                        if (!found)
+                          return found.error();
+                        const auto &samples = *found;
                         return fitLatencyModel(plan, samples.single, options, samples.accumulated);
                       });
 }

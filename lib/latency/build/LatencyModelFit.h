@@ -32,9 +32,9 @@ struct LatencyFitOptions {
 /// `samples` are of both. A0707:
 /// what is no polynomial or priced by no expression, samples of another structure or too few, sizes
 /// that leave 64 bits even at the plan's own.
-std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan, const std::vector<LatencySample> &samples,
-                                                  const LatencyFitOptions &options,
-                                                  const std::vector<LatencySample> &accumulated = {});
+Result<LatencyModel> fitLatencyModel(const Plan &plan, const std::vector<LatencySample> &samples,
+                                     const LatencyFitOptions &options,
+                                     const std::vector<LatencySample> &accumulated = {});
 
 /// A work graph and its costs at a micro-batch and, unless it is the plan's own, a sequence, of a
 /// step of so many micro-batches (1 or 2: with several, gradients are read to be added up);
@@ -49,7 +49,6 @@ using SampleAt = std::function<std::optional<SampledWork>(int64_t microbatch, in
 /// Samples as needed: first for any micro-batch and sequence up to the plan's; where that has no
 /// model, for any micro-batch; last for the plan's own sizes alone (`LatencyModel::notes` says
 /// why). `sequence`: tokens per sample in the plan, if the model has a sequence.
-std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
-                                                 const SampleAt &sampleAt);
+Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt);
 
 } // namespace accord

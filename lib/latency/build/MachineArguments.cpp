@@ -36,8 +36,8 @@ void MachineArguments::rates(const Plan &plan) {
   auto rate = [&](int index, const std::string &type) {
     if (index < 0 || rateArguments.count({index, type}))
       return;
-    const Core &core = plan.machine.cores[static_cast<size_t>(index)];
-    double peak = peakOfOne(plan.machine, core, type).value * static_cast<double>(core.count);
+    const Core &core = plan.machine.cores[index];
+    double peak = peakOfOne(plan.machine, core, type).value * core.count;
     if (peak > 0 && std::isfinite(peak * kFactor))
       rateArguments[{index, type}] = add(fmt::format("{}_{}_rate", cName(core.name), cName(type)), "FLOP/s",
                                          fmt::format("{} peak of all instances of core '{}'", type, core.name), peak);

@@ -29,15 +29,15 @@ OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &s
     for (const LatencyArgument &argument : nodes.arguments())
       arguments.push_back(argument.initial);
   for (const LatencySample &s : samples) {
-    arguments[nodes[machine.microbatch].index] = static_cast<double>(s.microbatch);
-    arguments[nodes[machine.sequence].index] = static_cast<double>(s.sequence);
+    arguments[nodes[machine.microbatch].index] = s.microbatch;
+    arguments[nodes[machine.sequence].index] = s.sequence;
     at.emplace_back(nodes, arguments);
   }
 }
 
-Issue OperationFit::issue(OperationId id, const std::string &what) const {
+Error OperationFit::error(OperationId id, const std::string &what) const {
   const Operation &op = plan.graph.operations[id];
-  return {"A0707", fmt::format("operation '{}': {}", op.name, what), op.location, {}};
+  return {Code::NoLatencyModel, fmt::format("operation '{}': {}", op.name, what), op.location, {}};
 }
 
 std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &values) const {
@@ -71,10 +71,9 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
   // Where either may be: as it was chosen for this operation.
   std::optional<Machine> alone;
-  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].anyMapping) {
+  if (symbolic.core >= 0 && plan.machine.cores[symbolic.core].anyMapping) {
     alone = plan.machine;
-    alone->cores[static_cast<size_t>(symbolic.core)].perInstanceMapping =
-        occupiedInstances(plan.machine, cost, symbolic.core) == 1;
+    alone->cores[symbolic.core].perInstanceMapping = occupiedInstances(plan.machine, cost, symbolic.core) == 1;
     symbolic.machine = &*alone;
   }
   symbolic.flops = flops;
@@ -104,7 +103,7 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   // Another cost model: a constant rate that it may have from anywhere.
   const LatencySample &first = samples.front();
   double seconds = piece.compute(*first.costs);
-  double rate = static_cast<double>(piece.flops(*first.graph)) / seconds;
+  double rate = piece.flops(*first.graph) / seconds;
   NodeId constant =
       rate > 0 && std::isfinite(rate) ? nodes.divide(nodes.toReal(flops), nodes.real(rate)) : nodes.real(seconds);
   if (!agrees(constant, compute) && samples.size() == 1)
@@ -160,7 +159,7 @@ NodeId OperationFit::communication(OperationId id) {
                                nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
 }
 
-std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
+Result<PricedOperation> OperationFit::price(OperationId id) {
   const Operation &op = plan.graph.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
   PricedOperation out;
@@ -172,7 +171,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
   };
   auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
   if (!flops)
-    return issue(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
+    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
                      "(degree 2)");
   out.flops = *flops;
   auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
@@ -209,7 +208,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
       }
   }
   if (!opaque)
-    return issue(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
+    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
                                  "size and the machine",
                                  cost.model));
   out.seconds = nodes.real(cost.time.value);

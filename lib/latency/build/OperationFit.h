@@ -2,9 +2,9 @@
 #pragma once
 #include "lib/latency/forms/SymbolicCosts.h"
 #include "lib/machine/model/Plan.h"
-#include "lib/support/Check.h"
+#include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Result.h"
 #include <optional>
-#include <variant>
 
 namespace accord {
 
@@ -43,7 +43,7 @@ public:
   OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
                Expressions &nodes, const MachineNodes &machine, bool opaque);
   /// Code A0707: FLOPs or a time that no expression gives at every sample.
-  std::variant<PricedOperation, Issue> price(OperationId id);
+  Result<PricedOperation> price(OperationId id);
 
 private:
   /// What is priced at one rate: an operation, or a part of a fused one.
@@ -61,7 +61,7 @@ private:
   NodeId transfer(OperationId id, size_t level);
   NodeId communication(OperationId id);
   /// In words, of the first sample that has another time.
-  Issue issue(OperationId id, const std::string &what) const;
+  Error error(OperationId id, const std::string &what) const;
 
   const Plan &plan;
   const std::vector<LatencySample> &samples;

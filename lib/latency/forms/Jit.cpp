@@ -42,8 +42,8 @@ LatencyJit::~LatencyJit() = default;
 
 namespace {
 
-Issue failed(const std::string &what) {
-  return Issue{"A0806", "the latency model cannot be compiled: " + what, {}, {}};
+Error failed(const std::string &what) {
+  return Error{Code::InternalError, "the latency model cannot be compiled: " + what, {}, {}};
 }
 
 /// Parses, simplifies and lowers; the LLVM module, or nothing and `why`.
@@ -115,8 +115,7 @@ llvm::Expected<llvm::orc::JITTargetMachineBuilder> thisMachine() {
 
 } // namespace
 
-std::variant<std::unique_ptr<LatencyJit>, Issue> LatencyJit::compile(const LatencyModel &model,
-                                                                     const LatencyJitOptions &options) {
+Result<std::unique_ptr<LatencyJit>> LatencyJit::compile(const LatencyModel &model, const LatencyJitOptions &options) {
   std::unique_ptr<LatencyJit> result(new LatencyJit);
   for (const std::string &name : options.varying) {
     auto index = model.argument(name);

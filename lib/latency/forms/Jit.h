@@ -31,8 +31,7 @@ struct LatencyColumns {
 class LatencyJit {
 public:
   /// A0806: the machine has no code generator, an unknown argument varies, or LLVM says why.
-  static std::variant<std::unique_ptr<LatencyJit>, Issue> compile(const LatencyModel &model,
-                                                                  const LatencyJitOptions &options);
+  static Result<std::unique_ptr<LatencyJit>> compile(const LatencyModel &model, const LatencyJitOptions &options);
   ~LatencyJit();
 
   /// All arguments of the model, in order; those that do not vary are ignored.

@@ -153,7 +153,7 @@ void MlirBody::rootFunction(const std::string &name, std::string &out) {
                        "    %product{0} = arith.mulf %square{0}, %a : f64\n"
                        "    %holds{0} = arith.cmpf ole, %product{0}, %b : f64\n"
                        "    %root{0} = arith.select %holds{0}, %tried{0}, {2} : f64\n",
-                       bit, number(static_cast<double>(bit)), root);
+                       bit, number(bit), root);
     root = fmt::format("%root{}", bit);
   }
   out += fmt::format("    %whole = arith.fptosi {} : f64 to i64\n"
@@ -167,7 +167,7 @@ std::string MlirBody::root(const std::string &a, const std::string &b) {
     return value(fmt::format("func.call @{}_root({}, {}) : (f64, f64) -> i64", model.name, a, b));
   std::string root = realConstant(0);
   for (int64_t bit = kHighestBit; bit > 0; bit /= 2) {
-    std::string tried = binary("addf", root, realConstant(static_cast<double>(bit)), true);
+    std::string tried = binary("addf", root, realConstant(bit), true);
     std::string product = binary("mulf", binary("mulf", tried, tried, true), a, true);
     root = select(value(fmt::format("arith.cmpf ole, {}, {} : {}", product, b, real())), tried, root, real());
   }
@@ -196,7 +196,7 @@ std::string MlirBody::picoseconds(const std::string &seconds, int64_t max) {
     return value(fmt::format("arith.cmpf {}, {}, {} : {}", op, x, y, real()));
   };
   std::string product = binary("mulf", seconds, realConstant(1e12), true);
-  std::string limit = realConstant(static_cast<double>(max));
+  std::string limit = realConstant(max);
   std::string ps = select(compare("olt", product, limit), product, limit, real());
   std::string near = math("roundeven", ps);
   std::string off = math("absf", binary("subf", ps, near, true));
@@ -335,8 +335,7 @@ MlirBody::Results MlirBody::emit(const std::vector<std::string> &arguments) {
   Results results;
   results.status = integerConstant(0, "i32");
   for (size_t i = checks.size(); i-- > 0;)
-    results.status = select(checks[i].first, results.status,
-                            integerConstant(static_cast<int64_t>(checks[i].second), "i32"), type("i32"));
+    results.status = select(checks[i].first, results.status, integerConstant(checks[i].second, "i32"), type("i32"));
   std::string holds =
       value(fmt::format("arith.cmpi eq, {}, {} : {}", results.status, integerConstant(0, "i32"), type("i32")));
   std::string nan = realConstant(std::numeric_limits<double>::quiet_NaN());

@@ -11,8 +11,8 @@ namespace {
 /// The plan's value, and the powers of two from `least` to `most` that are in the range.
 std::set<int64_t> grid(const LatencyArgument &a, double min, double max) {
   std::set<int64_t> values = {static_cast<int64_t>(a.initial)};
-  for (int64_t power = 1; static_cast<double>(power) <= std::min(max, a.max); power *= 2)
-    if (static_cast<double>(power) >= std::max(min, a.min))
+  for (int64_t power = 1; power <= std::min(max, a.max); power *= 2)
+    if (power >= std::max(min, a.min))
       values.insert(power);
   return values;
 }
@@ -31,8 +31,8 @@ std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
   for (int64_t t : allowed(tensor))
     for (int64_t d : allowed(data))
       for (int64_t microbatch : grid(a[kMicrobatch], 1, a[kBatch].initial)) {
-        at[kMicrobatch] = static_cast<double>(microbatch);
-        at[tensor] = static_cast<double>(t), at[data] = static_cast<double>(d);
+        at[kMicrobatch] = microbatch;
+        at[tensor] = t, at[data] = d;
         auto samples = static_cast<int64_t>(a[kBatch].initial) / d;
         LatencyEvaluation found = evaluate(model, at);
         if (!found.status && samples % microbatch == 0)
@@ -57,7 +57,7 @@ std::string printCsv(const LatencyModel &model) {
   for (int64_t i = 1; i <= 8; ++i) {
     int64_t step = a[kSequence].multiple;
     auto value = static_cast<int64_t>(a[kSequence].max) * i / 8 / step * step;
-    if (static_cast<double>(value) >= a[kSequence].min && value > 0)
+    if (value >= a[kSequence].min && value > 0)
       sequences.insert(value);
   }
   sequences.insert(static_cast<int64_t>(a[kSequence].initial));

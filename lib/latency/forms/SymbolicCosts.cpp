@@ -40,14 +40,14 @@ NodeId share(Expressions &e, const std::vector<std::pair<NodeId, int64_t>> &tili
   for (auto [extent, tile] : tilings) {
     extents = e.multiply(extents, e.toReal(extent));
     NodeId tiles = e.toReal(e.ceilDivide(extent, e.integer(tile)));
-    padded = e.multiply(e.multiply(padded, tiles), e.real(static_cast<double>(tile)));
+    padded = e.multiply(e.multiply(padded, tiles), e.real(tile));
   }
   return e.divide(extents, padded);
 }
 
 std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
   std::vector<NodeId> found;
-  const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
+  const Core &core = op.machine->cores[op.core];
   NodeId flops = e.toReal(op.flops);
   Extents x = extentsOf(op, e);
   using Mapping = std::pair<NodeId, NodeId>;
@@ -59,7 +59,7 @@ std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
     NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
     found.push_back(e.divide(flops, rate));
     if (core.perInstanceMapping && core.count > 1)
-      found.push_back(e.divide(flops, e.divide(rate, e.real(static_cast<double>(core.count)))));
+      found.push_back(e.divide(flops, e.divide(rate, e.real(core.count))));
     if (array)
       for (auto [onRows, onCols] : mappings)
         found.push_back(e.divide(flops, e.multiply(rate, share(e, {{onRows, core.rows}, {onCols, core.cols}}))));

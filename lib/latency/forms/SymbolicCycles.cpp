@@ -63,7 +63,7 @@ std::vector<NodeId> arrayCycles(const SymbolicOperation &op, const Core &core, E
     NodeId uncut = alternatives.front();
     for (int64_t power = 2; power <= used && power < int64_t{1} << 20; power *= 2)
       for (int64_t cuts : {power, power / 2 * 3})
-        if (cuts <= used && e[of.steps].range.min >= static_cast<double>(cuts))
+        if (cuts <= used && e[of.steps].range.min >= cuts)
           alternatives.push_back(cyclesOf(of, x.batch, core, used, cuts, e));
     found.push_back(e.multiply(products, e.toReal(e.minimum(alternatives))));
     found.push_back(e.multiply(products, e.toReal(uncut)));
@@ -123,7 +123,7 @@ ProductNodes productOf(const SymbolicOperation &op, Expressions &e) {
 }
 
 std::vector<NodeId> symbolicCycles(const SymbolicOperation &op, Expressions &e) {
-  const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
+  const Core &core = op.machine->cores[op.core];
   std::vector<NodeId> cycles, found;
   if (op.extents.empty())
     return found;
@@ -134,8 +134,7 @@ std::vector<NodeId> symbolicCycles(const SymbolicOperation &op, Expressions &e) 
       cycles.push_back(id);
   std::vector<NodeId> clocks;
   if (op.rate != kNoNode && flopsPerCycle(core) > 0)
-    clocks.push_back(
-        e.divide(op.rate, e.real(flopsPerCycle(core) * static_cast<double>(std::max<int64_t>(core.count, 1)))));
+    clocks.push_back(e.divide(op.rate, e.real(flopsPerCycle(core) * std::max<int64_t>(core.count, 1))));
   if (op.machine->clock.value > 0)
     clocks.push_back(e.real(op.machine->clock.value));
   NodeId flops = e.toReal(op.flops);

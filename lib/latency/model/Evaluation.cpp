@@ -7,12 +7,8 @@ namespace accord {
 namespace {
 /// Sums and products wrap, as those of every other form do, where a guard refuses the result
 /// anyway.
-int64_t wrappingAdd(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t wrappingMultiply(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
+int64_t wrappingAdd(int64_t a, int64_t b) { return static_cast<uint64_t>(a) + static_cast<uint64_t>(b); }
+int64_t wrappingMultiply(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
 
 int64_t valueOf(const Polynomial &p, int64_t b, int64_t s) {
   int64_t sum = 0, powerB = 1;
@@ -27,7 +23,7 @@ int64_t valueOf(const Polynomial &p, int64_t b, int64_t s) {
 
 int64_t clampedPicoseconds(double seconds, int64_t max) {
   double product = seconds * 1e12;
-  if (!(product < static_cast<double>(max)))
+  if (!(product < max))
     return max;
   double whole = std::nearbyint(product);
   if (std::fabs(product - whole) <= product * 0x1p-50)
@@ -119,7 +115,7 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
     break;
   }
   case NodeKind::ToReal:
-    result.real = static_cast<double>(value(0).integer);
+    result.real = value(0).integer;
     break;
   case NodeKind::Add:
     result.real = value(0).real + value(1).real;

@@ -98,8 +98,8 @@ NodeId Expressions::polynomial(const Polynomial &p, NodeId b, NodeId s) {
         term = ofProducts(term, nodes[s].range);
       node.range.min += term.min, node.range.max += term.max;
     }
-  node.range.min /= static_cast<double>(p.denominator);
-  node.range.max /= static_cast<double>(p.denominator);
+  node.range.min /= p.denominator;
+  node.range.max /= p.denominator;
   return make(std::move(node));
 }
 
@@ -111,13 +111,13 @@ double Expressions::magnitude(NodeId id) const {
     double sum = 0, b = largest(nodes[node.operands[0]].range), s = largest(nodes[node.operands[1]].range);
     for (unsigned i = 0; i < Polynomial::kB; ++i)
       for (unsigned j = 0; j < Polynomial::kS; ++j)
-        sum += std::fabs(static_cast<double>(p.c[i][j])) * std::pow(b, i) * std::pow(s, j);
+        sum += std::fabs(p.c[i][j]) * std::pow(b, i) * std::pow(s, j);
     return sum;
   }
   if (node.kind == NodeKind::Sum) {
-    double sum = std::fabs(static_cast<double>(node.value));
+    double sum = std::fabs(node.value);
     for (size_t i = 0; i < node.operands.size(); ++i)
-      sum += std::fabs(static_cast<double>(node.coefficients[i])) * largest(nodes[node.operands[i]].range);
+      sum += std::fabs(node.coefficients[i]) * largest(nodes[node.operands[i]].range);
     return sum;
   }
   return largest(node.range);
@@ -241,7 +241,7 @@ NodeId Expressions::minimum(const std::vector<NodeId> &of) {
 
 NodeId Expressions::toReal(NodeId a) {
   if (nodes[a].kind == NodeKind::Integer)
-    return real(static_cast<double>(nodes[a].value));
+    return real(nodes[a].value);
   Node node;
   node.kind = NodeKind::ToReal;
   node.integer = false;

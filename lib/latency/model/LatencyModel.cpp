@@ -101,9 +101,9 @@ LatencyEvaluation evaluate(const LatencyModel &model, const std::vector<double> 
 
 LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch, int64_t sequence) {
   std::vector<double> arguments = model.initial();
-  arguments[kBatch] = static_cast<double>(batch);
-  arguments[kMicrobatch] = static_cast<double>(microbatch);
-  arguments[kSequence] = static_cast<double>(sequence);
+  arguments[kBatch] = batch;
+  arguments[kMicrobatch] = microbatch;
+  arguments[kSequence] = sequence;
   return evaluate(model, arguments);
 }
 
@@ -111,7 +111,7 @@ void addSamples(LatencyModel &model, unsigned count) {
   uint64_t state = 0x9e3779b97f4a7c15;
   auto random = [&] { // xorshift*: the same on every machine
     state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
-    return static_cast<double>((state * 0x2545f4914f6cdd1d) >> 11) * 0x1p-53;
+    return ((state * 0x2545f4914f6cdd1d) >> 11) * 0x1p-53;
   };
   auto offer = [&](const std::vector<double> &arguments) {
     LatencyEvaluation at = evaluate(model, arguments);
@@ -127,7 +127,7 @@ void addSamples(LatencyModel &model, unsigned count) {
         continue;
       if (!a.allowed.empty()) {
         auto count = static_cast<double>(a.allowed.size());
-        arguments[i] = static_cast<double>(a.allowed[static_cast<size_t>(random() * count)]);
+        arguments[i] = a.allowed[static_cast<size_t>(random() * count)];
         continue;
       }
       if (!a.integer) { // within a factor of eight of the plan's

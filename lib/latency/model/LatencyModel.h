@@ -2,8 +2,7 @@
 // and of the machine, as one description from which every form is printed.
 #pragma once
 #include "lib/latency/model/Expression.h"
-#include "lib/support/Check.h"
-#include <variant>
+#include "lib/support/Result.h"
 
 namespace accord {
 

@@ -84,16 +84,16 @@ double Polynomial::operator()(double B, double S) const {
     const auto &k = c[i];
     if (k == std::array<int64_t, kS>{})
       continue;
-    double inner = static_cast<double>(k[0]);
+    double inner = k[0];
     if (k[2])
-      inner = inner + S * (static_cast<double>(k[1]) + S * static_cast<double>(k[2]));
+      inner = inner + S * (k[1] + S * k[2]);
     else if (k[1])
-      inner = inner + S * static_cast<double>(k[1]);
+      inner = inner + S * k[1];
     double term = i ? B * inner : inner;
     sum = any ? sum + term : term;
     any = true;
   }
-  return denominator == 1 ? sum : sum / static_cast<double>(denominator);
+  return denominator == 1 ? sum : sum / denominator;
 }
 
 std::string Polynomial::code() const {

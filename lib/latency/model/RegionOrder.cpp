@@ -92,7 +92,7 @@ private:
     const OperationCost &cost = plan.costs.operations[slot.operation];
     for (int core = 0; core < static_cast<int>(plan.machine.cores.size()); ++core)
       if (int64_t instances = occupiedInstances(plan.machine, cost, core)) {
-        int64_t lanes = operationsAtOnce(plan.machine.cores[static_cast<size_t>(core)]);
+        int64_t lanes = operationsAtOnce(plan.machine.cores[core]);
         int first = instances < lanes ? slot.instance : 0;
         for (int64_t i = 0; i < std::min(instances, lanes); ++i)
           occupied.lanes.insert({core, first + static_cast<int>(i)});

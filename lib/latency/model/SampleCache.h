@@ -6,11 +6,11 @@
 namespace accord {
 
 /// A model through samples at these (microbatch, sequence), or why there is none.
-using FitAt = std::function<std::variant<LatencyModel, Issue>(const std::vector<std::pair<int64_t, int64_t>> &points,
-                                                              const LatencyFitOptions &options)>;
+using FitAt = std::function<Result<LatencyModel>(const std::vector<std::pair<int64_t, int64_t>> &points,
+                                                 const LatencyFitOptions &options)>;
 /// As `latencyModelOf` says: first for any micro-batch and sequence up to the plan's; where that
 /// has no model, for sequences in steps, for any micro-batch, last for the plan's own sizes alone.
-std::variant<LatencyModel, Issue> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt);
+Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt);
 
 /// Of steps of one micro-batch, and of several; `again` is empty where `once` is of the plan's own.
 struct SampledSizes {
@@ -29,7 +29,7 @@ public:
   /// Null, and why.
   const Sampled *at(int64_t microbatch, int64_t microbatches, int64_t at, std::string &error);
   /// They stay where they are as long as this. A0707: not defined at one of the sizes.
-  std::variant<SampledSizes, Issue> of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan);
+  Result<SampledSizes> of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan);
 
 private:
   int64_t sequence;

@@ -31,8 +31,7 @@ NodeId Expressions::fromLinear(const Linear &form) {
       continue;
     node.operands.push_back(id);
     node.coefficients.push_back(coefficient);
-    auto [min, max] = std::minmax({static_cast<double>(coefficient) * nodes[id].range.min,
-                                   static_cast<double>(coefficient) * nodes[id].range.max});
+    auto [min, max] = std::minmax({coefficient * nodes[id].range.min, coefficient * nodes[id].range.max});
     node.range.min += min, node.range.max += max;
   }
   if (node.operands.empty())

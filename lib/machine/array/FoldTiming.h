@@ -46,10 +46,9 @@ inline SystolicCost timeFolds(const Folds &of, const SystolicArray &array) {
         if (cuts <= array.count && cuts <= of.steps)
           if (SystolicCost cut = timeFolds(of, array, cuts); cut.cycles < best.cycles)
             best = cut;
-  double cells = static_cast<double>(array.rows) * static_cast<double>(array.cols),
-         used = static_cast<double>(array.split ? array.count : 1);
-  best.mappingEfficiency = of.operations / (static_cast<double>(best.folds) * cells * static_cast<double>(best.stream));
-  best.utilization = of.operations / (static_cast<double>(best.cycles) * cells * used);
+  double cells = static_cast<double>(array.rows) * array.cols, used = array.split ? array.count : 1;
+  best.mappingEfficiency = of.operations / (best.folds * cells * best.stream);
+  best.utilization = of.operations / (best.cycles * cells * used);
   return best;
 }
 

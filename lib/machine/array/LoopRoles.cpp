@@ -8,7 +8,7 @@ namespace {
 
 using Indexed = std::vector<bool>; ///< by loop: whether it is in the tensor
 
-double extentOf(const Loop &loop) { return static_cast<double>(std::max<int64_t>(loop.extent, 1)); }
+double extentOf(const Loop &loop) { return std::max<int64_t>(loop.extent, 1); }
 
 /// False if a term names a loop that is not there.
 bool mark(const LoopTensor &tensor, Indexed &loops) {

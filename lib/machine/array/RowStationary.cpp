@@ -58,14 +58,13 @@ std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution, co
           planeFolds = ceilDivide64(planes, beside);
   Count strips = static_cast<Count>(rowStrips) * colStrips;
 
-  double window = static_cast<double>(conv.filterRows) * static_cast<double>(conv.filterCols),
-         plane = static_cast<double>(conv.outRows) * static_cast<double>(conv.outCols);
+  double window = static_cast<double>(conv.filterRows) * conv.filterCols,
+         plane = static_cast<double>(conv.outRows) * conv.outCols;
   Folds of;
   of.folds = saturatingMultiply(static_cast<Count>(channelFolds) * planeFolds, strips);
   of.load = static_cast<Count>(array.rows) * conv.filterCols;
   of.steps = conv.outCols, of.cyclesPerStep = conv.filterCols;
-  of.operations = static_cast<double>(kernels) * static_cast<double>(conv.images) * static_cast<double>(conv.channels) *
-                  window * plane;
+  of.operations = static_cast<double>(kernels) * conv.images * conv.channels * window * plane;
   SystolicCost cost = timeFolds(of, array);
 
   // Planes are taken image by image, in each all groups, in each all filters. A fold reads an input

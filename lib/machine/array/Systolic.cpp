@@ -30,7 +30,7 @@ std::optional<SystolicCost> systolicCost(const Gemm &gemm, Dataflow dataflow, co
   of.load = sumsStay ? 0 : array.rows;
   of.steps = sumsStay ? k : inputStays ? n : m;
   of.minInterval = sumsStay ? array.rows : 0;
-  of.operations = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  of.operations = static_cast<double>(batch) * m * n * k;
   SystolicCost cost = timeFolds(of, array);
 
   auto all = [&](int64_t a, int64_t b, Count times) {

@@ -41,7 +41,7 @@ std::optional<std::vector<Residual>> reserved(const std::vector<Case> &cases, un
   if (seen.empty() || unseen.empty())
     return std::nullopt;
   auto fitted = fit(seen);
-  auto *good = std::get_if<Fit>(&fitted);
+  auto *good = fitted.get();
   if (!good)
     return std::nullopt;
   return residualsOf(unseen, good->factors);
@@ -113,7 +113,7 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
         own.push_back(c);
     one.rows = own.size();
     one.prior = scoreOf(residualsOf(own, unitFactors()));
-    if (auto fitted = fit(own); auto *good = std::get_if<Fit>(&fitted))
+    if (auto fitted = fit(own); auto *good = fitted.get())
       one.seen = scoreOf(residualsOf(own, good->factors));
     if (one.rows)
       all.push_back(one);
@@ -147,7 +147,7 @@ std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Ca
     for (size_t i : indices)
       members.push_back(cases[i]);
     auto whole = fit(members);
-    const Fit *all = std::get_if<Fit>(&whole);
+    const Fit *all = whole.get();
     for (size_t k = 0; k < members.size(); ++k) {
       Factors factors = all ? all->factors : unitFactors();
       made[indices[k]]->seen = parametersOf(members[k].prior, factors);
@@ -159,8 +159,8 @@ std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Ca
       for (size_t k = 0; k < members.size(); ++k)
         if (half[k] != side)
           seen.push_back(members[k]);
-      auto fitted = seen.empty() ? std::variant<Fit, Issue>(Issue{}) : fit(seen);
-      if (auto *good = std::get_if<Fit>(&fitted))
+      auto fitted = seen.empty() ? Result<Fit>(Error{}) : fit(seen);
+      if (auto *good = fitted.get())
         for (size_t k = 0; k < members.size(); ++k)
           if (half[k] == side) {
             made[indices[k]]->unseen = parametersOf(members[k].prior, good->factors);
@@ -184,7 +184,7 @@ std::vector<HeldOutSize> crossValidateSizes(const std::vector<Case> &cases, cons
     for (const Case &one : members)
       (one.columns.at("model") == model ? unseen : seen).push_back(one);
     auto fitted = fit(seen);
-    if (auto *good = std::get_if<Fit>(&fitted)) {
+    if (auto *good = fitted.get()) {
       Score score = scoreOf(residualsOf(unseen, good->factors));
       out.push_back({model, count, 100 * score.mape, 100 * score.worst});
     }

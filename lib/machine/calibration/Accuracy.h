@@ -71,6 +71,6 @@ struct RankingScore {
 RankingScore rankingScore(const std::vector<Case> &cases, const std::string &calibrationGroup, size_t min);
 
 /// The page, in Markdown; `gatesOnly`: nothing behind its first table.
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly = false);
+std::string accuracyPage(const std::vector<Case> &cases, const Errors &leftOut, bool gatesOnly = false);
 
 } // namespace accord::calibrate

@@ -22,13 +22,12 @@ static std::string leftOutTable(const std::vector<Case> &cases) {
     size_t rows = 0;
     for (const HeldOutSize &size : sizes) {
       out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} |\n", source, size.model, size.rows, size.mape, size.worst);
-      sum += size.mape * static_cast<double>(size.rows);
+      sum += size.mape * size.rows;
       rows += size.rows;
       worst = std::max(worst, size.worst);
     }
     if (sizes.size() > 1)
-      out += fmt::format("| {} | all {} | {} | {:.1f} | {:.1f} |\n", source, sizes.size(), rows,
-                         sum / static_cast<double>(rows), worst);
+      out += fmt::format("| {} | all {} | {} | {:.1f} | {:.1f} |\n", source, sizes.size(), rows, sum / rows, worst);
   }
   return out;
 }
@@ -58,9 +57,9 @@ static std::string rankingTable(const std::vector<Case> &cases) {
   return out + each;
 }
 
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut, bool gatesOnly) {
+std::string accuracyPage(const std::vector<Case> &cases, const Errors &leftOut, bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
-                    "Published steps of training runs against `lib/calibrate`, whose work, bytes "
+                    "Published steps of training runs against `lib/machine/calibration`, whose work, bytes "
                     "and collectives come from the training\n"
                     "graph of each run. Written by `scripts/accuracy.sh`, which needs a table of "
                     "measured steps; the table is not part of\n"
@@ -89,8 +88,8 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
     return out;
   out += leftOutTable(cases) + rankingTable(cases);
   std::map<std::string, size_t> codes;
-  for (const Issue &issue : leftOut)
-    ++codes[issue.code];
+  for (const Error &error : leftOut)
+    ++codes[numberOf(error.code)];
   out += "\n## Rows that are not fitted\n\n| code | rows |\n|---|--:|\n";
   for (auto &[code, count] : codes)
     out += fmt::format("| {} | {} |\n", code, count);

@@ -24,7 +24,7 @@ class Reader {
 public:
   Reader(std::string_view text, const std::string &path) : text(text), path(path) {}
 
-  std::variant<CalibrationFile, std::vector<Issue>> run() {
+  Result<CalibrationFile, Errors> run() {
     for (size_t start = 0; start <= text.size() && issues.size() < 20; ++number) {
       size_t end = std::min(text.find('\n', start), text.size());
       line = text.substr(start, end - start);
@@ -44,7 +44,8 @@ public:
 private:
   void complain(size_t column, std::string message) {
     if (issues.size() < 20)
-      issues.push_back({"A0469", std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
+      issues.push_back(
+          {Code::BadCalibration, std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
     failed = true;
   }
   void blanks() {
@@ -79,7 +80,7 @@ private:
       complain(at, "expected a number above 0");
       return 1;
     }
-    at = static_cast<size_t>(stop - line.data());
+    at = stop - line.data();
     return value;
   }
   std::string string() {
@@ -191,7 +192,7 @@ private:
   bool version = false, failed = false;
   std::array<bool, kParameters> seen{};
   CalibrationFile out;
-  std::vector<Issue> issues;
+  Errors issues;
 };
 
 } // namespace
@@ -240,7 +241,7 @@ std::string write(const CalibrationFile &file) {
   return out;
 }
 
-std::variant<CalibrationFile, std::vector<Issue>> readCalibration(std::string_view text, const std::string &path) {
+Result<CalibrationFile, Errors> readCalibration(std::string_view text, const std::string &path) {
   return Reader(text, path).run();
 }
 

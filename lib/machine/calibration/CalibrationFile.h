@@ -36,7 +36,7 @@ std::string write(const CalibrationFile &);
 /// Issues of code A0469, at most 20, each with line and column: another version, an unknown,
 /// repeated or missing name, a number that is none, is not positive or passes the parameter's
 /// bound, a value outside of its interval.
-std::variant<CalibrationFile, std::vector<Issue>> readCalibration(std::string_view text, const std::string &path);
+Result<CalibrationFile, Errors> readCalibration(std::string_view text, const std::string &path);
 /// The factors on the prior of the file's own machine.
 Factors factorsOf(const CalibrationFile &, const Parameters &prior);
 /// Residuals by stratum, in the order of names.

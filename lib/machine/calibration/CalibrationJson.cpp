@@ -15,7 +15,7 @@ static Object scoreJson(const std::string &name, const std::vector<Residual> &ro
                 {"median_error", s.median}, {"worst_error", s.worst}};
 }
 
-llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std::vector<Issue> &leftOut) {
+llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const Errors &leftOut) {
   Array parameters, strata, rows, left, assumptions, correlated, bounds;
   for (size_t i = 0; i < kParameters; ++i)
     parameters.push_back(Object{{"name", info(i).name},
@@ -32,12 +32,12 @@ llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std:
                           {"measured_s", r.measured},
                           {"computed_s", r.computed},
                           {"error", r.error()}});
-  for (const Issue &issue : leftOut)
-    left.push_back(Object{{"code", issue.code},
-                          {"message", jsonString(issue.message)},
-                          {"file", jsonString(issue.location.file)},
-                          {"line", issue.location.line},
-                          {"column", issue.location.column}});
+  for (const Error &error : leftOut)
+    left.push_back(Object{{"code", numberOf(error.code)},
+                          {"message", jsonString(error.message)},
+                          {"file", jsonString(error.location.file)},
+                          {"line", error.location.line},
+                          {"column", error.location.column}});
   for (const std::string &assumption : file.assumptions)
     assumptions.push_back(jsonString(assumption));
   Object document{{"command", "calibrate"},

@@ -7,7 +7,7 @@ namespace accord::calibrate {
 /// {"command", "version", "status", "machine", "parameters": […], "strata": […], "rows": […],
 /// "left_out": […], "assumptions": […]}; `correlated` and `at_bound` warn of parameters that the
 /// rows do not tell apart. docs/schema/calibrate.schema.json
-llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std::vector<Issue> &leftOut);
+llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const Errors &leftOut);
 /// As lines for people: parameters with intervals, warnings of identifiability, a table of strata.
 std::string toText(const CalibrationFile &file, const Fit *fit);
 } // namespace accord::calibrate

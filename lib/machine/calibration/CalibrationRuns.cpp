@@ -24,27 +24,26 @@ std::optional<std::string> keepMatchingRows(std::vector<Row> &rows, const std::v
   return std::nullopt;
 }
 
-std::variant<CalibrationFit, Issue> fitCalibration(const Prepared &prepared) {
+Result<CalibrationFit> fitCalibration(const Prepared &prepared) {
   if (prepared.cases.empty())
-    return Issue{"A0467", "no row is left to fit", {}, {}};
+    return Error{Code::NothingFitted, "no row is left to fit", {}, {}};
   auto made = fit(prepared.cases);
-  if (auto *issue = std::get_if<Issue>(&made))
-    return std::move(*issue);
-  Fit &good = std::get<Fit>(made);
+  if (!made)
+    return made.takeError();
+  Fit &good = *made;
   const Case &first = prepared.cases.front();
   CalibrationFile file =
       calibrationOf(first.machine, first.prior, good, residualsOf(prepared.cases, good.factors), prepared.assumptions);
   return CalibrationFit{std::move(file), std::move(good)};
 }
 
-std::variant<CalibrationScore, Issue> scoreCalibration(CalibrationFile file, const Machine &machine,
-                                                       std::vector<Case> cases) {
+Result<CalibrationScore> scoreCalibration(CalibrationFile file, const Machine &machine, std::vector<Case> cases) {
   CalibrationScore out;
   out.seen = std::erase_if(cases, [&](const Case &one) {
     return std::any_of(file.rows.begin(), file.rows.end(), [&](const Residual &row) { return row.id == one.id; });
   });
   if (cases.empty())
-    return Issue{"A0467", "the calibration has seen every row of the table", {}, {}};
+    return Error{Code::NothingFitted, "the calibration has seen every row of the table", {}, {}};
   file.rows = residualsOf(cases, factorsOf(file, priorOf(machine)));
   out.file = std::move(file);
   return out;

@@ -15,14 +15,13 @@ struct CalibrationFit {
 };
 /// Parameters of the machine of the first case, fitted to all. A0467: no case, or no parameters
 /// reproduce them.
-std::variant<CalibrationFit, Issue> fitCalibration(const Prepared &prepared);
+Result<CalibrationFit> fitCalibration(const Prepared &prepared);
 
 struct CalibrationScore {
   CalibrationFile file; ///< with the errors at these rows instead of those it was fitted to
   size_t seen = 0;      ///< rows left out because the file was fitted to them: an error there says little
 };
 /// How well a calibration of `machine` predicts the cases. A0467: it has seen all of them.
-std::variant<CalibrationScore, Issue> scoreCalibration(CalibrationFile file, const Machine &machine,
-                                                       std::vector<Case> cases);
+Result<CalibrationScore> scoreCalibration(CalibrationFile file, const Machine &machine, std::vector<Case> cases);
 
 } // namespace accord::calibrate

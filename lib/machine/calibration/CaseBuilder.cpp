@@ -80,8 +80,8 @@ std::optional<double> messageBytes(const std::string &model) {
   return number > 0 ? std::optional(number * unit) : std::nullopt;
 }
 
-Issue leftOut(const Row &row, const std::string &reason) {
-  return {"A0468", fmt::format("'{}' is left out: {}", row.id, reason), row.location, {}};
+Error leftOut(const Row &row, const std::string &reason) {
+  return {Code::RowLeftOut, fmt::format("'{}' is left out: {}", row.id, reason), row.location, {}};
 }
 
 } // namespace
@@ -108,12 +108,12 @@ const Machine *CaseBuilder::machine(const Row &row) {
   std::string name = target.empty() ? catalogueName(row.accelerator) : target;
   auto [found, isNew] = machines.try_emplace(name);
   if (isNew)
-    found->second = name.empty() ? std::variant<Machine, Issue>(Issue{"A0468", "no accelerator is named", {}, {}})
+    found->second = name.empty() ? Result<Machine>(Error{Code::RowLeftOut, "no accelerator is named", {}, {}})
                                  : profiler.machine(name);
-  return std::get_if<Machine>(&found->second);
+  return found->second.get();
 }
 
-std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double batch) const {
+Result<Layout> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double batch) const {
   Layout l;
   const Fabric &fabric = fabricOf(row.accelerator);
   double devices = row.n_devices.value_or(1);
@@ -135,11 +135,11 @@ std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microb
   if (row.accelerator.starts_with("v100") && l.devicesPerNode == 8 && devices > 4)
     l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
-  l.microbatches = batch / (l.data * static_cast<double>(microbatch));
+  l.microbatches = batch / (l.data * microbatch);
   return l;
 }
 
-std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine &machine) {
+Result<Case> CaseBuilder::collective(const Row &row, const Machine &machine) {
   auto bytes = messageBytes(row.model);
   if (!bytes || !row.n_devices || !row.step_time_s)
     return leftOut(row, "an all-reduce has a size, devices and a time");
@@ -154,21 +154,21 @@ std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine 
   return one;
 }
 
-std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
+Result<Case> CaseBuilder::build(const Row &row) {
   const Machine *machine = this->machine(row);
   if (!machine)
     return leftOut(row, fmt::format("no machine is known for '{}'", row.accelerator));
   Case one;
   if (isCollective(row)) {
     auto made = collective(row, *machine);
-    if (auto *issue = std::get_if<Issue>(&made))
-      return *issue;
-    one = std::get<Case>(std::move(made));
+    if (!made)
+      return made.error();
+    one = *std::move(made);
   } else {
     auto described = workloadOf(row);
-    if (auto *issue = std::get_if<Issue>(&described))
-      return *issue;
-    const Workload &workload = std::get<Workload>(described);
+    if (!described)
+      return described.error();
+    const Workload &workload = *described;
     if (!row.global_batch)
       return leftOut(row, "it has no 'global_batch'");
     double words = workload.batchInWords ? workload.wordsPerSample : 1;
@@ -187,12 +187,12 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
     bool fp8 = row.precision.starts_with("fp8");
     for (int64_t size : sizes) {
       auto layout = layoutOf(row, size, batch);
-      if (std::get<Layout>(layout).microbatches < 1 && size > 1 && !row.micro_batch)
+      if (layout->microbatches < 1 && size > 1 && !row.micro_batch)
         continue;
       auto profile = profiler.profile(workload, size, row.location);
-      if (auto *issue = std::get_if<Issue>(&profile))
-        return *issue;
-      auto candidate = candidateOf(std::get<Profile>(profile), std::get<Layout>(layout), *machine, fp8);
+      if (!profile)
+        return profile.error();
+      auto candidate = candidateOf(*profile, *layout, *machine, fp8);
       if (auto *reason = std::get_if<std::string>(&candidate))
         return leftOut(row, *reason);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
@@ -232,22 +232,22 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
   std::set<size_t> wrong;
   for (Finding &finding : lint(gated, options)) {
     wrong.insert(finding.rows.begin(), finding.rows.end());
-    out.warnings.push_back(std::move(finding.issue));
+    out.warnings.push_back(std::move(finding.error));
   }
   for (size_t i = 0; i < gated.size(); ++i) {
     const Row &row = gated[i];
     if (wrong.count(i))
       continue;
     auto made = build(row);
-    if (auto *issue = std::get_if<Issue>(&made))
-      out.warnings.push_back(std::move(*issue));
+    if (!made)
+      out.warnings.push_back(made.takeError());
     else
-      out.cases.push_back(std::get<Case>(std::move(made)));
+      out.cases.push_back(*std::move(made));
   }
   std::sort(out.assumptions.begin(), out.assumptions.end());
   out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()), out.assumptions.end());
   for (auto &[name, known] : machines)
-    if (auto *machine = std::get_if<Machine>(&known))
+    if (auto *machine = known.get())
       out.machines.emplace(machine->name, *machine);
   return std::move(out);
 }

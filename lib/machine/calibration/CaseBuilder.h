@@ -8,7 +8,7 @@ namespace accord::calibrate {
 /// Rows made ready, and what was left out and why.
 struct Prepared {
   std::vector<Case> cases;
-  std::vector<Issue> warnings;          ///< of rows left out: lint (A0463, A0464), no network (A0465), no
+  Errors warnings;                      ///< of rows left out: lint (A0463, A0464), no network (A0465), no
                                         ///< graph (A0466), no machine or time (A0468)
   std::vector<std::string> assumptions; ///< each once: what rows leave open
   size_t unscored = 0;                  ///< rows of quality other than A and B, and of other metrics
@@ -28,13 +28,13 @@ public:
   const Machine *machine(const Row &row);
 
 private:
-  std::variant<Case, Issue> build(const Row &row);
-  std::variant<Case, Issue> collective(const Row &row, const Machine &machine);
-  std::variant<Layout, Issue> layoutOf(const Row &row, int64_t microbatch, double batch) const;
+  Result<Case> build(const Row &row);
+  Result<Case> collective(const Row &row, const Machine &machine);
+  Result<Layout> layoutOf(const Row &row, int64_t microbatch, double batch) const;
 
   GraphProfiler &profiler;
   std::string target;
-  std::map<std::string, std::variant<Machine, Issue>> machines;
+  std::map<std::string, Result<Machine>> machines;
   Prepared out;
 };
 

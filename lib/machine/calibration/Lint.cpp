@@ -61,20 +61,20 @@ std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::ve
     return std::nullopt;
   const Row &first = rows[against.front()];
   Finding found{
-      {"A0464",
+      {Code::ImplausibleRow,
        fmt::format("'{}' is a configuration with {} values, here {} s", first.id, against.size(), *first.step_time_s),
        at(first, "step_time_s"),
        {}},
       against};
   for (size_t i = 1; i < against.size(); ++i) {
     const Row &other = rows[against[i]];
-    found.issue.notes.emplace_back(at(other, "step_time_s"),
+    found.error.notes.emplace_back(at(other, "step_time_s"),
                                    fmt::format("'{}' is the same configuration: {} s", other.id, *other.step_time_s));
   }
   return found;
 }
 
-std::optional<Issue> checkPeak(const Row &row, const LintOptions &options) {
+std::optional<Error> checkPeak(const Row &row, const LintOptions &options) {
   const Machine *machine = options.machine ? options.machine(row) : nullptr;
   std::string type = typeOf(row);
   if (!machine || type.empty() || !row.model_pflop_per_step || !isStepTime(row))
@@ -87,10 +87,10 @@ std::optional<Issue> checkPeak(const Row &row, const LintOptions &options) {
       fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id, 100 * rate / peak, machine->name, type);
   if (row.seq_len && *row.seq_len <= kShortText && *row.seq_len > 128)
     message += fmt::format("; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
-  return Issue{"A0463", message, at(row, "step_time_s"), {}};
+  return Error{Code::AbovePeak, message, at(row, "step_time_s"), {}};
 }
 
-std::optional<Issue> checkProduct(const Row &row) {
+std::optional<Error> checkProduct(const Row &row) {
   if (!row.tp || !row.pp || !row.dp || !row.n_devices)
     return std::nullopt;
   double product = *row.tp * *row.pp * *row.dp * row.cp.value_or(1);
@@ -98,7 +98,7 @@ std::optional<Issue> checkProduct(const Row &row) {
   bool fits = std::fmod(product, *row.n_devices) == 0 || (sharded && std::fmod(*row.n_devices, product) == 0);
   if (fits)
     return std::nullopt;
-  return Issue{"A0464",
+  return Error{Code::ImplausibleRow,
                fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp, *row.pp, *row.dp, product,
                            *row.n_devices),
                at(row, "n_devices"),
@@ -108,14 +108,14 @@ std::optional<Issue> checkProduct(const Row &row) {
 double samplesPerSecond(const Row &row) { return *row.global_batch / *row.step_time_s; }
 
 /// Faster than linear scaling allows, against the same job on fewer devices.
-std::optional<Issue> checkScaling(const std::vector<Row> &rows, const Row &row, const std::vector<size_t> &job) {
+std::optional<Error> checkScaling(const std::vector<Row> &rows, const Row &row, const std::vector<size_t> &job) {
   for (size_t index : job) {
     const Row &fewer = rows[index];
     double more = *row.n_devices / *fewer.n_devices;
     // The same work for each device: with more of it, costs of a step weigh less.
     bool alike = std::abs(*row.global_batch / *row.n_devices * *fewer.n_devices / *fewer.global_batch - 1) < 0.01;
     if (more > 1 && alike && samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(fewer))
-      return Issue{"A0464",
+      return Error{Code::ImplausibleRow,
                    fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
                                samplesPerSecond(row) / samplesPerSecond(fewer), *fewer.n_devices, *row.n_devices),
                    at(row, "step_time_s"),
@@ -136,10 +136,10 @@ std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &optio
     }
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row &row = rows[i];
-    for (auto &issue : {checkPeak(row, options), checkProduct(row),
+    for (auto &error : {checkPeak(row, options), checkProduct(row),
                         isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)]) : std::nullopt})
-      if (issue)
-        findings.push_back({*issue, {i}});
+      if (error)
+        findings.push_back({*error, {i}});
     if (!isStepTime(row))
       continue;
     const std::vector<size_t> &values = same[configuration(row, false)];

@@ -14,7 +14,7 @@ struct LintOptions {
 
 /// What is wrong, and with which rows.
 struct Finding {
-  Issue issue;
+  Error error;
   std::vector<size_t> rows; ///< indices of rows that should not be fitted
 };
 

@@ -159,7 +159,7 @@ private:
     ceres::Solver::Options solver;
     solver.linear_solver_type = ceres::DENSE_NORMAL_CHOLESKY;
     solver.logging_type = ceres::SILENT;
-    solver.max_num_iterations = static_cast<int>(iterations);
+    solver.max_num_iterations = iterations;
     solver.num_threads = 1;
     ceres::Solver::Summary summary;
     ceres::Solve(solver, &problem, &summary);
@@ -236,14 +236,15 @@ StepTime predict(const Case &one, const Factors &factors, size_t *chosen) {
   return t;
 }
 
-std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &options) try {
+Result<Fit> fit(const std::vector<Case> &cases, const FitOptions &options) try {
   if (cases.empty())
-    return Issue{"A0467", "no row is left to fit", {}, {}};
+    return Error{Code::NothingFitted, "no row is left to fit", {}, {}};
   std::vector<const Case *> all;
   for (const Case &one : cases) {
     double start = predict(one, unitFactors()).total;
     if (!(one.seconds > 0) || !std::isfinite(start) || !(start > 0))
-      return Issue{"A0467", fmt::format("'{}': no step time can be computed from it", one.id), one.place, {}};
+      return Error{
+          Code::NothingFitted, fmt::format("'{}': no step time can be computed from it", one.id), one.place, {}};
     all.push_back(&one);
   }
   // The order of rows in a table must not change folds, nor sums in their last digit.
@@ -252,12 +253,12 @@ std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &o
   result.priorWeight = chooseWeight(all, options);
   Problem problem(all, options.scale, result.priorWeight, options.iterations);
   if (!problem.solve())
-    return Issue{"A0467", "no parameters reproduce the rows", {}, {}};
+    return Error{Code::NothingFitted, "no parameters reproduce the rows", {}, {}};
   result.cost = problem.cost;
   describe(problem, result);
   return result;
 } catch (const std::exception &e) {
-  return Issue{"A0467", fmt::format("the solver gave up: {}", e.what()), {}, {}};
+  return Error{Code::NothingFitted, fmt::format("the solver gave up: {}", e.what()), {}, {}};
 }
 
 static uint64_t hashOf(const std::string &id, unsigned split) {

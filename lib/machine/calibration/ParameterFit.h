@@ -1,7 +1,7 @@
 // Parameters from measured steps. Ceres' exceptions and messages end here.
 #pragma once
 #include "lib/machine/calibration/StepTime.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <map>
 #include <optional>
 
@@ -64,7 +64,7 @@ struct Fit {
 /// from three fixed starting points. Intervals come from the inverse of the Gauss-Newton matrix,
 /// widened when residuals are larger than `scale`. Deterministic. Issue A0467: no rows, or a row
 /// whose time cannot be computed (the message names it).
-std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &options = {});
+Result<Fit> fit(const std::vector<Case> &cases, const FitOptions &options = {});
 
 /// Whether a row belongs to the calibration half of a split: bit 0 of FNV-1a of "split:id" (64
 /// bit), mixed as in MurmurHash3.

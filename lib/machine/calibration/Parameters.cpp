@@ -49,7 +49,7 @@ double peakOf(const Machine &machine, const std::string &type) {
   for (const std::string &candidate : fallbackTypes(type)) {
     double best = 0;
     for (const Core &core : machine.cores)
-      best = std::max(best, peakOfOne(machine, core, candidate).value * static_cast<double>(core.count));
+      best = std::max(best, peakOfOne(machine, core, candidate).value * core.count);
     if (best > 0)
       return best;
   }

@@ -56,7 +56,7 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
     return false;
   };
   for (size_t loop = 0; loop < domain.size(); ++loop) {
-    double extent = static_cast<double>(domain[loop].extent);
+    double extent = domain[loop].extent;
     bool inA = reads(a, loop), inB = reads(b, loop);
     if (domain[loop].kind == IteratorKind::Reduction && !spread(loop))
       into.k *= extent;
@@ -101,8 +101,8 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   item.phase = op.phase;
   item.kind = op.kind;
   item.type = op.type;
-  item.flops = static_cast<double>(op.flops);
-  item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  item.flops = op.flops;
+  item.bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   if (op.core == CoreKind::Network) {
     item.work = WorkClass::Collective;
     item.communication = op.communication ? op.communication->kind : op.kind;
@@ -120,11 +120,11 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
     item.work = WorkClass::Lookup;
     // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
     if (op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad"))
-      item.bytes = static_cast<double>(op.bytesRead) + 2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
+      item.bytes = op.bytesRead + 2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
   } else if (op.kind.starts_with("batch_norm")) {
     // Statistics of a channel need every sample before any can be normalized (and in the
     // gradient, two sums before any element): what is read is read twice.
-    item.bytes += static_cast<double>(op.bytesRead);
+    item.bytes += op.bytesRead;
   } else if (op.kind.starts_with("softmax")) {
     item.work = WorkClass::Softmax;
   } else if (op.kind.starts_with("cross_entropy")) {
@@ -139,8 +139,7 @@ double flopsBelow(const WorkGraph &graph, RegionId region) {
   double sum = 0;
   for (OperationId id : graph.regions[region].operations) {
     const Operation &op = graph.operations[id];
-    sum += op.body == kNone ? static_cast<double>(op.flops)
-                            : flopsBelow(graph, op.body) * static_cast<double>(graph.regions[op.body].count);
+    sum += op.body == kNone ? static_cast<double>(op.flops) : flopsBelow(graph, op.body) * graph.regions[op.body].count;
   }
   return sum;
 }
@@ -172,7 +171,7 @@ private:
     std::map<int64_t, double> work;
     for (OperationId id : graph.regions[kMicrobatchRegion].operations)
       if (RegionId body = graph.operations[id].body; body != kNone)
-        work[graph.regions[body].count] += flopsBelow(graph, body) * static_cast<double>(graph.regions[body].count);
+        work[graph.regions[body].count] += flopsBelow(graph, body) * graph.regions[body].count;
     double max = 0;
     for (auto [count, flops] : work)
       if (flops > max)
@@ -211,7 +210,7 @@ private:
       out.boundaryBytes = std::max(out.boundaryBytes, static_cast<double>(graph.values[carried.argument].bytes));
     double kept = 0;
     for (const Region::Slice &slice : body.stashed)
-      kept += static_cast<double>(graph.values[slice.inside].bytes);
+      kept += graph.values[slice.inside].bytes;
     out.activationBytes = std::max(out.activationBytes, kept);
   }
 

@@ -45,9 +45,7 @@ Sums sumsOf(const std::vector<Line> &lines, const calibrate::Study &study) {
   return s;
 }
 
-std::string percent(double sum, size_t count) {
-  return count ? fmt::format("{:.2f}", 100 * sum / static_cast<double>(count)) : "-";
-}
+std::string percent(double sum, size_t count) { return count ? fmt::format("{:.2f}", 100 * sum / count) : "-"; }
 
 std::string strata(const std::vector<Line> &lines) {
   std::string out = "| rows of | rows | seen | worst | unseen | closed form, seen | unseen | gate | | out of "
@@ -57,7 +55,7 @@ std::string strata(const std::vector<Line> &lines) {
     Sums s = sumsOf(lines, study);
     if (!s.rows)
       continue;
-    bool met = s.unseen && 100 * s.other / static_cast<double>(s.unseen) <= study.gate;
+    bool met = s.unseen && 100 * s.other / s.unseen <= study.gate;
     out += fmt::format("| {} | {} | {} | {:.1f} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", study.name, s.rows,
                        percent(s.seen, s.rows), 100 * s.worst, percent(s.other, s.unseen),
                        percent(s.closedFormSeen, s.rows), percent(s.closedFormUnseen, s.unseen), study.gate,
@@ -75,9 +73,9 @@ std::string rowsTable(const std::vector<Line> &lines) {
   for (const Line &line : lines) {
     const PublishedRun &r = line.run;
     out += fmt::format("| {} | {} | {:.4g} | {:.4g} | {:+.1f} | {:.1f} | {:.1f}{} | {} | {}{} |\n", r.id, r.what,
-                       r.measured, r.forced, 100 * r.error(), static_cast<double>(r.memory) / kGiB,
-                       static_cast<double>(r.capacity) / kGiB, r.fits() ? "" : " **too much**",
-                       r.free ? fmt::format("{:.4g}", *r.free) : "-", r.freeWhat, r.slower() ? " **slower**" : "");
+                       r.measured, r.forced, 100 * r.error(), r.memory / kGiB, r.capacity / kGiB,
+                       r.fits() ? "" : " **too much**", r.free ? fmt::format("{:.4g}", *r.free) : "-", r.freeWhat,
+                       r.slower() ? " **slower**" : "");
   }
   return out;
 }
@@ -101,14 +99,14 @@ std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<
     const calibrate::CaseParameters &own = *parameters[i];
     const Machine &machine = prepared.machines.at(one.machine);
     auto made = publishedRun(profiler, *byId[one.id], one, machine, own.seen, options);
-    if (auto *issue = std::get_if<Issue>(&made)) {
-      left.push_back(issue->message);
+    if (!made) {
+      left.push_back(made.error().message);
       continue;
     }
-    Line line{std::get<PublishedRun>(std::move(made)), own.study, {}, own.closedFormSeen, own.closedFormUnseen};
+    Line line{*std::move(made), own.study, {}, own.closedFormSeen, own.closedFormUnseen};
     if (own.unseen) {
       auto other = publishedRun(profiler, *byId[one.id], one, machine, *own.unseen, forced);
-      if (auto *run = std::get_if<PublishedRun>(&other))
+      if (auto *run = other.get())
         line.unseen = run->error();
     }
     lines.push_back(std::move(line));

@@ -22,21 +22,21 @@ public:
       const calibrate::Parameters &parameters, const PublishedOptions &options)
       : profiler_(profiler), row_(row), case_(one), machine_(machine), parameters_(parameters), options_(options) {}
 
-  std::variant<PublishedRun, Issue> run() {
+  Result<PublishedRun> run() {
     auto described = calibrate::workloadOf(row_);
-    if (auto *issue = std::get_if<Issue>(&described))
-      return *issue;
-    workload_ = std::get<calibrate::Workload>(described);
+    if (!described)
+      return described.error();
+    workload_ = *described;
     if (!isConfigured(row_) || case_.candidates.size() != 1)
       return leftOut("it does not state all degrees, micro-batch and batch");
     if (auto why = degrees(); !why.empty())
       return leftOut(why);
     request_ = request();
     auto made = buildPlacementProblem(request_);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&made))
-      return issues->front();
-    const PlacementProblem &problem = std::get<BuiltPlacementProblem>(made).problem;
-    if (std::vector<Issue> wrong = check(problem); !wrong.empty())
+    if (!made)
+      return made.error().front();
+    const PlacementProblem &problem = made->problem;
+    if (Errors wrong = check(problem); !wrong.empty())
       return wrong.front();
     auto plan = even(problem, layout().zero, workload_.recompute);
     if (auto *why = std::get_if<std::string>(&plan))
@@ -49,7 +49,7 @@ public:
     run.id = row_.id;
     run.what = describe(problem, forced);
     run.measured = case_.seconds;
-    run.forced = loaded(static_cast<double>(metrics.step) * 1e-12);
+    run.forced = loaded(metrics.step * 1e-12);
     run.memory = minMemory(problem, forced);
     run.capacity = problem.deviceTypes.front().memory;
     if (options_.choose) {
@@ -67,8 +67,8 @@ public:
 
 private:
   const Layout &layout() const { return case_.candidates.front().layout; }
-  Issue leftOut(const std::string &why) const {
-    return {"A0468", fmt::format("'{}' is left out: {}", row_.id, why), row_.location, {}};
+  Error leftOut(const std::string &why) const {
+    return {Code::RowLeftOut, fmt::format("'{}' is left out: {}", row_.id, why), row_.location, {}};
   }
 
   /// The host's workers prepare the next batch meanwhile, whatever the placement.
@@ -83,7 +83,7 @@ private:
     at_ = {whole(l.tensor),      whole(l.pipeline),          whole(l.virtualStages),
            whole(l.data),        case_.microbatches.front(), 0,
            whole(l.microbatches)};
-    if (at_.microbatches < 1 || std::abs(l.microbatches - static_cast<double>(at_.microbatches)) > 1e-9)
+    if (at_.microbatches < 1 || std::abs(l.microbatches - at_.microbatches) > 1e-9)
       return "its micro-batches do not divide its batch";
     at_.batch = at_.microbatches * at_.data * at_.microbatch;
     return "";
@@ -117,8 +117,7 @@ private:
     if (cluster.devicesPerNode > 1)
       cluster.fabric.levels.push_back(level("links", cluster.devicesPerNode, link));
     if (cluster.servers > 1)
-      cluster.fabric.levels.push_back(
-          level("network", cluster.servers, l.network * static_cast<double>(cluster.devicesPerNode)));
+      cluster.fabric.levels.push_back(level("network", cluster.servers, l.network * cluster.devicesPerNode));
     return cluster;
   }
 
@@ -154,14 +153,14 @@ private:
     if (options_.choose)
       widen(space, devices);
     request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                                 const std::string &policy) -> std::variant<WorkGraph, Issue> {
+                                 const std::string &policy) -> Result<WorkGraph> {
       calibrate::Workload workload = workload_;
       workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
       return profiler_.graph(workload, microbatch, std::max<int64_t>(1, at_.batch / microbatch), row_.location);
     };
-    request.instantiateDivided =
-        [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy, int64_t data,
-               const PlacementSpace::ReplicaSharding &replicaSharding) -> std::variant<WorkGraph, Issue> {
+    request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
+                                        int64_t data,
+                                        const PlacementSpace::ReplicaSharding &replicaSharding) -> Result<WorkGraph> {
       calibrate::Workload workload = workload_;
       workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
       workload.data = data, workload.tables = name(replicaSharding.tables);
@@ -309,10 +308,9 @@ bool isConfigured(const calibrate::Row &row) {
   return row.tp && row.pp && row.dp && row.micro_batch && row.global_batch;
 }
 
-std::variant<PublishedRun, Issue> publishedRun(calibrate::GraphProfiler &profiler, const calibrate::Row &row,
-                                               const calibrate::Case &one, const Machine &machine,
-                                               const calibrate::Parameters &parameters,
-                                               const PublishedOptions &options) {
+Result<PublishedRun> publishedRun(calibrate::GraphProfiler &profiler, const calibrate::Row &row,
+                                  const calibrate::Case &one, const Machine &machine,
+                                  const calibrate::Parameters &parameters, const PublishedOptions &options) {
   return Run(profiler, row, one, machine, parameters, options).run();
 }
 

@@ -77,7 +77,7 @@ const Column kColumns[] = {ACCORD_TEXT(id),
 #undef ACCORD_NUMBER
 #undef ACCORD_NOTE
 
-constexpr size_t kMaxIssues = 20;
+constexpr size_t kMaxErrors = 20;
 constexpr double kLargest = 1e15;
 
 class Table {
@@ -92,48 +92,48 @@ public:
         if (cell.text == column.name)
           found = &column;
       if (!found)
-        complain("A0461", cell,
+        complain(Code::BadColumn, cell,
                  fmt::format("unknown column '{}'; a table of step times has {}", cell.text,
                              fmt::join(columnNames(), ", ")));
       else if (!seen.emplace(cell.text, cell.column).second)
-        complain("A0461", cell, fmt::format("column '{}' is named twice", cell.text),
+        complain(Code::BadColumn, cell, fmt::format("column '{}' is named twice", cell.text),
                  std::pair(SourceLocation{path, cell.line, seen[cell.text]}, std::string("it is named here, too")));
       columns.push_back(found);
     }
     if (!seen.count("id"))
-      complain("A0461", record.front(), "the column 'id' is missing");
+      complain(Code::BadColumn, record.front(), "the column 'id' is missing");
     if (!seen.count("step_time_s"))
-      complain("A0461", record.front(), "the column 'step_time_s' is missing");
-    return issues.empty();
+      complain(Code::BadColumn, record.front(), "the column 'step_time_s' is missing");
+    return errors.empty();
   }
 
   void row(const Record &record) {
     if (record.size() != columns.size())
-      return complain("A0460", record.size() < columns.size() ? record.front() : record[columns.size()],
+      return complain(Code::BadTable, record.size() < columns.size() ? record.front() : record[columns.size()],
                       fmt::format("{} cells, but the first line names {} columns", record.size(), columns.size()));
     Row row;
     row.location = {path, record.front().line, record.front().column};
     for (size_t i = 0; i < record.size(); ++i)
       cell(*columns[i], record[i], row);
     if (row.id.empty())
-      complain("A0462", record.front(), "a row without an 'id'");
+      complain(Code::BadCell, record.front(), "a row without an 'id'");
     else if (auto [other, isNew] = ids.emplace(row.id, row.location); !isNew)
-      complain("A0462", record.front(), fmt::format("the id '{}' is used twice", row.id),
+      complain(Code::BadCell, record.front(), fmt::format("the id '{}' is used twice", row.id),
                std::pair(other->second, std::string("it is used here, too")));
     rows.push_back(std::move(row));
   }
 
   std::vector<Row> rows;
-  std::vector<Issue> issues;
+  Errors errors;
 
 private:
-  void complain(const char *code, const Cell &cell, std::string message,
+  void complain(Code code, const Cell &cell, std::string message,
                 std::optional<std::pair<SourceLocation, std::string>> note = {}) {
-    if (issues.size() >= kMaxIssues)
+    if (errors.size() >= kMaxErrors)
       return;
-    issues.push_back({code, std::move(message), {path, cell.line, cell.column}, {}});
+    errors.push_back({code, std::move(message), {path, cell.line, cell.column}, {}});
     if (note)
-      issues.back().notes.push_back(*note);
+      errors.back().notes.push_back(*note);
   }
 
   void cell(const Column &column, const Cell &cell, Row &row) {
@@ -147,7 +147,7 @@ private:
     const char *end = cell.text.data() + cell.text.size();
     auto [stop, error] = std::from_chars(cell.text.data(), end, number);
     auto wrong = [&](const char *what) {
-      complain("A0462", cell, fmt::format("column '{}': expected {}, found '{}'", column.name, what, cell.text));
+      complain(Code::BadCell, cell, fmt::format("column '{}': expected {}, found '{}'", column.name, what, cell.text));
     };
     if (error != std::errc() || stop != end || !std::isfinite(number))
       return wrong("a number");
@@ -174,14 +174,14 @@ std::vector<std::string> columnNames() {
   return names;
 }
 
-std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text, const std::string &path) {
+Result<std::vector<Row>, Errors> readRows(std::string_view text, const std::string &path) {
   auto read = readCsv(text, path);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&read))
-    return std::move(*issues);
-  auto &records = std::get<std::vector<Record>>(read);
+  if (!read)
+    return read.takeError();
+  auto &records = *read;
   if (records.size() < 2)
     return std::vector{
-        Issue{"A0460",
+        Error{Code::BadTable,
               records.empty() ? "an empty file, expected a line of column names" : "column names without a row",
               {path, 1, 1},
               {}}};
@@ -189,8 +189,8 @@ std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view tex
   if (table.header(records.front()))
     for (size_t i = 1; i < records.size(); ++i)
       table.row(records[i]);
-  if (!table.issues.empty())
-    return std::move(table.issues);
+  if (!table.errors.empty())
+    return std::move(table.errors);
   return std::move(table.rows);
 }
 

@@ -1,11 +1,10 @@
 // Measured step times: one row of a table is one run of one training job on one machine.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace accord::calibrate {
@@ -46,6 +45,6 @@ std::vector<std::string> columnNames();
 /// A0462 a cell that is not a number where one is due, negative, zero where there is a count, not
 /// finite, or not whole where only whole numbers have a meaning; an `id` that is empty or used
 /// twice.
-std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text, const std::string &path);
+Result<std::vector<Row>, Errors> readRows(std::string_view text, const std::string &path);
 
 } // namespace accord::calibrate

@@ -17,7 +17,7 @@ Score scoreOf(const std::vector<Residual> &residuals) {
     score.bias += r.error();
   }
   std::sort(sizes.begin(), sizes.end());
-  double n = static_cast<double>(sizes.size());
+  double n = sizes.size();
   score.mape /= n;
   score.bias /= n;
   score.worst = sizes.back();
@@ -59,7 +59,7 @@ Ranking rankingOf(const std::vector<Residual> &group) {
   }
   out.spearman = aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
   auto pick = std::min_element(computed.begin(), computed.end()) - computed.begin();
-  out.regret = measured[static_cast<size_t>(pick)] / *std::min_element(measured.begin(), measured.end()) - 1;
+  out.regret = measured[pick] / *std::min_element(measured.begin(), measured.end()) - 1;
   return out;
 }
 

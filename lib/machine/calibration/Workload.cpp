@@ -35,7 +35,7 @@ class Builder {
 public:
   explicit Builder(const Row &row) : row(row) {}
 
-  std::variant<Workload, Issue> run() {
+  Result<Workload> run() {
     settings();
     if (row.family == "llm-dense" || row.family == "llm-dense-fsdp")
       return decoder();
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  Issue issue(std::string message) const { return {"A0465", std::move(message), row.location, {}}; }
+  Error error(std::string message) const { return {Code::NoWorkload, std::move(message), row.location, {}}; }
 
   void settings() {
     out.tensor = static_cast<int64_t>(row.tp.value_or(1));
@@ -62,19 +62,19 @@ private:
                        precisionOf(row), optimizerOf(row));
   }
 
-  std::variant<Workload, Issue> decoder() {
+  Result<Workload> decoder() {
     for (auto [name, value] :
          {std::pair("layers", row.layers), {"hidden", row.hidden}, {"heads", row.heads}, {"seq_len", row.seq_len}})
       if (!value)
-        return issue(fmt::format("'{}' is a decoder without a number of '{}'", row.id, name));
+        return error(fmt::format("'{}' is a decoder without a number of '{}'", row.id, name));
     int64_t heads = static_cast<int64_t>(*row.heads), hidden = static_cast<int64_t>(*row.hidden);
     int64_t kv = static_cast<int64_t>(row.kv_heads.value_or(*row.heads));
     int64_t ffn = static_cast<int64_t>(row.ffn.value_or(4 * *row.hidden));
     if (heads > hidden || hidden % heads || kv > heads || heads % kv || heads % out.tensor)
-      return issue(fmt::format("'{}': {} heads ({} of keys and values) do not divide {} channels on {} devices", row.id,
+      return error(fmt::format("'{}': {} heads ({} of keys and values) do not divide {} channels on {} devices", row.id,
                                heads, kv, hidden, out.tensor));
     // Megatron-LM pads the table so that every device has the same whole number of 128 rows.
-    double step = 128.0 * static_cast<double>(out.tensor);
+    double step = 128.0 * out.tensor;
     if (!row.vocab)
       out.assumptions.push_back("the vocabulary has 50257 words");
     int64_t vocab = static_cast<int64_t>(std::ceil(row.vocab.value_or(50257) / step) * step);
@@ -116,7 +116,7 @@ private:
     return out;
   }
 
-  std::variant<Workload, Issue> network() {
+  Result<Workload> network() {
     int64_t seq = static_cast<int64_t>(row.seq_len.value_or(0));
     const std::string &m = row.model;
     auto from = [&](const char *file, const std::string &call) {
@@ -127,7 +127,7 @@ private:
     // 20 of 128, 80 of 512).
     if (m.starts_with("BERT-Large") && seq > 0)
       return from("bert", fmt::format("bert_large(seq = {}, masked = {})", seq,
-                                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * static_cast<double>(seq))));
+                                      contains(m, "SQuAD") ? 2 : std::lround(0.16 * seq)));
     if (m.starts_with("ResNet-50"))
       return from("resnet", "resnet50()");
     if (m.starts_with("ResNeXt-101 32x4d")) {
@@ -162,7 +162,7 @@ private:
       out.assumptions.push_back("27 words a sentence on either side");
       return from("transformer_big", "transformer_big(length = 27, target = 27)");
     }
-    return issue(fmt::format("'{}': no network of the catalogue for '{}'", row.id, m));
+    return error(fmt::format("'{}': no network of the catalogue for '{}'", row.id, m));
   }
 
   /// Tables of the click logs of 24 days, without the categories that occur less than 15 or 3 times
@@ -224,7 +224,7 @@ private:
 
 } // namespace
 
-std::variant<Workload, Issue> workloadOf(const Row &row) { return Builder(row).run(); }
+Result<Workload> workloadOf(const Row &row) { return Builder(row).run(); }
 
 bool isCollective(const Row &row) { return row.metric == "allreduce_time"; }
 

@@ -22,7 +22,7 @@ struct Workload {
 /// Which network of the catalogue a row means. Issue A0465: no such network (by `family` and
 /// `model`), or dimensions are missing or do not fit (heads do not divide hidden, devices do not
 /// divide heads).
-std::variant<Workload, Issue> workloadOf(const Row &row);
+Result<Workload> workloadOf(const Row &row);
 
 /// Whether the row is a timing of one all-reduce: `metric` allreduce_time, `model` "16777216".
 bool isCollective(const Row &row);

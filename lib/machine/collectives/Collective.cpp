@@ -32,19 +32,19 @@ void addRound(Usage &usage, const Fabric &fabric, const Round &round, const Grou
       links.send(group[from], group[to], message.share);
     }
   }
-  double times = static_cast<double>(round.times);
+  double times = round.times;
   Links::BottleneckLink bottleneckLink = links.bottleneckLink();
   const std::vector<int64_t> &hops = links.hopsByLevel();
-  usage.latencies.add(std::vector<double>(hops.begin(), hops.end()), times * static_cast<double>(round.latencies));
+  usage.latencies.add(std::vector<double>(hops.begin(), hops.end()), times * round.latencies);
   usage.seconds.add(links.bottleneckTimeByLevel(), times);
-  usage.messages += times * static_cast<double>(round.latencies);
+  usage.messages += times * round.latencies;
   usage.factor += times * *std::max_element(out.begin(), out.end());
   if (double part = bottleneckLink.time.value * times; part > usage.busiest) {
     usage.busiest = part;
     usage.level = bottleneckLink.level;
     usage.flows = bottleneckLink.flows;
   }
-  double devices = static_cast<double>(groups.size() * groups[0].size());
+  double devices = groups.size() * groups[0].size();
   usage.sent.resize(fabric.levels.size());
   usage.traffic.resize(fabric.levels.size());
   for (size_t l = 0; l < fabric.levels.size(); ++l) {
@@ -68,9 +68,9 @@ struct CollectiveModel::Alternative {
   std::vector<Part> parts; ///< of a hierarchical one
 };
 
-static Issue badGroup(const std::string &error) { return {"A0455", error, {}, {}}; }
+static Error badGroup(const std::string &error) { return {Code::TooFewDevices, error, {}, {}}; }
 
-static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &groups) {
+static std::optional<Error> checkGroups(const Fabric &fabric, const Groups &groups) {
   for (const auto &group : groups) {
     if (group.empty() || group.size() != groups[0].size())
       return badGroup("groups of devices that exchange data are equally large");
@@ -84,8 +84,8 @@ static std::optional<Issue> checkGroups(const Fabric &fabric, const Groups &grou
   return std::nullopt;
 }
 
-std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric, Collective collective,
-                                                           const Groups &groups, std::optional<Algorithm> only) {
+Result<CollectiveModel> CollectiveModel::make(const Fabric &fabric, Collective collective, const Groups &groups,
+                                              std::optional<Algorithm> only) {
   if (auto issues = check(fabric); !issues.empty())
     return issues.front();
   if (auto issue = checkGroups(fabric, groups))
@@ -96,7 +96,7 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
   if (groups.empty() || groups[0].size() < 2)
     return model;
   model.peers = groups[0].size();
-  int64_t n = static_cast<int64_t>(groups[0].size());
+  int64_t n = groups[0].size();
   RankSpan rankSpan = rankSpanOf(fabric, groups);
   GroupTopology groupTopology = groupTopologyOf(fabric, groups, rankSpan);
   if (!only)
@@ -117,7 +117,7 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
       auto [intraNode, interNode] = splitAtLevel(fabric, groups, rankSpan.levels[0]);
       if (intraNode.empty())
         continue;
-      double g = static_cast<double>(intraNode[0].size());
+      double g = intraNode[0].size();
       std::vector<std::tuple<Collective, const Groups *, double>> parts;
       using enum Collective;
       if (collective == AllReduce)
@@ -130,9 +130,9 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
         parts = {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
       for (auto &[kind, subgroups, scale] : parts) {
         auto part = make(fabric, kind, *subgroups);
-        if (auto *issue = std::get_if<Issue>(&part))
-          return *issue;
-        alternative->parts.push_back({std::move(std::get<CollectiveModel>(part)), scale});
+        if (!part)
+          return part.error();
+        alternative->parts.push_back({std::move(*part), scale});
       }
       if (!alternative->parts.empty())
         model.alternatives.push_back(std::move(alternative));
@@ -201,9 +201,9 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
         // Each kind of round (up, down) takes depth + m - 1 of them.
         double kinds = usage.messages;
         int64_t m = piecesFor(alternative->depth, usage.alpha.value / kinds, moved / kinds);
-        double rounds = static_cast<double>(alternative->depth + m - 1);
+        double rounds = alternative->depth + m - 1;
         cost.alpha = usage.alpha * rounds;
-        cost.beta = Seconds(moved / static_cast<double>(m) * rounds);
+        cost.beta = Seconds(moved / m * rounds);
         pieces = fmt::format(", d = {}, m = {}", alternative->depth, m);
       }
       for (size_t l = 0; l < usage.sent.size(); ++l) {

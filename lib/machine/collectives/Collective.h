@@ -3,7 +3,6 @@
 #include "lib/machine/collectives/CollectiveRounds.h"
 #include "lib/machine/collectives/CollectiveTerms.h"
 #include <memory>
-#include <variant>
 
 namespace accord {
 
@@ -48,8 +47,8 @@ public:
   /// Codes: A0454 for numbers of the networks, A0455 for devices that the fabric has not, groups of
   /// different sizes, a device twice in a group, or an all-to-all among more than `kMostToAll`.
   /// `only`: this algorithm, where it can do the collective, beats what the networks state.
-  static std::variant<CollectiveModel, Issue> make(const Fabric &fabric, Collective collective, const Groups &groups,
-                                                   std::optional<Algorithm> only = {});
+  static Result<CollectiveModel> make(const Fabric &fabric, Collective collective, const Groups &groups,
+                                      std::optional<Algorithm> only = {});
   /// Of the fastest way, ties to the first in the order of `Algorithm`. `payload` is the whole
   /// tensor: what is reduced, or what all parts together are, or all that one device has for
   /// others. Nothing to exchange (one device, or no bytes) costs nothing. A payload that is

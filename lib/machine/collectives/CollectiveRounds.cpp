@@ -32,7 +32,7 @@ Rounds ring(int64_t n, bool isBidirectional) {
 Rounds direct(int64_t n, bool hasLinkPerPair) {
   Round round;
   round.latencies = hasLinkPerPair ? 1 : n - 1;
-  round.messages.reserve(static_cast<size_t>(n * (n - 1)));
+  round.messages.reserve(n * (n - 1));
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
       if (i != j)
@@ -115,7 +115,7 @@ Round rowRings(const std::vector<int64_t> &grid, size_t d, double share) {
   }
   Round round;
   round.times = grid[d] - 1;
-  double part = share / static_cast<double>(grid[d]) / 2;
+  double part = share / grid[d] / 2;
   for (int64_t i = 0; i < n; ++i) {
     int64_t at = i / stride % grid[d], row = i - at * stride;
     round.messages.push_back({i, row + mod(at + 1, grid[d]) * stride, part});
@@ -163,12 +163,12 @@ Rounds dimensions(Collective collective, const std::vector<int64_t> &grid) {
   for (size_t phase = 0; phase < wide.size(); ++phase) {
     Round round;
     for (size_t copy = 0; copy < copies; ++copy) {
-      Round one = rowRings(grid, wide[(phase + copy) % wide.size()], share / static_cast<double>(copies));
+      Round one = rowRings(grid, wide[(phase + copy) % wide.size()], share / copies);
       round.times = one.times;
       round.messages.insert(round.messages.end(), one.messages.begin(), one.messages.end());
     }
     down.push_back(std::move(round));
-    share /= static_cast<double>(grid[wide[phase]]);
+    share /= grid[wide[phase]];
   }
   Rounds up(down.rbegin(), down.rend());
   if (collective == Collective::ReduceScatter)
@@ -210,7 +210,7 @@ int64_t depthOf(const std::vector<int64_t> &parents) {
   int64_t max = 0;
   for (size_t i = 0; i < parents.size(); ++i) {
     int64_t depth = 0;
-    for (int64_t at = static_cast<int64_t>(i); parents[at] >= 0; at = parents[at])
+    for (int64_t at = i; parents[at] >= 0; at = parents[at])
       ++depth;
     max = std::max(max, depth);
   }

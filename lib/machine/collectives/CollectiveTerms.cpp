@@ -39,8 +39,8 @@ double LevelSum::at(const std::vector<double> &x) const {
 }
 
 int64_t piecesFor(int64_t depth, double a, double cs) {
-  auto time = [&](double m) { return (static_cast<double>(depth) + m - 1) * (a + cs / m); };
-  double best = a > 0 ? std::sqrt(static_cast<double>(depth - 1) * cs / a) : kMaxPieces;
+  auto time = [&](double m) { return (depth + m - 1) * (a + cs / m); };
+  double best = a > 0 ? std::sqrt((depth - 1) * cs / a) : kMaxPieces;
   double low = std::clamp(std::floor(best), 1.0, kMaxPieces), high = std::min(low + 1, kMaxPieces);
   return static_cast<int64_t>(time(high) < time(low) ? high : low);
 }
@@ -51,7 +51,7 @@ double CollectiveTerms::at(double payload, const std::vector<double> &latencies,
   for (const Tree &tree : trees) {
     double a = tree.alpha.at(latencies), cs = tree.beta.at(ratios) * payload;
     auto m = static_cast<double>(piecesFor(tree.depth, a, cs));
-    time += (static_cast<double>(tree.depth) + m - 1) * (a + cs / m);
+    time += (tree.depth + m - 1) * (a + cs / m);
   }
   return time;
 }
@@ -78,7 +78,7 @@ std::vector<double> byLevel(const LevelSum &sum, bool upper, bool outermost) {
 std::vector<double> bound(const CollectiveTerms &alternative, bool upper, bool outermost) {
   LevelSum alpha = alternative.alpha, beta = alternative.beta;
   for (const auto &tree : alternative.trees) { // one piece at least, and all bytes once
-    alpha.add(tree.alpha, static_cast<double>(tree.depth));
+    alpha.add(tree.alpha, tree.depth);
     beta.add(tree.beta, 1);
   }
   std::vector<double> all = byLevel(alpha, upper, outermost);

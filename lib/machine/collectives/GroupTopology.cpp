@@ -23,7 +23,7 @@ RankSpan rankSpanOf(const Fabric &fabric, const Groups &groups) {
   }
   for (size_t l = 0; l < differs.size(); ++l)
     if (differs[l])
-      rankSpan.levels.push_back(static_cast<int>(l));
+      rankSpan.levels.push_back(l);
   return rankSpan;
 }
 
@@ -37,7 +37,7 @@ static std::vector<int64_t> filled(const Network &network, const std::vector<int
       at.push_back(endpoint / stride % extent);
     std::sort(at.begin(), at.end());
     at.erase(std::unique(at.begin(), at.end()), at.end());
-    extents.push_back(static_cast<int64_t>(at.size()));
+    extents.push_back(at.size());
     product *= extents.back();
     stride *= extent;
   }

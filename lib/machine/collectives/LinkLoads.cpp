@@ -38,7 +38,7 @@ void Links::load(int level, int64_t instance, int64_t link, double capacity, dou
   // Numbers of links are below 2^46: a fully connected network has n * n, and there are at most
   // kMostDevices / n of it.
   const Network &network = fabric.levels[level];
-  uint64_t n = static_cast<uint64_t>(network.endpoints);
+  uint64_t n = network.endpoints;
   uint64_t links = network.topology == Topology::FullyConnected ? n * n : n * (2 * network.shape.size() + 4) + 4;
   uint64_t key =
       (static_cast<uint64_t>(level) << 58) | (static_cast<uint64_t>(instance) * links + static_cast<uint64_t>(link));
@@ -80,7 +80,7 @@ void Links::send(int64_t from, int64_t to, double bytes) {
   for (size_t l = 0; l < fabric.levels.size(); ++l) {
     int64_t n = fabric.levels[l].endpoints;
     if (a % n != b % n) {
-      level = static_cast<int>(l);
+      level = l;
       start = a % n;
       end = b % n;
       instance = a / n;
@@ -102,7 +102,7 @@ void Links::send(int64_t from, int64_t to, double bytes) {
     if (!measured && network.topology == Topology::FatTree && up != down) {
       auto uplink = [&](int64_t leaf) {
         int64_t members = std::min(network.leaf, n - leaf * network.leaf);
-        return capacity * static_cast<double>(members) / network.oversubscription;
+        return capacity * members / network.oversubscription;
       };
       load(level, instance, 2 * n + 2 * up, uplink(up), bytes);
       load(level, instance, 2 * n + 2 * down + 1, uplink(down), bytes);
@@ -110,7 +110,7 @@ void Links::send(int64_t from, int64_t to, double bytes) {
   } else if (network.topology == Topology::Bus) {
     load(level, instance, 0, capacity, bytes);
   } else if (network.topology == Topology::FullyConnected) {
-    load(level, instance, start * n + end, capacity / static_cast<double>(n - 1), bytes);
+    load(level, instance, start * n + end, capacity / (n - 1), bytes);
   } else {
     hops = 0;
     route(level, instance, start, end, bytes, hops);

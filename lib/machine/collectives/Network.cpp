@@ -46,54 +46,55 @@ BytesPerSecond endpointBandwidth(const Network &network, int64_t peers) {
   auto before = std::prev(after);
   if (after == table.end())
     return before->second;
-  double share = static_cast<double>(peers - before->first) / static_cast<double>(after->first - before->first);
+  double share = static_cast<double>(peers - before->first) / (after->first - before->first);
   return before->second + (after->second - before->second) * share;
 }
 
-std::vector<Issue> check(const Fabric &fabric) {
-  std::vector<Issue> issues;
-  auto addIssue = [&](const Network &network, std::string message) {
-    issues.push_back({"A0454", fmt::format("network '{}' {}", network.name, message), network.location, {}});
+Errors check(const Fabric &fabric) {
+  Errors errors;
+  auto addError = [&](const Network &network, std::string message) {
+    errors.push_back(
+        {Code::NetworkNumbers, fmt::format("network '{}' {}", network.name, message), network.location, {}});
   };
   int64_t devices = 1;
   for (const Network &level : fabric.levels) {
     if (level.endpoints < 1) {
-      addIssue(level, fmt::format("connects {} endpoints", level.endpoints));
-      return issues;
+      addError(level, fmt::format("connects {} endpoints", level.endpoints));
+      return errors;
     }
     if (__builtin_mul_overflow(devices, level.endpoints, &devices) || devices > kMaxDevices) {
-      addIssue(level, fmt::format("makes more than {} devices", kMaxDevices));
-      return issues;
+      addError(level, fmt::format("makes more than {} devices", kMaxDevices));
+      return errors;
     }
     if (level.bandwidthByPeers.empty() && !positive(level.bandwidth.value))
-      addIssue(level, fmt::format("has a bandwidth of {} B/s", level.bandwidth.value));
+      addError(level, fmt::format("has a bandwidth of {} B/s", level.bandwidth.value));
     if (!notNegative(level.latency.value))
-      addIssue(level, fmt::format("has a latency of {} s", level.latency.value));
+      addError(level, fmt::format("has a latency of {} s", level.latency.value));
     if (!notNegative(level.energy.value))
-      addIssue(level, fmt::format("needs {} J/B", level.energy.value));
+      addError(level, fmt::format("needs {} J/B", level.energy.value));
     if (!positive(level.efficiency) || level.efficiency > 1)
-      addIssue(level, fmt::format("has an efficiency of {}", level.efficiency));
+      addError(level, fmt::format("has an efficiency of {}", level.efficiency));
     if (!std::isfinite(level.oversubscription) || level.oversubscription < 1)
-      addIssue(level, fmt::format("is oversubscribed {} times", level.oversubscription));
+      addError(level, fmt::format("is oversubscribed {} times", level.oversubscription));
     if (level.leaf < 1)
-      addIssue(level, fmt::format("has {} endpoints on a leaf switch", level.leaf));
+      addError(level, fmt::format("has {} endpoints on a leaf switch", level.leaf));
     bool grid = level.topology == Topology::Mesh || level.topology == Topology::Torus;
     int64_t places = 1;
     for (int64_t extent : level.shape)
       if (extent < 1 || __builtin_mul_overflow(places, extent, &places))
         places = -1;
     if (grid && (level.shape.empty() || places != level.endpoints))
-      addIssue(level, fmt::format("has {} endpoints, which its shape does not make", level.endpoints));
+      addError(level, fmt::format("has {} endpoints, which its shape does not make", level.endpoints));
     int64_t last = 0;
     for (const auto &[peers, bandwidth] : level.bandwidthByPeers) {
       if (peers <= last || !positive(bandwidth.value)) {
-        addIssue(level, "has a table of bandwidths that is not in order of peers, or not positive");
+        addError(level, "has a table of bandwidths that is not in order of peers, or not positive");
         break;
       }
       last = peers;
     }
   }
-  return issues;
+  return errors;
 }
 
 } // namespace accord

@@ -1,6 +1,7 @@
 // One network and the levels of a cluster as plain data, in base units.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/machine/model/Machine.h"
+#include "lib/support/Result.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,6 @@ BytesPerSecond endpointBandwidth(const Network &network, int64_t peers);
 
 /// Names, positive finite numbers, a shape that multiplies to the endpoints, at most
 /// `kMostDevices`. Code A0454.
-std::vector<Issue> check(const Fabric &fabric);
+Errors check(const Fabric &fabric);
 
 } // namespace accord

@@ -142,13 +142,13 @@ public:
       auto [rows, columns, stream] = axes(all);
       auto [maxRows, maxColumns, maxStream] = axes(gemmOfTile(of, extents));
       auto pieces = [](int64_t extent, int64_t max) { return (extent - 1) / max + 1; };
-      double folds = static_cast<double>(all.batch) * static_cast<double>(pieces(rows, std::min(array.rows, maxRows))) *
-                     static_cast<double>(pieces(columns, std::min(array.cols, maxColumns)));
+      double folds = static_cast<double>(all.batch) * pieces(rows, std::min(array.rows, maxRows)) *
+                     pieces(columns, std::min(array.cols, maxColumns));
       int64_t cuts = pieces(stream, std::min(stream, maxStream)), each = stream / cuts;
       Gemm one;
       (flow == Dataflow::OutputStationary ? one.k : flow == Dataflow::WeightStationary ? one.m : one.n) = each;
       double interval = asDouble(systolicCost(one, flow, array)->interval);
-      return cycle * (folds * static_cast<double>(cuts) * interval / spread);
+      return cycle * (folds * cuts * interval / spread);
     };
   }
 
@@ -170,11 +170,11 @@ public:
     return std::max(Bytes(bytes), CostModel::feed(q));
   }
 
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
-                                             Assumptions &assumptions) const override {
+  Result<ComputeTime> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.rows <= 0 || core.cols <= 0)
-      return missingGeometryIssue(q, "array", "rows and columns");
+      return missingGeometryError(q, "array", "rows and columns");
     if (!op.contraction || op.domain.empty() || op.flops == 0)
       return timeAtPeak(q, peak);
 
@@ -192,9 +192,8 @@ public:
       cost = *systolicCost(gemm, flow, array);
     }
     // An operation may compute several products of these extents (attention), or skip a part.
-    double points = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
-                    static_cast<double>(gemm.k);
-    double products = static_cast<double>(op.flops) / (2 * points);
+    double points = static_cast<double>(gemm.batch) * gemm.m * gemm.n * gemm.k;
+    double products = op.flops / (2 * points);
     std::string how =
         fmt::format("load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * "
                     "{:.0f}",

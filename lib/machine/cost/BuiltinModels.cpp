@@ -7,12 +7,12 @@ namespace {
 
 class PeakModel : public PeakRateModel {
 public:
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
-                                             Assumptions &) const override {
+  Result<ComputeTime> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                Assumptions &) const override {
     if (core.halfPerformanceWork.value <= 0 || q.operation.flops == 0)
       return timeAtPeak(q, peak);
     int64_t count = instancesPerOperation(core);
-    Flops flops(static_cast<double>(q.operation.flops));
+    Flops flops(q.operation.flops);
     FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
     return ComputeTime{
         (flops + core.halfPerformanceWork) / rate,

@@ -1,5 +1,6 @@
 #include "lib/machine/cost/CheckMemories.h"
 #include "dialects/accel/KeyLocations.h"
+#include "lib/support/EmitError.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -24,13 +25,12 @@ int widthOf(llvm::StringRef type) {
 bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
   if (memory.portBytesPerCycle <= 0 || clock.value <= 0)
     return true;
-  double banks = static_cast<double>(std::max<int64_t>(memory.banks, 1)),
-         ports = static_cast<double>(std::max<int64_t>(memory.ports, 1)),
+  double banks = std::max<int64_t>(memory.banks, 1), ports = std::max<int64_t>(memory.ports, 1),
          max = banks * ports * memory.portBytesPerCycle * clock.value;
   if (memory.bandwidth.value <= max * (1 + 1e-9))
     return true;
   auto stated = memory.origins.find("bandwidth");
-  auto error = emitError(accel::locationOf(op, "bandwidth"))
+  auto error = emitError(accel::locationOf(op, "bandwidth"), Code::PortsTooSlow)
                << "'bandwidth' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
                << fmt::format(", but its ports move {:.6g} B/cycle at most", max / clock.value);
@@ -61,7 +61,7 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
   if (memory.capacity.value >= need)
     return true;
   auto stated = memory.origins.find("capacity");
-  auto error = emitError(accel::locationOf(holder, "capacity"))
+  auto error = emitError(accel::locationOf(holder, "capacity"), Code::MemoryBelowTile)
                << "'capacity' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
                << fmt::format(", but core '{}' needs {:.0f} B for {}", core.name, need,
@@ -75,7 +75,7 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
 }
 
 double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow, int operand, int result) {
-  double r = static_cast<double>(rows), c = static_cast<double>(cols), in = operand, out = result;
+  double r = rows, c = cols, in = operand, out = result;
   if (dataflow == "output_stationary")
     return r * c * out + (r + c) * in;
   return r * c * in + r * in + c * out; // a row of operands comes in, a row of results goes out

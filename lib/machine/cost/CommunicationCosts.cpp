@@ -5,13 +5,13 @@
 
 namespace accord {
 
-std::variant<std::vector<Axis>, Issue> axesOf(const WorkGraph &graph, std::vector<Axis> given) {
+Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given) {
   std::map<std::string, const Operation *> found; // sorted by name
   for (const Operation &op : graph.operations)
     if (op.core == CoreKind::Network && op.communication) {
       const Operation *first = found.try_emplace(op.communication->axis, &op).first->second;
       if (first->communication->devices != op.communication->devices)
-        return Issue{"A0455",
+        return Error{Code::TooFewDevices,
                      fmt::format("'{}' exchanges data with {} devices of axis '{}', '{}' with {}", op.name,
                                  op.communication->devices, op.communication->axis, first->name,
                                  first->communication->devices),
@@ -33,15 +33,15 @@ std::variant<std::vector<Axis>, Issue> axesOf(const WorkGraph &graph, std::vecto
   return given;
 }
 
-std::variant<CommunicationCosts, Issue> CommunicationCosts::make(const WorkGraph &graph, const Machine &machine,
-                                                                 const EstimateOptions &options) {
+Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, const Machine &machine,
+                                                    const EstimateOptions &options) {
   CommunicationCosts communicationCosts(machine);
   if (!options.fabric)
     return communicationCosts;
   auto all = axesOf(graph, options.axes);
-  if (auto *issue = std::get_if<Issue>(&all))
-    return *issue;
-  const auto &axes = std::get<std::vector<Axis>>(all);
+  if (!all)
+    return all.error();
+  const auto &axes = *all;
   std::vector<std::string> words;
   __int128 needed = 1;
   for (const Axis &axis : axes) {
@@ -50,7 +50,7 @@ std::variant<CommunicationCosts, Issue> CommunicationCosts::make(const WorkGraph
       needed *= std::max<int64_t>(axis.devices, 1);
   }
   if (needed > options.fabric->devices())
-    return Issue{"A0455",
+    return Error{Code::TooFewDevices,
                  fmt::format("{} need {} devices, there are {}",
                              axes.size() == 1 ? "axis " + words[0] : fmt::format("axes {}", fmt::join(words, " x ")),
                              needed > kMaxDevices ? fmt::format("more than {}", kMaxDevices)
@@ -67,27 +67,29 @@ std::variant<CommunicationCosts, Issue> CommunicationCosts::make(const WorkGraph
       continue;
     Groups groups = groupsAlong(axes, op.communication->axis);
     if (!groups.empty() && static_cast<int64_t>(groups[0].size()) != op.communication->devices)
-      return Issue{"A0455",
+      return Error{Code::TooFewDevices,
                    fmt::format("'{}' exchanges data with {} devices of axis '{}', which has {}", op.name,
                                op.communication->devices, op.communication->axis, groups[0].size()),
                    op.location,
                    {}};
     auto model = CollectiveModel::make(*options.fabric, *collective, groups);
-    if (auto *issue = std::get_if<Issue>(&model))
-      return *issue;
-    communicationCosts.models.emplace(key, std::move(std::get<CollectiveModel>(model)));
+    if (!model)
+      return model.error();
+    communicationCosts.models.emplace(key, std::move(*model));
   }
   return communicationCosts;
 }
 
-std::variant<OperationCost, Issue> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
+Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
   auto model = models.end();
   if (op.communication)
     model = models.find({op.communication->kind, op.communication->axis});
   if (model == models.end())
-    return Issue{
-        "A0451", fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind), op.location, {}};
-  CollectiveCost communication = model->second.cost(Bytes(static_cast<double>(op.communication->payload)));
+    return Error{Code::MissingRate,
+                 fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
+                 op.location,
+                 {}};
+  CollectiveCost communication = model->second.cost(Bytes(op.communication->payload));
   OperationCost cost;
   cost.bytes.resize(machine->memories.size());
   cost.transfer.resize(machine->memories.size());
@@ -105,7 +107,7 @@ std::variant<OperationCost, Issue> CommunicationCosts::price(const Operation &op
                   communication.formula, communication.time.value, communication.alpha.value, communication.beta.value);
   if (!machine->memories.empty()) {
     const Memory &memory = machine->memories[0];
-    cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     cost.energy += cost.bytes[0] * memory.energy;
     if (cost.bytes[0].value > 0 && memory.bandwidth.value > 0) {
       cost.transfer[0] = memory.latency + cost.bytes[0] / (memory.bandwidth * memory.efficiency);

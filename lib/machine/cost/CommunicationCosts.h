@@ -11,13 +11,13 @@ class CommunicationCosts {
 public:
   /// A0455 where the axes need more devices than the fabric has, or an axis has two sizes; A0454
   /// for networks.
-  static std::variant<CommunicationCosts, Issue> make(const WorkGraph &graph, const Machine &machine,
-                                                      const EstimateOptions &options);
+  static Result<CommunicationCosts> make(const WorkGraph &graph, const Machine &machine,
+                                         const EstimateOptions &options);
 
   /// time = max(the collective's, latency + (bytes read + bytes written) / bandwidth of device
   /// memory). No core; energy of one device's share of the links and of its memory. A0451 where the
   /// operation does not say what it exchanges.
-  std::variant<OperationCost, Issue> price(const Operation &op, Assumptions &assumptions) const;
+  Result<OperationCost> price(const Operation &op, Assumptions &assumptions) const;
 
 private:
   explicit CommunicationCosts(const Machine &machine) : machine(&machine) {}
@@ -28,6 +28,6 @@ private:
 
 /// The axes of a graph: those that are given, then what its exchanges name besides. Nothing but an
 /// issue (A0455) if an axis has two sizes.
-std::variant<std::vector<Axis>, Issue> axesOf(const WorkGraph &graph, std::vector<Axis> given);
+Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given);
 
 } // namespace accord

@@ -54,19 +54,19 @@ std::unique_ptr<CostModel> makeCostModel(const std::string &name) {
   return factory(); // outside the lock: a model may be built on another one
 }
 
-std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query, Assumptions &assumptions) const {
+Result<OperationCost> CostModel::cost(const CostQuery &query, Assumptions &assumptions) const {
   if (query.parts)
     return roofline(query, *query.parts, assumptions);
   auto computed = compute(query, assumptions);
-  if (auto *issue = std::get_if<Issue>(&computed))
-    return std::move(*issue);
-  const ComputeTime &whole = std::get<ComputeTime>(computed);
+  if (!computed)
+    return computed.takeError();
+  const ComputeTime &whole = *computed;
   if (!isMapped(query))
     return roofline(query, whole, assumptions);
   auto mapping = mapOperation(query, whole, *this, assumptions);
-  if (auto *issue = std::get_if<Issue>(&mapping))
-    return std::move(*issue);
-  const MappedOperation &best = std::get<MappedOperation>(mapping);
+  if (!mapping)
+    return mapping.takeError();
+  const MappedOperation &best = *mapping;
   return roofline(query, best.compute, assumptions, &best.traffic);
 }
 
@@ -74,23 +74,23 @@ TileTime CostModel::tileTime(const CostQuery &query, const ComputeTime &whole,
                              const std::vector<std::vector<unsigned>> &) const {
   double points = 1;
   for (const Loop &loop : query.operation.domain)
-    points *= static_cast<double>(loop.extent);
+    points *= loop.extent;
   return [each = whole.time / points](std::span<const int64_t> extents) {
     double tile = 1;
     for (int64_t extent : extents)
-      tile *= static_cast<double>(extent);
+      tile *= extent;
     return each * tile;
   };
 }
 
 Bytes CostModel::feed(const CostQuery &query) const {
-  return Bytes(static_cast<double>(query.operation.bytesRead) + static_cast<double>(query.operation.bytesWritten));
+  return Bytes(static_cast<double>(query.operation.bytesRead) + query.operation.bytesWritten);
 }
 
 namespace {
 
 /// Adds one memory's bytes, time and energy; an Issue if it must know the bandwidth.
-std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, OperationCost &cost,
+std::optional<Error> addTransfer(const CostQuery &query, size_t i, Bytes bytes, OperationCost &cost,
                                  Assumptions &assumptions) {
   const Operation &op = query.operation;
   const Machine &machine = query.machine;
@@ -101,7 +101,7 @@ std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, 
     return std::nullopt;
   if (memory.bandwidth.value <= 0) {
     if (i == 0)
-      return Issue{"A0451",
+      return Error{Code::MissingRate,
                    fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth", op.name, bytes.value,
                                memory.name, machine.name),
                    op.location,
@@ -124,8 +124,8 @@ std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, 
 
 } // namespace
 
-std::variant<OperationCost, Issue> roofline(const CostQuery &query, const ComputeTime &compute,
-                                            Assumptions &assumptions, const Traffic *traffic) {
+Result<OperationCost> roofline(const CostQuery &query, const ComputeTime &compute, Assumptions &assumptions,
+                               const Traffic *traffic) {
   const Operation &op = query.operation;
   const Machine &machine = query.machine;
   const Core &core = machine.cores[query.core];
@@ -136,9 +136,9 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
-  cost.energy = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, query.type);
+  cost.energy = Flops(op.flops) * energyPerFlop(machine, query.type);
 
-  const Bytes compulsory(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  const Bytes compulsory(static_cast<double>(op.bytesRead) + op.bytesWritten);
   std::optional<LookupRows> lookup = lookupRows(op);
   size_t levels = levelsOf(machine, core);
   for (size_t i = 0; i < levels; ++i) {
@@ -152,8 +152,8 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
       assumptions.insert(
           fmt::format("traffic at '{}' is compulsory: each operand and result passes once, whatever the tiling",
                       machine.memories[i].name));
-    if (auto issue = addTransfer(query, i, traffic ? traffic->bytes[i] : bytes, cost, assumptions))
-      return std::move(*issue);
+    if (auto error = addTransfer(query, i, traffic ? traffic->bytes[i] : bytes, cost, assumptions))
+      return std::move(*error);
   }
   if (core.reads < 0 && machine.memories.size() > 1)
     assumptions.insert(fmt::format("core '{}' states no memory it reads: its traffic passes every level", core.name));

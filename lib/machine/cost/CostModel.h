@@ -1,14 +1,15 @@
 // What one operation costs on one core: the interface that built-in models and plugins implement.
 #pragma once
 #include "lib/machine/model/Costs.h"
-#include "lib/support/Check.h"
+#include "lib/machine/model/Machine.h"
+#include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Result.h"
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -45,7 +46,7 @@ class CostModel {
 public:
   virtual ~CostModel() = default;
   /// Time of the arithmetic alone; an Issue when the core lacks a number that the model needs.
-  virtual std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const = 0;
+  virtual Result<ComputeTime> compute(const CostQuery &, Assumptions &) const = 0;
   /// The arithmetic of a tile, by the extents of `groups`: each is a list of loops of the domain
   /// that are cut as one. The time of an operation is the sum over its tiles. Default: as much of
   /// `whole` as the tile has of the domain.
@@ -61,7 +62,7 @@ public:
   /// The whole cost. Default: `roofline` of `compute(query)`, or of `query.parts` where it is
   /// given, with the traffic of the best tiles where there are memories to tile for (`mapped`).
   /// Override it to model memory differently.
-  virtual std::variant<OperationCost, Issue> cost(const CostQuery &, Assumptions &) const;
+  virtual Result<OperationCost> cost(const CostQuery &, Assumptions &) const;
 };
 
 /// What passes each memory, where a mapping says so.
@@ -79,8 +80,7 @@ struct Traffic {
 /// 52(4), 2009, one roof per level). Without `traffic` the bytes are compulsory at each level,
 /// every operand and result once, and of lookups whole sectors of a level that states them.
 /// energy = flops * energyPerFlop(type) + sum over levels of bytes * energy.
-std::variant<OperationCost, Issue> roofline(const CostQuery &, const ComputeTime &, Assumptions &,
-                                            const Traffic *traffic = nullptr);
+Result<OperationCost> roofline(const CostQuery &, const ComputeTime &, Assumptions &, const Traffic *traffic = nullptr);
 
 using CostModelFactory = std::function<std::unique_ptr<CostModel>()>;
 /// Adds a model under a name that `.accel` (`cost_model = "name"`) and `--cost-model` may use.

@@ -9,16 +9,16 @@ namespace {
 
 bool isTime(Seconds time) { return std::isfinite(time.value) && time.value >= 0; }
 
-std::optional<Issue> wrong(const DataLoaderStages &stages, int64_t prefetch) {
-  auto issue = [](std::string message) { return Issue{"A0486", std::move(message), {}, {}}; };
+std::optional<Error> wrong(const DataLoaderStages &stages, int64_t prefetch) {
+  auto error = [](std::string message) { return Error{Code::NoDataLoadingTime, std::move(message), {}, {}}; };
   if (!isTime(stages.load) || !isTime(stages.copy) || !isTime(stages.compute))
-    return issue(fmt::format("loading takes {:g} s, copying {:g} s and computing {:g} s, and none "
+    return error(fmt::format("loading takes {:g} s, copying {:g} s and computing {:g} s, and none "
                              "may be negative or infinite",
                              stages.load.value, stages.copy.value, stages.compute.value));
   if (stages.workers < 1)
-    return issue(fmt::format("{} workers load nothing", stages.workers));
+    return error(fmt::format("{} workers load nothing", stages.workers));
   if (prefetch < 0)
-    return issue(fmt::format("a queue holds no {} batches", prefetch));
+    return error(fmt::format("a queue holds no {} batches", prefetch));
   return std::nullopt;
 }
 
@@ -26,11 +26,11 @@ Seconds loadOf(const DataLoaderStages &stages) { return stages.load / static_cas
 
 } // namespace
 
-std::variant<DataLoaderStep, Issue> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch) {
-  if (auto issue = wrong(stages, prefetch))
-    return *issue;
+Result<DataLoaderStep> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch) {
+  if (auto error = wrong(stages, prefetch))
+    return *error;
   if (!std::isfinite(batch.value) || batch.value < 0)
-    return Issue{"A0486", fmt::format("a batch has no {:g} B", batch.value), {}, {}};
+    return Error{Code::NoDataLoadingTime, fmt::format("a batch has no {:g} B", batch.value), {}, {}};
   Seconds load = loadOf(stages), copy = stages.copy, compute = stages.compute;
   DataLoaderStep out;
   out.startup = load + copy;
@@ -55,17 +55,17 @@ std::variant<DataLoaderStep, Issue> dataLoaderStep(const DataLoaderStages &stage
     }
   }
   if (!std::isfinite(out.serial.value) || !std::isfinite(out.queue.value))
-    return Issue{"A0486", "the times of loading add up beyond any number", {}, {}};
+    return Error{Code::NoDataLoadingTime, "the times of loading add up beyond any number", {}, {}};
   out.gain = out.step.value > 0 ? out.serial / out.step : 1;
   return out;
 }
 
-std::variant<std::vector<DataLoaderBatch>, Issue> simulateDataLoader(const std::vector<DataLoaderStages> &batches,
-                                                                     int64_t prefetch) {
+Result<std::vector<DataLoaderBatch>> simulateDataLoader(const std::vector<DataLoaderStages> &batches,
+                                                        int64_t prefetch) {
   std::vector<DataLoaderBatch> ends(batches.size());
   for (size_t n = 0; n < batches.size(); ++n) {
-    if (auto issue = wrong(batches[n], prefetch))
-      return *issue;
+    if (auto error = wrong(batches[n], prefetch))
+      return *error;
     Seconds load, copy, compute; // the earliest start of each
     if (n > 0) {
       load = prefetch == 0 ? ends[n - 1].computed : ends[n - 1].loaded;
@@ -82,7 +82,7 @@ std::variant<std::vector<DataLoaderBatch>, Issue> simulateDataLoader(const std::
     end.computed = std::max(end.copied, compute) + batches[n].compute;
   }
   if (!ends.empty() && !std::isfinite(ends.back().computed.value))
-    return Issue{"A0486", "the times of loading add up beyond any number", {}, {}};
+    return Error{Code::NoDataLoadingTime, "the times of loading add up beyond any number", {}, {}};
   return ends;
 }
 
@@ -93,11 +93,11 @@ Seconds stallTime(const std::vector<DataLoaderStages> &batches, const std::vecto
   return ends.empty() ? Seconds() : std::max(Seconds(), ends.back().computed - computing);
 }
 
-std::variant<RowPrefetchStep, Issue> prefetchRows(const RowPrefetch &batch, int64_t lookahead) {
+Result<RowPrefetchStep> prefetchRows(const RowPrefetch &batch, int64_t lookahead) {
   bool sizes = std::isfinite(batch.rows) && std::isfinite(batch.row.value) && batch.row.value >= 0 &&
                batch.shared >= 0 && batch.shared <= batch.rows;
   if (!sizes || !(batch.bandwidth.value > 0) || !std::isfinite(batch.bandwidth.value))
-    return Issue{"A0486",
+    return Error{Code::NoDataLoadingTime,
                  fmt::format("{:g} rows of {:g} B, {:g} of them shared, are fetched at {:g} B/s", batch.rows,
                              batch.row.value, batch.shared, batch.bandwidth.value),
                  {},
@@ -105,9 +105,9 @@ std::variant<RowPrefetchStep, Issue> prefetchRows(const RowPrefetch &batch, int6
   Seconds shared = batch.row * batch.shared / batch.bandwidth,
           fresh = batch.row * (batch.rows - batch.shared) / batch.bandwidth;
   auto step = dataLoaderStep({fresh, 1, Seconds(), shared + batch.compute}, lookahead, batch.row * batch.rows);
-  if (auto *issue = std::get_if<Issue>(&step))
-    return std::move(*issue);
-  RowPrefetchStep out{std::get<DataLoaderStep>(step), {}, shared};
+  if (!step)
+    return step.takeError();
+  RowPrefetchStep out{*step, {}, shared};
   out.cache = out.step.queue;
   return out;
 }

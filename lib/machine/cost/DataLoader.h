@@ -6,10 +6,9 @@
 // (`prefetch`), each held from the start of the load to the end of the copy, and two on the device,
 // each held from the start of the copy to the end of the computation. K = 0: nothing overlaps.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include "lib/support/Units.h"
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -44,7 +43,7 @@ struct DataLoaderStep {
 /// from in turn; K >= 2 max(L/W, H, C), for buffers taken in turn hold nothing up: (L/W + H)/K and
 /// (H + C)/2 are below the maximum. A step of no time has gain 1. Issue A0486 on a negative or
 /// infinite time, no worker, a negative depth or size.
-std::variant<DataLoaderStep, Issue> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch);
+Result<DataLoaderStep> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch);
 
 /// When each stage of each batch ends.
 struct DataLoaderBatch {
@@ -58,8 +57,7 @@ struct DataLoaderBatch {
 ///   copied[n]   = max(loaded[n], copied[n-1], computed[n-2]) + H[n]
 ///   computed[n] = max(copied[n], computed[n-1]) + C[n]
 /// Issue A0486 as above.
-std::variant<std::vector<DataLoaderBatch>, Issue> simulateDataLoader(const std::vector<DataLoaderStages> &batches,
-                                                                     int64_t prefetch);
+Result<std::vector<DataLoaderBatch>> simulateDataLoader(const std::vector<DataLoaderStages> &batches, int64_t prefetch);
 
 /// Time in which the device waits for data: the last `computed`, less all computation.
 Seconds stallTime(const std::vector<DataLoaderStages> &batches, const std::vector<DataLoaderBatch> &ends);
@@ -81,6 +79,6 @@ struct RowPrefetchStep {
 /// `lookahead` batches' rows; shared ones after the update that changes them, before the
 /// computation. Without lookahead all is serial. Issue A0486 as above, and for `shared` above
 /// `rows` or no bandwidth.
-std::variant<RowPrefetchStep, Issue> prefetchRows(const RowPrefetch &batch, int64_t lookahead);
+Result<RowPrefetchStep> prefetchRows(const RowPrefetch &batch, int64_t lookahead);
 
 } // namespace accord

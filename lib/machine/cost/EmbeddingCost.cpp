@@ -6,9 +6,9 @@
 namespace accord {
 namespace {
 
-std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
+std::optional<Error> wrong(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
   auto good = [](double number) { return std::isfinite(number) && number >= 0; };
-  double lookups = static_cast<double>(shape.samples) * static_cast<double>(shape.pooling) * 2;
+  double lookups = static_cast<double>(shape.samples) * shape.pooling * 2;
   std::string what;
   if (shape.samples < 1 || shape.tables < 1 || shape.pooling < 1 || shape.tableRows < 1)
     what = "samples, tables, pooling and rows of a table are at least 1";
@@ -26,12 +26,10 @@ std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory,
     what = "there are no fewer than 0 optimizer states";
   if (what.empty())
     return std::nullopt;
-  return Issue{"A0302", what, {}, {}};
+  return Error{Code::OutOfRange, what, {}, {}};
 }
 
-double lookupsOfOne(const EmbeddingShape &shape) {
-  return static_cast<double>(shape.samples) * static_cast<double>(shape.pooling);
-}
+double lookupsOfOne(const EmbeddingShape &shape) { return static_cast<double>(shape.samples) * shape.pooling; }
 
 /// Of one table, among `times` as many lookups.
 double distinctOfOne(const EmbeddingShape &shape, int64_t times) {
@@ -39,7 +37,7 @@ double distinctOfOne(const EmbeddingShape &shape, int64_t times) {
 }
 
 EmbeddingCost started(const EmbeddingShape &shape, const RowMemory &memory) {
-  double tables = static_cast<double>(shape.tables);
+  double tables = shape.tables;
   EmbeddingCost cost;
   cost.lookups = lookupsOfOne(shape) * tables;
   cost.distinct = distinctOfOne(shape, 1) * tables;
@@ -58,25 +56,22 @@ void finish(EmbeddingCost &cost, const RowMemory &memory, double rows) {
 
 Bytes bytesMovedPerRow(Bytes row, Bytes sector) { return sector.value > 0 ? sector * std::ceil(row / sector) : row; }
 
-std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &shape, const RowMemory &memory) {
-  if (auto issue = wrong(shape, memory, 0))
-    return *issue;
+Result<EmbeddingCost> embeddingForward(const EmbeddingShape &shape, const RowMemory &memory) {
+  if (auto error = wrong(shape, memory, 0))
+    return *error;
   EmbeddingCost cost = started(shape, memory);
-  double rows = shape.skew ? cost.distinct : cost.lookups,
-         results = static_cast<double>(shape.samples) * static_cast<double>(shape.tables);
+  double rows = shape.skew ? cost.distinct : cost.lookups, results = static_cast<double>(shape.samples) * shape.tables;
   cost.read = shape.index * cost.lookups + bytesMovedPerRow(shape.row, memory.sector) * rows;
   cost.written = shape.row * results;
   finish(cost, memory, rows);
   return cost;
 }
 
-std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &shape, const RowMemory &memory,
-                                                     double stateRows) {
-  if (auto issue = wrong(shape, memory, stateRows))
-    return *issue;
+Result<EmbeddingCost> embeddingBackward(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
+  if (auto error = wrong(shape, memory, stateRows))
+    return *error;
   EmbeddingCost cost = started(shape, memory);
-  double results = static_cast<double>(shape.samples) * static_cast<double>(shape.tables),
-         rows = cost.distinct * (1 + stateRows);
+  double results = static_cast<double>(shape.samples) * shape.tables, rows = cost.distinct * (1 + stateRows);
   Bytes touched = bytesMovedPerRow(shape.row, memory.sector) * rows;
   cost.read = shape.row * results + shape.index * cost.lookups + touched;
   cost.written = touched;
@@ -86,7 +81,7 @@ std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &shape
 
 double sharedRows(const EmbeddingShape &shape) {
   double one = distinctOfOne(shape, 1), two = distinctOfOne(shape, 2);
-  return std::max(0.0, 2 * one - two) * static_cast<double>(shape.tables);
+  return std::max(0.0, 2 * one - two) * shape.tables;
 }
 
 } // namespace accord

@@ -1,10 +1,9 @@
 // What looking up rows of an embedding table costs, from the shapes alone.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include "lib/support/Units.h"
 #include <cstdint>
 #include <optional>
-#include <variant>
 
 namespace accord {
 
@@ -44,11 +43,11 @@ Bytes bytesMovedPerRow(Bytes row, Bytes sector);
 /// cache), writes a row per result. time = max(bytes / bandwidth, rows * latency / rows in flight)
 /// (Little, A proof for the queuing formula L = lambda W, 1961). Issue A0302 for a size below one,
 /// a negative or infinite number.
-std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &, const RowMemory &);
+Result<EmbeddingCost> embeddingForward(const EmbeddingShape &, const RowMemory &);
 
 /// Reads the gradient of each result and the indices, then reads and writes each different row and
 /// its optimizer states of `stateRows` rows each.
-std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &, const RowMemory &, double stateRows = 0);
+Result<EmbeddingCost> embeddingBackward(const EmbeddingShape &, const RowMemory &, double stateRows = 0);
 
 /// Different rows that two successive batches share: 2 U(n) - U(2 n) for U(n) different rows among
 /// n lookups. What `RowsAhead::shared` asks for, of all tables.

@@ -29,9 +29,9 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 }
 
 /// `ofKind`: the machine has cores of the kind, but none for the type.
-Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
+Error noCore(const Operation &op, const Machine &machine, bool ofKind) {
   if (op.core == CoreKind::Network)
-    return {"A0409",
+    return {Code::UnsupportedType,
             fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
                         "cluster would suffice",
                         op.name, op.kind, machine.name),
@@ -45,7 +45,7 @@ Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
     has +=
         fmt::format("{}{} core '{}' ({})", has.empty() ? "" : ", ", name(core.kind), core.name, fmt::join(types, ", "));
   }
-  return {"A0409",
+  return {Code::UnsupportedType,
           fmt::format("'{}' ({}) needs a {} core{}, '{}' has {}", op.name, op.kind, name(op.core),
                       ofKind ? " for " + op.type : "", machine.name, has.empty() ? "no core" : has),
           op.location,
@@ -57,16 +57,16 @@ public:
   Estimator(const Machine &machine, std::string name) : machine_(machine), name_(std::move(name)) {}
 
   /// The unknown name, if there is one, or why devices cannot exchange data.
-  std::optional<Issue> prepare(const WorkGraph &graph, const EstimateOptions &options) {
+  std::optional<Error> prepare(const WorkGraph &graph, const EstimateOptions &options) {
     if (options.fabric) {
       auto communicationCosts = CommunicationCosts::make(graph, machine_, options);
-      if (auto *issue = std::get_if<Issue>(&communicationCosts))
-        return std::move(*issue);
-      communicationCosts_ = std::move(std::get<CommunicationCosts>(communicationCosts));
+      if (!communicationCosts)
+        return communicationCosts.takeError();
+      communicationCosts_ = std::move(*communicationCosts);
     }
     bool geometry = name_ == "array" || name_ == "vector";
     if (geometry && llvm::none_of(machine_.cores, [&](const Core &core) { return modelFor(core, name_) == name_; }))
-      return Issue{"A0451",
+      return Error{Code::MissingRate,
                    fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
                                name_ == "array" ? "'array'" : "'lanes'", machine_.name),
                    machine_.location,
@@ -77,7 +77,7 @@ public:
         continue;
       auto made = makeCostModel(model);
       if (!made)
-        return Issue{"A0450",
+        return Error{Code::UnknownCostModel,
                      fmt::format("unknown cost model '{}', there are '{}'", model, fmt::join(costModelNames(), "', '")),
                      name_.empty() ? machine_.location : SourceLocation{}, // --cost-model
                      {}};
@@ -95,7 +95,7 @@ public:
     return std::nullopt;
   }
 
-  std::variant<OperationCost, Failure> price(const Operation &op, Assumptions &assumptions) const {
+  Result<OperationCost, Failure> price(const Operation &op, Assumptions &assumptions) const {
     OperationCost cost;
     if (op.body != kNone || op.core == CoreKind::None) {
       cost.bytes.resize(machine_.memories.size());
@@ -109,11 +109,10 @@ public:
     if (op.core == CoreKind::Network && communicationCosts_)
       return exchanged(op, assumptions);
     auto chosen = choose(op, assumptions);
-    if (auto *failure = std::get_if<Failure>(&chosen))
-      return std::move(*failure);
+    if (!chosen)
+      return chosen.takeError();
     return fastest<OperationCost>(
-        std::get<std::vector<CoreChoice>>(chosen), assumptions,
-        [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
+        *chosen, assumptions, [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
         [](const OperationCost &cost) { return cost.time; });
   }
 
@@ -125,7 +124,7 @@ public:
       return std::nullopt;
     Assumptions words;
     auto priced = price(op, words);
-    auto *cost = std::get_if<OperationCost>(&priced);
+    auto *cost = priced.get();
     if (!cost || cost->core < 0 || !machine_.cores[cost->core].anyMapping)
       return std::nullopt;
     assumptions.merge(words);
@@ -134,7 +133,7 @@ public:
 
 private:
   /// What was measured elsewhere takes that time here, on the core that products run on.
-  std::variant<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
+  Result<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
     OperationCost cost;
     auto tensor = llvm::find_if(machine_.cores, [](const Core &core) { return core.kind == CoreKind::Tensor; });
     if (machine_.cores.empty())
@@ -151,7 +150,7 @@ private:
     assumptions.insert("operations with a given time move no counted bytes and use no energy");
     if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
       return Failure{"time given",
-                     {"A0452",
+                     {Code::TimeOutOfRange,
                       fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s", op.name, cost.time.value),
                       op.location,
                       {}},
@@ -162,15 +161,15 @@ private:
   /// What `price` gives on the core on which it is least, the first among equals; a failure only
   /// where every core fails. Peaks alone do not tell: an array of twice the size may idle.
   template <typename Priced, typename Price, typename Time>
-  static std::variant<Priced, Failure> fastest(const std::vector<CoreChoice> &cores, Assumptions &assumptions,
-                                               Price price, Time time) {
-    std::optional<std::variant<Priced, Failure>> best;
+  static Result<Priced, Failure> fastest(const std::vector<CoreChoice> &cores, Assumptions &assumptions, Price price,
+                                         Time time) {
+    std::optional<Result<Priced, Failure>> best;
     Assumptions ofBest;
     for (const CoreChoice &choice : cores) {
       Assumptions words;
-      std::variant<Priced, Failure> priced = price(choice, words);
-      auto *now = std::get_if<Priced>(&priced);
-      auto *before = best ? std::get_if<Priced>(&*best) : nullptr;
+      Result<Priced, Failure> priced = price(choice, words);
+      auto *now = priced.get();
+      auto *before = best ? best->get() : nullptr;
       if (best && (!now || (before && !(time(*now) < time(*before)))))
         continue;
       best = std::move(priced);
@@ -181,8 +180,8 @@ private:
   }
 
   /// As known, or as it is priced now.
-  std::variant<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
-                                               Assumptions &assumptions) const {
+  Result<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
+                                         Assumptions &assumptions) const {
     std::string model = modelFor(machine_.cores[choice.core], name_);
     // A plugin's model may look at anything.
     if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
@@ -197,11 +196,11 @@ private:
     if (!known) {
       auto priced = std::make_shared<PriceCache::Priced>();
       auto cost = priceNow(op, choice, model, priced->words);
-      if (std::holds_alternative<Failure>(cost)) {
+      if (!cost) {
         assumptions.merge(priced->words);
         return cost;
       }
-      priced->cost = std::move(std::get<OperationCost>(cost));
+      priced->cost = std::move(*cost);
       if (numbers) {
         priced->words.clear();
         priced->cost.formula = {};
@@ -215,8 +214,8 @@ private:
     return known->cost;
   }
 
-  std::variant<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice, const std::string &model,
-                                                Assumptions &assumptions) const {
+  Result<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice, const std::string &model,
+                                          Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
     CostQuery query{op, machine_, choice.core, choice.type};
     // A plugin's model may look at anything of this machine.
@@ -226,21 +225,21 @@ private:
     ComputeTime ofParts;
     if (!op.parts.empty()) {
       auto computed = computeParts(op, parts, assumptions);
-      if (auto *failure = std::get_if<Failure>(&computed))
-        return std::move(*failure);
-      ofParts = std::move(std::get<ComputeTime>(computed));
+      if (!computed)
+        return computed.takeError();
+      ofParts = std::move(*computed);
       query.parts = &ofParts;
     }
     auto result = models_.at(model)->cost(query, assumptions);
-    if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
-      return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
-    OperationCost &priced = std::get<OperationCost>(result);
+    if (!result) // what the core or its memories do not state
+      return Failure{fmt::format("{} {}", numberOf(result.error().code), choice.core), result.takeError()};
+    OperationCost &priced = *result;
     priced.model = model;
     priced.instances = op.parts.empty() ? instancesPerOperation(core) : core.count;
     priced.parts = std::move(parts);
     if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
       return Failure{priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
-                     {"A0452",
+                     {Code::TimeOutOfRange,
                       fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
                                   "holds at most 9e6 s",
                                   op.name, priced.time.value, core.name, machine_.name, priced.bound),
@@ -250,14 +249,14 @@ private:
     return std::move(priced);
   }
 
-  std::variant<OperationCost, Failure> exchanged(const Operation &op, Assumptions &assumptions) const {
+  Result<OperationCost, Failure> exchanged(const Operation &op, Assumptions &assumptions) const {
     auto priced = communicationCosts_->price(op, assumptions);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return Failure{"exchange", std::move(*issue)};
-    OperationCost &cost = std::get<OperationCost>(priced);
+    if (!priced)
+      return Failure{"exchange", priced.takeError()};
+    OperationCost &cost = *priced;
     if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
       return Failure{"time " + cost.bound,
-                     {"A0452",
+                     {Code::TimeOutOfRange,
                       fmt::format("'{}' takes {:.6g} s, bound by {}, and a schedule holds at most "
                                   "9e6 s",
                                   op.name, cost.time.value, cost.bound),
@@ -268,7 +267,7 @@ private:
   }
 
   /// The cores that an operation may run on, with what was assumed to find them.
-  std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op, Assumptions &assumptions) const {
+  Result<std::vector<CoreChoice>, Failure> choose(const Operation &op, Assumptions &assumptions) const {
     for (const Want &want : wants_)
       if (want.core == op.core && want.type == op.type && !want.choices.empty()) {
         if (!want.words.empty())
@@ -299,8 +298,8 @@ private:
   };
   /// The parts of a fused operation, tile by tile: those of one core one after the other, those of
   /// different cores at the same time.
-  std::variant<ComputeTime, Failure> computeParts(const Operation &op, std::vector<PartCost> &parts,
-                                                  Assumptions &assumptions) const {
+  Result<ComputeTime, Failure> computeParts(const Operation &op, std::vector<PartCost> &parts,
+                                            Assumptions &assumptions) const {
     std::map<int, Seconds> ofCore;
     std::string each;
     for (const FusedPart &part : op.parts) {
@@ -315,21 +314,21 @@ private:
       alone.tensors = part.tensors;
       alone.location = op.location;
       auto chosen = choose(alone, assumptions);
-      if (auto *failure = std::get_if<Failure>(&chosen))
-        return std::move(*failure);
+      if (!chosen)
+        return chosen.takeError();
       auto priced = fastest<PartTime>(
-          std::get<std::vector<CoreChoice>>(chosen), assumptions,
-          [&](const CoreChoice &choice, Assumptions &words) -> std::variant<PartTime, Failure> {
+          *chosen, assumptions,
+          [&](const CoreChoice &choice, Assumptions &words) -> Result<PartTime, Failure> {
             auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
                                 ->compute({alone, machine_, choice.core, choice.type}, words);
-            if (auto *missing = std::get_if<Issue>(&computed))
-              return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
-            return PartTime{choice, std::move(std::get<ComputeTime>(computed))};
+            if (!computed)
+              return Failure{fmt::format("{} {}", numberOf(computed.error().code), choice.core), computed.takeError()};
+            return PartTime{choice, std::move(*computed)};
           },
           [](const PartTime &part) { return part.time.time; });
-      if (auto *failure = std::get_if<Failure>(&priced))
-        return std::move(*failure);
-      const auto &[choice, time] = std::get<PartTime>(priced);
+      if (!priced)
+        return priced.takeError();
+      const auto &[choice, time] = *priced;
       parts.push_back({choice.core, choice.type, time.time});
       ofCore[choice.core] += time.time;
       each += fmt::format("{}{} on {}: {} = {:.6g} s", each.empty() ? "" : ", ", part.name,
@@ -360,7 +359,7 @@ private:
     op.core = core, op.type = type;
     Want made{core, type, {}, {}};
     auto chosen = choose(op, made.words);
-    if (auto *choices = std::get_if<std::vector<CoreChoice>>(&chosen))
+    if (auto *choices = chosen.get())
       made.choices = std::move(*choices);
     wants_.push_back(std::move(made));
   }
@@ -385,16 +384,15 @@ Machine withEither(Machine machine, bool perInstanceMapping) {
 
 } // namespace
 
-std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
-                                                 const EstimateOptions &options) {
+Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, const EstimateOptions &options) {
   const std::string &model = options.costModel.empty() ? machine.costModel : options.costModel;
   bool open = llvm::any_of(machine.cores, [](const Core &core) { return core.anyMapping; });
   Machine spread = withEither(machine, false), single = withEither(machine, true);
   Estimator estimator(spread, model), alone(single, model);
-  if (auto issue = estimator.prepare(graph, options))
-    return std::vector<Issue>{*issue};
-  if (auto issue = open ? alone.prepare(graph, options) : std::nullopt)
-    return std::vector<Issue>{*issue};
+  if (auto error = estimator.prepare(graph, options))
+    return Errors{*error};
+  if (auto error = open ? alone.prepare(graph, options) : std::nullopt)
+    return Errors{*error};
 
   size_t size = graph.operations.size();
   size_t threads = std::clamp<size_t>(options.threads, 1, std::max<size_t>(1, size / 256));
@@ -407,11 +405,11 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   auto stretch = [&](size_t t) {
     for (size_t i = size * t / threads; i < size * (t + 1) / threads; ++i) {
       auto priced = estimator.price(graph.operations[i], assumptions[t]);
-      if (auto *failure = std::get_if<Failure>(&priced)) {
-        failure->operation = static_cast<OperationId>(i);
-        failures[t].push_back(std::move(*failure));
+      if (!priced) {
+        priced.error().operation = static_cast<OperationId>(i);
+        failures[t].push_back(priced.takeError());
       } else {
-        costs.operations[i] = std::move(std::get<OperationCost>(priced));
+        costs.operations[i] = std::move(*priced);
         if (open)
           others[i] = alone.priceAlone(graph.operations[i], assumptions[t]);
       }
@@ -431,7 +429,7 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
     merged.merge(assumptions[t]);
   }
   if (!all.empty())
-    return issuesOf(std::move(all), graph);
+    return errorsOf(std::move(all), graph);
   for (size_t i = 0; i < others.size(); ++i)
     if (others[i]) {
       if (!(others[i]->time > costs.operations[i].time)) // the same on fewer instances is better

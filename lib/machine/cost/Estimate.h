@@ -32,8 +32,7 @@ struct EstimateOptions {
 /// core for an operation's kind and type, A0451 a number the model needs is missing, A0452 a time
 /// that is not finite or too long for a schedule, A0454 and A0455 about networks and groups of
 /// devices (see CollectiveModel).
-std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
-                                                 const EstimateOptions &options = {});
+Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, const EstimateOptions &options = {});
 
 /// A core that can run the operation, and in which arithmetic.
 struct CoreChoice {

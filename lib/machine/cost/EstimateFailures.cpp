@@ -7,7 +7,7 @@
 
 namespace accord {
 
-std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &graph) {
+Errors errorsOf(std::vector<Failure> failures, const WorkGraph &graph) {
   constexpr size_t kMax = 20, kNamed = 3;
   std::map<std::string, size_t> places;
   std::vector<std::vector<Failure *>> causes;
@@ -17,12 +17,12 @@ std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &grap
       causes.emplace_back();
     causes[place->second].push_back(&failure);
   }
-  std::vector<Issue> issues;
+  Errors errors;
   for (std::vector<Failure *> &same : causes) {
-    if (issues.size() == kMax)
+    if (errors.size() == kMax)
       break;
     auto shown = llvm::max_element(same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
-    Issue &issue = issues.emplace_back(std::move((*shown)->issue));
+    Error &error = errors.emplace_back(std::move((*shown)->error));
     same.erase(shown);
     if (same.empty())
       continue;
@@ -30,11 +30,11 @@ std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &grap
     for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
       names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
     std::string more = same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
-    issue.notes.insert(issue.notes.begin(), {graph.operations[same.front()->operation].location,
+    error.notes.insert(error.notes.begin(), {graph.operations[same.front()->operation].location,
                                              fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
                                                          same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
   }
-  return issues;
+  return errors;
 }
 
 } // namespace accord

@@ -1,7 +1,7 @@
 // Why operations have no cost, as a reader is told.
 #pragma once
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <string>
 #include <vector>
 
@@ -10,12 +10,12 @@ namespace accord {
 /// Why an operation has no cost.
 struct Failure {
   std::string cause; ///< the same for all operations that the same change would help
-  Issue issue;
+  Error error;
   double excess = 0; ///< of several for one cause, the one with the most is shown
   OperationId operation = kNone;
 };
 
 /// One issue per cause, in the order in which they came up.
-std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &graph);
+Errors errorsOf(std::vector<Failure> failures, const WorkGraph &graph);
 
 } // namespace accord

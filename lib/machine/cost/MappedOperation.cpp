@@ -35,7 +35,7 @@ double bytesOf(const tile::Nest &nest) {
     extents.push_back(loop.extent);
   double bytes = 0;
   for (const tile::NestTensor &tensor : nest.tensors)
-    bytes += tile::elements(tensor, extents) * static_cast<double>(tensor.elementBits) / 8;
+    bytes += tile::elements(tensor, extents) * tensor.elementBits / 8;
   return bytes;
 }
 
@@ -95,14 +95,14 @@ bool isMapped(const CostQuery &query) {
   return std::all_of(op.domain.begin(), op.domain.end(), [](const Loop &loop) { return loop.extent > 0; });
 }
 
-std::variant<MappedOperation, Issue> mapOperation(const CostQuery &query, const ComputeTime &whole,
-                                                  const CostModel &model, Assumptions &assumptions) {
+Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &whole, const CostModel &model,
+                                     Assumptions &assumptions) {
   const Operation &op = query.operation;
   tile::GroupedNest grouped = tile::grouped(tile::nestOf(op.domain, op.tensors));
   std::vector<tile::Level> levels = levelsFor(query);
   double tensors = bytesOf(grouped.nest);
   // What the operation moves besides its tensors: gradients that are added up where they lie.
-  double compulsory = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  double compulsory = static_cast<double>(op.bytesRead) + op.bytesWritten;
   Bytes otherBytes(std::max(0.0, compulsory - tensors));
   for (size_t l = 1; l < levels.size(); ++l)
     levels[l].otherBytes = otherBytes;
@@ -126,12 +126,12 @@ std::variant<MappedOperation, Issue> mapOperation(const CostQuery &query, const 
     best = query.mappings->find(key);
   if (!best) {
     auto found = tile::bestMapping(grouped.nest, levels, model.tileTime(query, whole, grouped.members), limits);
-    if (auto *issue = std::get_if<Issue>(&found)) {
-      issue->message = fmt::format("'{}': {}", op.name, issue->message);
-      issue->location = op.location;
-      return std::move(*issue);
+    if (!found) {
+      found.error().message = fmt::format("'{}': {}", op.name, found.error().message);
+      found.error().location = op.location;
+      return found.takeError();
     }
-    best = std::move(std::get<tile::Mapping>(found));
+    best = std::move(*found);
     if (query.mappings)
       query.mappings->insert(std::move(key), *best);
   }

@@ -1,5 +1,6 @@
 #include "lib/machine/cost/MemoryOrder.h"
 #include "dialects/accel/KeyLocations.h"
+#include "lib/support/EmitError.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -55,8 +56,10 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
   }
   for (accel::MemoryOp memory : left)
     if (hasPath && !paths.onPath.contains(memory))
-      return emitError(accel::blockLocation(memory)) << "no path reaches memory '" << memory.getSymName() << "'";
+      return emitError(accel::blockLocation(memory), Code::UnreachableMemory)
+             << "no path reaches memory '" << memory.getSymName() << "'";
   // The next one is the memory that no memory left stands before; there must be exactly one each
+
   // time.
   while (hasPath && !left.empty()) {
     SmallVector<accel::MemoryOp> next;
@@ -64,10 +67,10 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
       if (llvm::none_of(left, [&](accel::MemoryOp other) { return paths.nearer[other].contains(memory); }))
         next.push_back(memory);
     if (next.empty())
-      return emitError(accel::blockLocation(left.front()))
+      return emitError(accel::blockLocation(left.front()), Code::PathOrder)
              << "the paths form a cycle through memory '" << left.front().getSymName() << "'";
     if (next.size() > 1) {
-      auto error = emitError(accel::blockLocation(next[1]))
+      auto error = emitError(accel::blockLocation(next[1]), Code::NotSupported)
                    << "memories '" << nameOf(next[0]) << "' and '" << nameOf(next[1])
                    << "' stand side by side: plans need memories one behind the other";
       error.attachNote(accel::blockLocation(next[0])) << "'" << nameOf(next[0]) << "' is declared here";
@@ -78,9 +81,10 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
   }
   for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
     if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
-      return emitError(accel::blockLocation(core)) << "no path reaches core '" << core.getSymName() << "'";
+      return emitError(accel::blockLocation(core), Code::UnreachableMemory)
+             << "no path reaches core '" << core.getSymName() << "'";
   for (auto [index, memory] : llvm::enumerate(order.memories))
-    order.indexOf[memory] = static_cast<int>(index);
+    order.indexOf[memory] = index;
   for (auto [core, memory] : paths.feeds)
     order.lastBeforeCore[core] = order.indexOf.lookup(memory);
   return order;

@@ -10,11 +10,11 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 }
 
 /// Peak of one instance: stated, or of its array or lanes.
-std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &assumptions) {
+Result<FlopsPerSecond> peakFor(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
   FlopsPerSecond peak = peakOfOne(q.machine, core, q.type);
   if (peak.value <= 0)
-    return Issue{"A0451",
+    return Error{Code::MissingRate,
                  fmt::format("'{}' needs the {} peak of core '{}' of '{}', which states neither it "
                              "nor an array or lanes with a clock",
                              q.operation.name, q.type, core.name, q.machine.name),
@@ -42,18 +42,18 @@ void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
 
 } // namespace
 
-std::variant<ComputeTime, Issue> PeakRateModel::compute(const CostQuery &q, Assumptions &assumptions) const {
+Result<ComputeTime> PeakRateModel::compute(const CostQuery &q, Assumptions &assumptions) const {
   auto peak = peakFor(q, assumptions);
-  if (auto *issue = std::get_if<Issue>(&peak))
-    return std::move(*issue);
+  if (!peak)
+    return peak.takeError();
   assumeSpread(q, assumptions);
-  return computeAt(q, q.machine.cores[q.core], std::get<FlopsPerSecond>(peak), assumptions);
+  return computeAt(q, q.machine.cores[q.core], *peak, assumptions);
 }
 
 ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
   const Core &core = q.machine.cores[q.core];
   int64_t count = instancesPerOperation(core);
-  double flops = static_cast<double>(q.operation.flops);
+  double flops = q.operation.flops;
   FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
   return {flops == 0 ? Seconds(0) : Flops(flops) / rate,
           fmt::format("flops / (count * peak * efficiency) = {:.0f} / ({} * {:.6g} * {:.6g})", flops, count, peak.value,
@@ -70,8 +70,7 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
                                    core.name, q.type, implied / clock, core.rows > 0 ? "array" : "lanes"));
   if (!(std::abs(implied - clock) <= 1e-9 * clock))
     clock = implied;
-  double flops = static_cast<double>(q.operation.flops),
-         slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
+  double flops = q.operation.flops, slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
   std::string formula =
       fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})", cycles, clock, core.efficiency);
   if (slower != 1)
@@ -81,8 +80,8 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
   return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};
 }
 
-Issue missingGeometryIssue(const CostQuery &q, const char *model, const char *what) {
-  return {"A0451",
+Error missingGeometryError(const CostQuery &q, const char *model, const char *what) {
+  return {Code::MissingRate,
           fmt::format("cost model '{}' needs {} of core '{}' of '{}'", model, what, q.machine.cores[q.core].name,
                       q.machine.name),
           q.operation.location,

@@ -9,11 +9,10 @@ namespace accord {
 /// instances, and that a missing efficiency is 1.
 class PeakRateModel : public CostModel {
 public:
-  std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const final;
+  Result<ComputeTime> compute(const CostQuery &, Assumptions &) const final;
 
 private:
-  virtual std::variant<ComputeTime, Issue> computeAt(const CostQuery &, const Core &, FlopsPerSecond peak,
-                                                     Assumptions &) const = 0;
+  virtual Result<ComputeTime> computeAt(const CostQuery &, const Core &, FlopsPerSecond peak, Assumptions &) const = 0;
 };
 
 /// flops / (instances * peak * efficiency).
@@ -25,6 +24,6 @@ ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles, const std::string &how, Assumptions &);
 
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
-Issue missingGeometryIssue(const CostQuery &, const char *model, const char *what);
+Error missingGeometryError(const CostQuery &, const char *model, const char *what);
 
 } // namespace accord

@@ -90,7 +90,7 @@ std::string PriceCache::keyOf(const Machine &machine, int core, const std::strin
   row << int64_t{core};
   for (int i = 0; i < static_cast<int>(machine.cores.size()); ++i)
     if (core == i || core < 0)
-      row << machine.cores[static_cast<size_t>(i)];
+      row << machine.cores[i];
   return std::move(row.text);
 }
 
@@ -103,7 +103,7 @@ uint32_t PriceCache::numberOf(const Operation &operation) {
   std::less<> before;
   const Operation *first = operations_.data();
   if (!operations_.empty() && !before(&operation, first) && before(&operation, first + operations_.size()))
-    return ofOperations_[static_cast<size_t>(&operation - first)];
+    return ofOperations_[&operation - first];
   return numberOf(keyOf(operation));
 }
 

@@ -3,14 +3,14 @@
 
 namespace accord {
 
-std::variant<StepDataLoading, Issue> stepDataLoading(const WorkGraph &graph, const Machine &machine,
-                                                     const DataLoader &dataLoader, Seconds compute) {
+Result<StepDataLoading> stepDataLoading(const WorkGraph &graph, const Machine &machine, const DataLoader &dataLoader,
+                                        Seconds compute) {
   StepDataLoading out;
   double bytes = 0;
   for (const Value &value : graph.values)
     if (value.category == Category::Inputs && value.region == kMicrobatchRegion && value.alias == kNone)
-      bytes += static_cast<double>(value.bytes);
-  out.batch = Bytes(bytes * static_cast<double>(graph.microbatches));
+      bytes += value.bytes;
+  out.batch = Bytes(bytes * graph.microbatches);
   out.compute = compute;
   out.load = bytes > 0 ? out.batch / dataLoader.rate : Seconds();
   if (machine.hostBandwidth.value > 0)
@@ -19,9 +19,9 @@ std::variant<StepDataLoading, Issue> stepDataLoading(const WorkGraph &graph, con
     out.assumptions.push_back(
         fmt::format("'{}' states no host_bandwidth: copying input to it takes no time", machine.name));
   auto step = dataLoaderStep({out.load, 1, out.copy, compute}, dataLoader.prefetch, out.batch);
-  if (auto *issue = std::get_if<Issue>(&step))
-    return std::move(*issue);
-  out.step = std::get<DataLoaderStep>(step);
+  if (!step)
+    return step.takeError();
+  out.step = *step;
   out.assumptions.push_back("the loader's bytes are those of the model's inputs, after decoding");
   out.assumptions.push_back(
       dataLoader.prefetch == 0

@@ -18,11 +18,11 @@ int64_t reductionsOf(const std::string &kind) {
 
 class VectorModel : public PeakRateModel {
 public:
-  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
-                                             Assumptions &assumptions) const override {
+  Result<ComputeTime> computeAt(const CostQuery &q, const Core &core, FlopsPerSecond peak,
+                                Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.lanes <= 0)
-      return missingGeometryIssue(q, "vector", "the lanes");
+      return missingGeometryError(q, "vector", "the lanes");
     auto table = core.cyclesOf.find(op.kind);
     bool given = table != core.cyclesOf.end();
     if (op.domain.empty() || (op.flops == 0 && !given))
@@ -34,18 +34,18 @@ public:
       extent = saturatingMultiply64(extent, std::max<int64_t>(loop.extent, 1));
     }
     bool reduces = work.length > 1;
-    double points = static_cast<double>(work.rows) * static_cast<double>(work.length);
-    work.cyclesPerElement = given ? table->second : static_cast<double>(op.flops) / points;
+    double points = static_cast<double>(work.rows) * work.length;
+    work.cyclesPerElement = given ? table->second : op.flops / points;
     work.reductions = reductionsOf(op.kind);
     std::string perElement = given ? fmt::format("{:.6g} stated for {}", work.cyclesPerElement, op.kind)
                                    : fmt::format("{:.6g} FLOP of an element", work.cyclesPerElement);
     VectorUnit unit{core.lanes, std::max<int64_t>(core.count, 1), !core.perInstanceMapping};
-    double cores = static_cast<double>(unit.split ? unit.count : 1);
+    double cores = unit.split ? unit.count : 1;
     if (!reduces) {
       auto cycles = elementCycles(work.rows, work.cyclesPerElement, unit);
       return finish(q, peak, cycles,
                     fmt::format("ceil(elements / lanes) * c = ceil({} / {:.0f}) * {:.6g}, c = {}", work.rows,
-                                static_cast<double>(core.lanes) * cores, work.cyclesPerElement, perElement),
+                                core.lanes * cores, work.cyclesPerElement, perElement),
                     assumptions);
     }
     auto fastest = rowCycles(work, unit);
@@ -60,10 +60,10 @@ public:
   }
 
 private:
-  static std::variant<ComputeTime, Issue> finish(const CostQuery &q, FlopsPerSecond peak, std::optional<double> cycles,
-                                                 const std::string &how, Assumptions &assumptions) {
+  static Result<ComputeTime> finish(const CostQuery &q, FlopsPerSecond peak, std::optional<double> cycles,
+                                    const std::string &how, Assumptions &assumptions) {
     if (!cycles)
-      return missingGeometryIssue(q, "vector", "the lanes and the cycles of an element");
+      return missingGeometryError(q, "vector", "the lanes and the cycles of an element");
     return timeOfCycles(q, peak, *cycles, how, assumptions);
   }
 };

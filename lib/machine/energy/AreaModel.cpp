@@ -15,9 +15,11 @@ std::string sizesOf(const std::map<double, double> &table) {
 
 bool isPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-Issue notCovered(const std::string &what) { return {"A0483", fmt::format("has no area for {}", what), {}, {}}; }
+Error notCovered(const std::string &what) {
+  return {Code::AreaNotCovered, fmt::format("has no area for {}", what), {}, {}};
+}
 
-std::variant<double, Issue> lookUp(const std::map<double, double> &table, double bytes, const std::string &what) {
+Result<double> lookUp(const std::map<double, double> &table, double bytes, const std::string &what) {
   auto found = table.find(bytes);
   if (found != table.end())
     return found->second;
@@ -29,9 +31,9 @@ std::variant<double, Issue> lookUp(const std::map<double, double> &table, double
 SquareMetres areaOfParts(const Machine &machine, const AreaRates &rates) {
   double area = rates.fixed;
   for (const Core &core : machine.cores) {
-    double count = static_cast<double>(core.count);
-    area += count * static_cast<double>(core.rows) * static_cast<double>(core.cols) * rates.mac;
-    area += count * static_cast<double>(core.lanes) * rates.lane;
+    double count = core.count;
+    area += count * core.rows * core.cols * rates.mac;
+    area += count * core.lanes * rates.lane;
   }
   for (const Memory &memory : machine.memories)
     if (memory.kind != "dram")
@@ -39,35 +41,35 @@ SquareMetres areaOfParts(const Machine &machine, const AreaRates &rates) {
   return {area};
 }
 
-std::variant<AreaModel, Issue> AreaModel::read(std::string_view text, const std::string &file) {
+Result<AreaModel> AreaModel::read(std::string_view text, const std::string &file) {
   auto parsed = Table::parse(text, file, {"part", "size", "area"});
-  if (auto *issue = std::get_if<Issue>(&parsed))
-    return std::move(*issue);
-  const Table &table = std::get<Table>(parsed);
+  if (!parsed)
+    return parsed.takeError();
+  const Table &table = *parsed;
   AreaModel out;
   for (const TableRow &row : table.rows()) {
     const std::string &part = table.text(row, "part");
     bool sized = part == "core_memory" || part == "buffer";
     if (!sized && part != "tensor_element" && part != "vector_element")
-      return Issue{"A0305",
+      return Error{Code::UnknownChoice,
                    fmt::format("'{}' is none of tensor_element, vector_element, core_memory, buffer", part),
                    {file, row.line, 1},
                    {}};
     auto area = table.number(row, "area", Dimension::of(Base::Metre, 2));
-    if (auto *issue = std::get_if<Issue>(&area))
-      return std::move(*issue);
-    double metres = std::get<double>(area);
+    if (!area)
+      return area.takeError();
+    double metres = *area;
     if (!sized) {
       (part == "tensor_element" ? out.tensorElement : out.vectorElement) = metres;
       continue;
     }
     auto size = table.number(row, "size", Dimension::of(Base::Byte));
-    if (auto *issue = std::get_if<Issue>(&size))
-      return std::move(*issue);
-    (part == "buffer" ? out.buffers : out.coreMemories)[std::get<double>(size)] = metres;
+    if (!size)
+      return size.takeError();
+    (part == "buffer" ? out.buffers : out.coreMemories)[*size] = metres;
   }
   if (out.buffers.empty() || out.coreMemories.empty() || out.tensorElement <= 0 || out.vectorElement <= 0)
-    return Issue{"A0103", "the table lacks one of its parts", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table lacks one of its parts", {file, 1, 1}, {}};
   return out;
 }
 
@@ -79,56 +81,56 @@ const AreaModel *AreaModel::shipped(std::string_view name) {
   if (name != "area_45nm")
     return nullptr;
   static const auto model = AreaModel::read(shippedTable(name), "catalog/area_45nm.csv");
-  return std::get_if<AreaModel>(&model);
+  return model.get();
 }
 
-std::variant<SquareMetres, Issue> AreaModel::tensorCore(int64_t width, int64_t depth) const {
+Result<SquareMetres> AreaModel::tensorCore(int64_t width, int64_t depth) const {
   if (!isPowerOfTwo(width) || !isPowerOfTwo(depth))
     return notCovered(fmt::format("an array of {} x {}, only for powers of two", width, depth));
-  double elements = static_cast<double>(width) * static_cast<double>(depth);
+  double elements = static_cast<double>(width) * depth;
   auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
                        fmt::format("the memory of a tensor core of {} x {}", width, depth));
-  if (auto *issue = std::get_if<Issue>(&memory))
-    return std::move(*issue);
-  return SquareMetres{tensorElement * elements + std::get<double>(memory)};
+  if (!memory)
+    return memory.takeError();
+  return SquareMetres{tensorElement * elements + *memory};
 }
 
-std::variant<SquareMetres, Issue> AreaModel::vectorCore(int64_t width) const {
+Result<SquareMetres> AreaModel::vectorCore(int64_t width) const {
   if (!isPowerOfTwo(width))
     return notCovered(fmt::format("{} lanes, only for powers of two", width));
-  double elements = static_cast<double>(width);
+  double elements = width;
   auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
                        fmt::format("the memory of a vector core of {} lanes", width));
-  if (auto *issue = std::get_if<Issue>(&memory))
-    return std::move(*issue);
-  return SquareMetres{vectorElement * elements + std::get<double>(memory)};
+  if (!memory)
+    return memory.takeError();
+  return SquareMetres{vectorElement * elements + *memory};
 }
 
-std::variant<SquareMetres, Issue> AreaModel::buffer(Bytes capacity) const {
+Result<SquareMetres> AreaModel::buffer(Bytes capacity) const {
   auto area = lookUp(buffers, capacity.value, "a buffer");
-  if (auto *issue = std::get_if<Issue>(&area))
-    return std::move(*issue);
-  return SquareMetres{std::get<double>(area)};
+  if (!area)
+    return area.takeError();
+  return SquareMetres{*area};
 }
 
-std::variant<SquareMetres, Issue> AreaModel::area(const Machine &machine) const {
+Result<SquareMetres> AreaModel::area(const Machine &machine) const {
   SquareMetres sum;
   for (const Core &core : machine.cores) {
     if (core.rows <= 0 && core.lanes <= 0)
       return notCovered(fmt::format("core '{}', which states no array or lanes", core.name));
     auto one = core.rows > 0 ? tensorCore(core.rows, core.cols) : vectorCore(core.lanes);
-    if (auto *issue = std::get_if<Issue>(&one))
-      return std::move(*issue);
-    sum.value += static_cast<double>(core.count) * std::get<SquareMetres>(one).value;
+    if (!one)
+      return one.takeError();
+    sum.value += core.count * one->value;
   }
   Bytes onChip;
   for (const Memory &memory : machine.memories)
     if (memory.kind == "scratchpad" || memory.kind == "cache")
       onChip += memory.capacity;
   auto shared = buffer(onChip);
-  if (auto *issue = std::get_if<Issue>(&shared))
-    return std::move(*issue);
-  return SquareMetres{sum.value + std::get<SquareMetres>(shared).value};
+  if (!shared)
+    return shared.takeError();
+  return SquareMetres{sum.value + shared->value};
 }
 
 } // namespace accord

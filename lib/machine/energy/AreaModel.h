@@ -20,17 +20,17 @@ SquareMetres areaOfParts(const Machine &machine, const AreaRates &rates);
 class AreaModel {
 public:
   /// Issues as for `Table`; A0305 for an unknown part, A0103 for one that is missing.
-  static std::variant<AreaModel, Issue> read(std::string_view text, const std::string &file);
+  static Result<AreaModel> read(std::string_view text, const std::string &file);
   /// By name, "catalog/area_45nm"; null when the catalogue has no such model.
   static const AreaModel *shipped(std::string_view name);
 
   /// Issue A0483, without a place, for a size that is not tabulated.
-  std::variant<SquareMetres, Issue> tensorCore(int64_t width, int64_t depth) const;
-  std::variant<SquareMetres, Issue> vectorCore(int64_t width) const;
-  std::variant<SquareMetres, Issue> buffer(Bytes capacity) const;
+  Result<SquareMetres> tensorCore(int64_t width, int64_t depth) const;
+  Result<SquareMetres> vectorCore(int64_t width) const;
+  Result<SquareMetres> buffer(Bytes capacity) const;
   /// All cores (each states its array or lanes), and the scratchpads and caches together as the
   /// buffer; device memory has no area.
-  std::variant<SquareMetres, Issue> area(const Machine &machine) const;
+  Result<SquareMetres> area(const Machine &machine) const;
 
 private:
   double tensorElement = 0, vectorElement = 0;

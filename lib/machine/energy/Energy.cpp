@@ -72,7 +72,7 @@ Watts averagePower(const EnergyBreakdown &energy, Seconds step) {
   return step.value > 0 ? energy.total() / step : Watts();
 }
 
-std::optional<Issue> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step) {
+std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step) {
   Watts average = averagePower(energy, step);
   if (machine.tdp.value <= 0 || average <= machine.tdp)
     return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<Issue> checkPower(const EnergyBreakdown &energy, const Machine &ma
   std::string of = fmt::format("arithmetic {:.4g} J", energy.arithmetic.value);
   for (size_t i = 0; i < energy.memories.size(); ++i)
     of += fmt::format(", {} {:.4g} J", machine.memories[i].name, energy.memories[i].value);
-  return Issue{"A0482",
+  return Error{Code::PowerAboveLimit,
                fmt::format("a step uses {:.4g} J in {:.4g} s, {:.4g} W on average, but the 'tdp' of "
                            "'{}' is {:.4g} W: it would lower its clock ({}, idle {:.4g} J)",
                            energy.total().value, step.value, average.value, machine.name, machine.tdp.value, of,

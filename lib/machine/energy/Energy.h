@@ -25,7 +25,7 @@ Watts averagePower(const EnergyBreakdown &energy, Seconds step);
 
 /// Issue A0482, a warning, when the average is above the design power: the chip would lower its
 /// clock. Nothing when the machine states no design power.
-std::optional<Issue> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step);
+std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step);
 
 /// Numbers the machine does not state, from the table, for logic of a node in metres: energy per
 /// FLOP by type unless it states `mac`, and energy per byte of each memory that states none: of

@@ -7,11 +7,11 @@
 
 namespace accord {
 
-std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const std::string &file) {
+Result<EnergyTable> EnergyTable::read(std::string_view text, const std::string &file) {
   auto parsed = Table::parse(text, file, {"part", "type", "size", "energy", "per", "node", "source"});
-  if (auto *issue = std::get_if<Issue>(&parsed))
-    return std::move(*issue);
-  const Table &table = std::get<Table>(parsed);
+  if (!parsed)
+    return parsed.takeError();
+  const Table &table = *parsed;
   const Dimension joule = Dimension::of(Base::Joule), byte = Dimension::of(Base::Byte),
                   metre = Dimension::of(Base::Metre);
   EnergyTable out;
@@ -19,7 +19,7 @@ std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const 
     const std::string &part = table.text(row, "part"), &type = table.text(row, "type");
     bool arithmetic = part == "add" || part == "multiply", wire = part == "wire";
     if (!arithmetic && !wire && part != "sram" && part != "dram" && part != "register")
-      return Issue{"A0305",
+      return Error{Code::UnknownChoice,
                    fmt::format("'{}' is none of add, multiply, register, sram, dram, wire", part),
                    {file, row.line, 1},
                    {}};
@@ -40,11 +40,11 @@ std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const 
       if (!cell.needed && table.text(row, cell.key).empty())
         continue;
       auto value = table.number(row, cell.key, cell.dimension);
-      if (auto *issue = std::get_if<Issue>(&value))
-        return std::move(*issue);
-      *cell.to = std::get<double>(value);
+      if (!value)
+        return value.takeError();
+      *cell.to = *value;
       if (*cell.to <= 0)
-        return Issue{"A0302", fmt::format("'{}' is positive", cell.key), {file, row.line, 1}, {}};
+        return Error{Code::OutOfRange, fmt::format("'{}' is positive", cell.key), {file, row.line, 1}, {}};
     }
     entry.joules /= per;
     if (arithmetic)
@@ -57,7 +57,7 @@ std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const 
       (wire ? out.wire : out.registers) = entry;
   }
   if (out.srams.empty())
-    return Issue{"A0103", "the table has no 'sram'", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table has no 'sram'", {file, 1, 1}, {}};
   std::sort(out.srams.begin(), out.srams.end(), [](const Entry &a, const Entry &b) { return a.size < b.size; });
   return out;
 }
@@ -65,7 +65,7 @@ std::variant<EnergyTable, Issue> EnergyTable::read(std::string_view text, const 
 const EnergyTable &EnergyTable::shipped() {
   static const EnergyTable energies = [] {
     auto read = EnergyTable::read(shippedTable("energy"), "catalog/energy.csv");
-    auto *good = std::get_if<EnergyTable>(&read); // a test reads it
+    auto *good = read.get(); // a test reads it
     return good ? std::move(*good) : EnergyTable();
   }();
   return energies;

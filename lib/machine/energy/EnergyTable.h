@@ -17,7 +17,7 @@ class EnergyTable {
 public:
   /// `text` in the form of lib/catalog/energy.csv. Issues as for `Table`; A0305 for an unknown
   /// part.
-  static std::variant<EnergyTable, Issue> read(std::string_view text, const std::string &file);
+  static Result<EnergyTable> read(std::string_view text, const std::string &file);
   static const EnergyTable &shipped();
 
   /// One operation ("add", "multiply") of a tabulated type at its published node.

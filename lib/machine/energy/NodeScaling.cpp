@@ -4,11 +4,11 @@
 
 namespace accord {
 
-std::variant<NodeScaling, Issue> NodeScaling::read(std::string_view text, const std::string &file) {
+Result<NodeScaling> NodeScaling::read(std::string_view text, const std::string &file) {
   auto parsed = Table::parse(text, file, {"node", "area", "a", "b", "c"});
-  if (auto *issue = std::get_if<Issue>(&parsed))
-    return std::move(*issue);
-  const Table &table = std::get<Table>(parsed);
+  if (!parsed)
+    return parsed.takeError();
+  const Table &table = *parsed;
   NodeScaling out;
   for (const TableRow &row : table.rows()) {
     Node &node = out.nodes.emplace_back();
@@ -17,23 +17,23 @@ std::variant<NodeScaling, Issue> NodeScaling::read(std::string_view text, const 
     for (auto [key, to] : cells) {
       Dimension dimension = to == &node.metres ? Dimension::of(Base::Metre) : Dimension{};
       auto value = table.number(row, key, dimension, to != &node.metres && to != &node.area);
-      if (auto *issue = std::get_if<Issue>(&value))
-        return std::move(*issue);
-      *to = std::get<double>(value);
+      if (!value)
+        return value.takeError();
+      *to = *value;
     }
     bool smaller = out.nodes.size() < 2 || node.metres < out.nodes[out.nodes.size() - 2].metres;
     if (!smaller || node.metres <= 0 || node.area <= 0)
-      return Issue{"A0302", "nodes are positive and get smaller from row to row", {file, row.line, 1}, {}};
+      return Error{Code::OutOfRange, "nodes are positive and get smaller from row to row", {file, row.line, 1}, {}};
   }
   if (out.nodes.empty())
-    return Issue{"A0103", "the table has no node", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table has no node", {file, 1, 1}, {}};
   return out;
 }
 
 const NodeScaling &NodeScaling::shipped() {
   static const NodeScaling scaling = [] {
     auto read = NodeScaling::read(shippedTable("scaling"), "catalog/scaling.csv");
-    auto *good = std::get_if<NodeScaling>(&read);
+    auto *good = read.get();
     return good ? std::move(*good) : NodeScaling{{{45e-9, 1, 0, 0, 1}}}; // a test reads it
   }();
   return scaling;

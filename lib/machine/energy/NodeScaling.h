@@ -15,7 +15,7 @@ struct NodeScaling {
 
   /// `text` in the form of lib/catalog/scaling.csv. Issues as for `Table`; A0302 for nodes that do
   /// not get smaller.
-  static std::variant<NodeScaling, Issue> read(std::string_view text, const std::string &file);
+  static Result<NodeScaling> read(std::string_view text, const std::string &file);
   static const NodeScaling &shipped();
 
   /// Factor on an area, or on the energy of a switch at the same supply voltage: the ratio of two

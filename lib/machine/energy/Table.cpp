@@ -38,8 +38,7 @@ bool split(std::string_view line, std::vector<TableCell> &cells) {
 
 } // namespace
 
-std::variant<Table, Issue> Table::parse(std::string_view text, const std::string &file,
-                                        const std::vector<std::string> &keys) {
+Result<Table> Table::parse(std::string_view text, const std::string &file, const std::vector<std::string> &keys) {
   Table table;
   table.file_ = file;
   table.keys_ = keys;
@@ -53,50 +52,51 @@ std::variant<Table, Issue> Table::parse(std::string_view text, const std::string
     if (trimmed(line).empty() || trimmed(line).front() == '#')
       continue;
     TableRow row{number, {}};
-    auto issue = [&](const char *code, unsigned column, std::string message) {
-      return Issue{code, std::move(message), {file, number, column}, {}};
+    auto error = [&](Code code, unsigned column, std::string message) {
+      return Error{code, std::move(message), {file, number, column}, {}};
     };
     if (!split(line, row.cells))
-      return issue("A0004", 1, "a text in quotes does not end on its line");
+      return error(Code::UnclosedText, 1, "a text in quotes does not end on its line");
     for (size_t i = 0; !header && i < std::min(keys.size(), row.cells.size()); ++i)
       if (row.cells[i].text != keys[i])
-        return issue("A0101", row.cells[i].column,
+        return error(Code::UnknownKey, row.cells[i].column,
                      fmt::format("'{}' is not the key that stands here, '{}'", row.cells[i].text, keys[i]));
     if (row.cells.size() > keys.size())
-      return issue("A0101", row.cells[keys.size()].column,
+      return error(Code::UnknownKey, row.cells[keys.size()].column,
                    fmt::format("a cell too many, after {}", fmt::join(keys, ", ")));
     if (row.cells.size() < keys.size())
-      return issue("A0103", static_cast<unsigned>(line.size()) + 1,
+      return error(Code::MissingKey, static_cast<unsigned>(line.size()) + 1,
                    fmt::format("the row has no '{}'", keys[row.cells.size()]));
     if (header)
       table.rows_.push_back(std::move(row));
     header = true;
   }
   if (!header)
-    return Issue{"A0103", fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")), {file, 1, 1}, {}};
+    return Error{
+        Code::MissingKey, fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")), {file, 1, 1}, {}};
   return table;
 }
 
 const TableCell &Table::cell(const TableRow &row, std::string_view key) const {
-  return row.cells[static_cast<size_t>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin())];
+  return row.cells[std::find(keys_.begin(), keys_.end(), key) - keys_.begin()];
 }
 
 const std::string &Table::text(const TableRow &row, std::string_view key) const { return cell(row, key).text; }
 
-std::variant<double, Issue> Table::number(const TableRow &row, std::string_view key, const Dimension &dimension,
-                                          bool negative) const {
+Result<double> Table::number(const TableRow &row, std::string_view key, const Dimension &dimension,
+                             bool negative) const {
   const TableCell &where = cell(row, key);
-  auto issue = [&](std::string code, std::string message) {
-    return Issue{std::move(code), std::move(message), {file_, row.line, where.column}, {}};
+  auto error = [&](Code code, std::string message) {
+    return Error{code, std::move(message), {file_, row.line, where.column}, {}};
   };
   auto value = parseQuantity(where.text);
   if (!value)
-    return issue(entryOf(value.problem().code).number.str(), value.problem().message);
+    return error(value.problem().code, value.problem().message);
   if (value->dimension != dimension)
-    return issue(value->dimensionless() ? "A0202" : "A0203",
+    return error(value->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
                  fmt::format("'{}' is a {}, not {}", key, describe(dimension), where.text));
   if (!negative && value->value.sign() < 0)
-    return issue("A0302", fmt::format("'{}' is not negative, found {}", key, where.text));
+    return error(Code::OutOfRange, fmt::format("'{}' is not negative, found {}", key, where.text));
   return value->toDouble();
 }
 

@@ -1,4 +1,4 @@
-#include "lib/support/Check.h"
+#include "lib/machine/model/Check.h"
 #include "lib/machine/model/Dependences.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -12,22 +12,22 @@ constexpr double kMaxExecutions = 1e15;
 class Checker {
 public:
   explicit Checker(const WorkGraph &graph) : graph_(graph) {}
-  std::vector<Issue> run() {
+  Errors run() {
     // Later checks follow ids and parents, so they need the earlier ones to hold.
     for (auto step : {&Checker::ranges, &Checker::regions, &Checker::producers, &Checker::scopes, &Checker::order,
                       &Checker::numbers, &Checker::repeats}) {
       (this->*step)();
-      if (!issues_.empty())
+      if (!errors_.empty())
         break;
     }
-    return std::move(issues_);
+    return std::move(errors_);
   }
 
 private:
   template <typename... T>
-  void report(const char *code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
-    if (issues_.size() < 20)
-      issues_.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
+  void report(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
+    if (errors_.size() < 20)
+      errors_.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }
   SourceLocation location(OperationId id) const {
     return id < graph_.operations.size() ? graph_.operations[id].location : SourceLocation{};
@@ -36,20 +36,21 @@ private:
   void ranges() {
     size_t values = graph_.values.size(), operations = graph_.operations.size(), regions = graph_.regions.size();
     if (regions < 2)
-      return report("A0920", {}, "the graph has {} regions, it needs one for the micro-batch and one for the update",
-                    regions);
+      return report(Code::MalformedGraph, {},
+                    "the graph has {} regions, it needs one for the micro-batch and one for the update", regions);
     if (values >= kNone || operations >= kNone)
-      return report("A0920", {}, "the graph has more than 2^32 - 2 values or operations");
+      return report(Code::MalformedGraph, {}, "the graph has more than 2^32 - 2 values or operations");
     for (const Value &v : graph_.values)
       if ((v.alias != kNone && v.alias >= values) || (v.region != kNone && v.region >= regions))
-        report("A0920", {}, "value '{}' names an alias or a region that does not exist", v.name);
+        report(Code::MalformedGraph, {}, "value '{}' names an alias or a region that does not exist", v.name);
     for (const Operation &op : graph_.operations) {
       bool good = op.region < regions && (op.body == kNone || op.body < regions);
       for (const auto *ids : {&op.operands, &op.results})
         for (ValueId v : *ids)
           good &= v < values;
       if (!good)
-        report("A0920", op.location, "operation '{}' names a value or a region that does not exist", op.name);
+        report(Code::MalformedGraph, op.location, "operation '{}' names a value or a region that does not exist",
+               op.name);
     }
     for (const Region &region : graph_.regions) {
       bool good =
@@ -62,7 +63,8 @@ private:
         for (const Region::Slice &s : *slices)
           good &= s.inside < values && s.stacked < values;
       if (!good)
-        report("A0920", {}, "region '{}' names an operation, a value or a region that does not exist", region.name);
+        report(Code::MalformedGraph, {}, "region '{}' names an operation, a value or a region that does not exist",
+               region.name);
     }
   }
 
@@ -73,7 +75,7 @@ private:
       if (top) {
         if (region.owner != kNone || region.parent != kNone || region.count != 1 || !region.carried.empty() ||
             !region.stashed.empty() || !region.unstashed.empty())
-          report("A0920", location(region.owner),
+          report(Code::MalformedGraph, location(region.owner),
                  "region '{}' runs once and belongs to no repeat, found an owner, a count or "
                  "carried values",
                  region.name);
@@ -81,12 +83,13 @@ private:
       }
       if (region.owner == kNone || region.parent == kNone || graph_.operations[region.owner].body != id ||
           graph_.operations[region.owner].region != region.parent) {
-        report("A0920", location(region.owner), "region '{}' is not the body of a repeat in its parent", region.name);
+        report(Code::MalformedGraph, location(region.owner), "region '{}' is not the body of a repeat in its parent",
+               region.name);
         continue;
       }
       if (region.count < 1)
-        report("A0920", location(region.owner), "repeat '{}' runs {} times, it has to run at least once", region.name,
-               region.count);
+        report(Code::MalformedGraph, location(region.owner), "repeat '{}' runs {} times, it has to run at least once",
+               region.name, region.count);
       unsigned depth = 0;
       RegionId at = id;
       while (at != kNone && depth <= kMaxNesting) {
@@ -94,23 +97,25 @@ private:
         ++depth;
       }
       if (depth > kMaxNesting)
-        report("A0920", location(region.owner), "repeat '{}' is nested more than {} deep", region.name, kMaxNesting);
+        report(Code::MalformedGraph, location(region.owner), "repeat '{}' is nested more than {} deep", region.name,
+               kMaxNesting);
     }
     std::vector<unsigned> listed(graph_.operations.size());
     for (RegionId id = 0; id < graph_.regions.size(); ++id)
       for (OperationId op : graph_.regions[id].operations) {
         ++listed[op];
         if (graph_.operations[op].region != id)
-          report("A0920", location(op), "operation '{}' is listed in region '{}', to which it does not belong",
-                 graph_.operations[op].name, graph_.regions[id].name);
+          report(Code::MalformedGraph, location(op),
+                 "operation '{}' is listed in region '{}', to which it does not belong", graph_.operations[op].name,
+                 graph_.regions[id].name);
       }
     for (OperationId id = 0; id < listed.size(); ++id) {
       const Operation &op = graph_.operations[id];
       if (listed[id] != 1)
-        report("A0920", op.location, "operation '{}' is listed {} times in regions, it has to be once", op.name,
-               listed[id]);
+        report(Code::MalformedGraph, op.location, "operation '{}' is listed {} times in regions, it has to be once",
+               op.name, listed[id]);
       if (op.body != kNone && graph_.regions[op.body].owner != id)
-        report("A0920", op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
+        report(Code::MalformedGraph, op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
                graph_.regions[op.body].name);
     }
   }
@@ -119,7 +124,7 @@ private:
     std::vector<OperationId> maker(graph_.values.size(), kNone);
     auto make = [&](ValueId v, OperationId id) {
       if (maker[v] != kNone && maker[v] != id)
-        report("A0920", location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
+        report(Code::MalformedGraph, location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
                graph_.operations[maker[v]].name, graph_.operations[id].name);
       maker[v] = id;
     };
@@ -137,8 +142,9 @@ private:
     std::vector<bool> argument(graph_.values.size());
     auto bind = [&](ValueId v, const Region &region) {
       if (argument[v] || maker[v] != kNone)
-        report("A0920", location(region.owner), "argument '{}' of repeat '{}' is bound twice or made by an operation",
-               graph_.values[v].name, region.name);
+        report(Code::MalformedGraph, location(region.owner),
+               "argument '{}' of repeat '{}' is bound twice or made by an operation", graph_.values[v].name,
+               region.name);
       argument[v] = true;
     };
     for (const Region &region : graph_.regions) {
@@ -155,7 +161,7 @@ private:
         ++steps;
       }
       if (at != kNone)
-        return report("A0920", {}, "value '{}' is a view of itself", graph_.values[v].name);
+        return report(Code::MalformedGraph, {}, "value '{}' is a view of itself", graph_.values[v].name);
     }
   }
 
@@ -171,7 +177,7 @@ private:
   void scopes() {
     auto use = [&](ValueId v, RegionId at, OperationId by) {
       if (!visible(graph_.values[v].region, at))
-        report("A0920", location(by), "'{}' uses value '{}' of region '{}', which is not around it",
+        report(Code::MalformedGraph, location(by), "'{}' uses value '{}' of region '{}', which is not around it",
                graph_.operations[by].name, graph_.values[v].name, graph_.regions[graph_.values[v].region].name);
     };
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -180,26 +186,26 @@ private:
         use(v, op.region, id);
       for (ValueId v : op.results)
         if (graph_.values[v].region != op.region)
-          report("A0920", op.location, "'{}' makes value '{}', which is stated to be of another region", op.name,
-                 graph_.values[v].name);
+          report(Code::MalformedGraph, op.location, "'{}' makes value '{}', which is stated to be of another region",
+                 op.name, graph_.values[v].name);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v)
       if (ValueId of = graph_.values[v].alias; of != kNone) {
         RegionId region = graph_.values[v].region;
         if (region == kNone ? graph_.values[of].region != kNone : !visible(graph_.values[of].region, region))
-          report("A0920", {}, "value '{}' is a view of '{}', which is in a region that is not around it",
+          report(Code::MalformedGraph, {}, "value '{}' is a view of '{}', which is in a region that is not around it",
                  graph_.values[v].name, graph_.values[of].name);
       }
     for (RegionId id = 2; id < graph_.regions.size(); ++id) {
       const Region &region = graph_.regions[id];
       auto inside = [&](ValueId v) {
         if (graph_.values[v].region != id)
-          report("A0920", location(region.owner), "value '{}' has to be in the body of repeat '{}'",
+          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the body of repeat '{}'",
                  graph_.values[v].name, region.name);
       };
       auto outside = [&](ValueId v) {
         if (graph_.values[v].region != region.parent)
-          report("A0920", location(region.owner), "value '{}' has to be in the region around repeat '{}'",
+          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the region around repeat '{}'",
                  graph_.values[v].name, region.name);
       };
       for (const Region::Carried &c : region.carried) {
@@ -226,12 +232,12 @@ private:
       for (OperationId id : region.operations) {
         for (OperationId before : d.predecessors[id])
           if (!done[before])
-            report("A0920", location(id), "operation '{}' precedes '{}', whose result it needs",
+            report(Code::MalformedGraph, location(id), "operation '{}' precedes '{}', whose result it needs",
                    graph_.operations[id].name, graph_.operations[before].name);
         for (ValueId v : d.uses[id])
           if (d.producer[v] == id)
-            report("A0920", location(id), "operation '{}' needs its own result '{}'", graph_.operations[id].name,
-                   graph_.values[v].name);
+            report(Code::MalformedGraph, location(id), "operation '{}' needs its own result '{}'",
+                   graph_.operations[id].name, graph_.values[v].name);
         for (ValueId result : graph_.operations[id].results)
           view(d, id, result);
         done[id] = true;
@@ -248,25 +254,25 @@ private:
     for (ValueId operand : op.operands)
       shares |= d.root[operand] == d.root[of];
     if (op.body != kNone || !shares)
-      report("A0920", op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
+      report(Code::MalformedGraph, op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
              graph_.values[result].name, op.name, graph_.values[of].name);
   }
 
   void numbers() {
     if (graph_.microbatch < 1 || graph_.microbatches < 1 || graph_.parameters < 0)
-      report("A0920", {},
+      report(Code::MalformedGraph, {},
              "micro-batch {} and number of micro-batches {} have to be at least 1, parameters {} "
              "not negative",
              graph_.microbatch, graph_.microbatches, graph_.parameters);
     long double total = 0, memory = 0;
     for (const Value &v : graph_.values) {
       if (v.bytes < 0 || v.slices < 1)
-        report("A0920", {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
+        report(Code::MalformedGraph, {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
       memory += v.bytes;
     }
     for (const StaticTensor &r : graph_.staticTensors) {
       if (r.bytes < 0)
-        report("A0920", {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
+        report(Code::MalformedGraph, {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
       memory += r.bytes;
     }
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -275,32 +281,34 @@ private:
       for (RegionId at = op.region; at != kNone; at = graph_.regions[at].parent)
         times *= graph_.regions[at].count;
       if (op.flops < 0 || op.bytesRead < 0 || op.bytesWritten < 0)
-        report("A0920", op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written", op.name,
-               op.flops, op.bytesRead, op.bytesWritten);
+        report(Code::MalformedGraph, op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written",
+               op.name, op.flops, op.bytesRead, op.bytesWritten);
       for (const Loop &loop : op.domain)
         if (loop.extent < 0)
-          report("A0920", op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
+          report(Code::MalformedGraph, op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
       if (op.core == CoreKind::None && op.body == kNone && op.flops != 0)
-        report("A0920", op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
+        report(Code::MalformedGraph, op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
       if (times > kMaxExecutions)
-        report("A0920", op.location, "operation '{}' runs more than {:.0e} times in a step", op.name, kMaxExecutions);
+        report(Code::MalformedGraph, op.location, "operation '{}' runs more than {:.0e} times in a step", op.name,
+               kMaxExecutions);
       total += times * (static_cast<long double>(op.flops) + op.bytesRead + op.bytesWritten);
     }
     if (total > 1e37L)
-      report("A0920", {}, "the step has more than 1e37 FLOPs and bytes");
+      report(Code::MalformedGraph, {}, "the step has more than 1e37 FLOPs and bytes");
     if (memory > 4e18L)
-      report("A0920", {}, "the values and static tensors have more than 4e18 bytes");
+      report(Code::MalformedGraph, {}, "the values and static tensors have more than 4e18 bytes");
   }
 
   void repeats() {
     auto slices = [&](const Region &region, const Region::Slice &s) {
       const Value &stack = graph_.values[s.stacked];
       if (stack.slices != region.count || stack.bytes % stack.slices != 0)
-        report("A0920", location(region.owner), "stack '{}' has {} B in {} slices, repeat '{}' runs {} times",
-               stack.name, stack.bytes, stack.slices, region.name, region.count);
+        report(Code::MalformedGraph, location(region.owner),
+               "stack '{}' has {} B in {} slices, repeat '{}' runs {} times", stack.name, stack.bytes, stack.slices,
+               region.name, region.count);
       else if (int64_t one = graph_.values[s.inside].bytes; one != stack.bytes / stack.slices)
-        report("A0920", location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B", stack.name,
-               stack.bytes / stack.slices, graph_.values[s.inside].name, one);
+        report(Code::MalformedGraph, location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B",
+               stack.name, stack.bytes / stack.slices, graph_.values[s.inside].name, one);
     };
     for (const Region &region : graph_.regions) {
       for (const Region::Slice &s : region.stashed)
@@ -311,23 +319,25 @@ private:
         int64_t bytes = graph_.values[c.argument].bytes;
         for (ValueId v : {c.yielded, c.initial, c.result})
           if (graph_.values[v].bytes != bytes)
-            report("A0920", location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B", region.name,
-                   graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
+            report(Code::MalformedGraph, location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B",
+                   region.name, graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
       }
     }
   }
 
   const WorkGraph &graph_;
-  std::vector<Issue> issues_;
+  Errors errors_;
 };
 
 } // namespace
 
-std::vector<Issue> check(const WorkGraph &graph) { return Checker(graph).run(); }
+Errors check(const WorkGraph &graph) { return Checker(graph).run(); }
 
-std::vector<Issue> check(const Machine &machine) {
-  std::vector<Issue> issues;
-  auto report = [&](std::string text) { issues.push_back({"A0921", std::move(text), machine.location, {}}); };
+Errors check(const Machine &machine) {
+  Errors errors;
+  auto report = [&](std::string text) {
+    errors.push_back({Code::MalformedMachine, std::move(text), machine.location, {}});
+  };
   auto number = [&](const std::string &what, double value) {
     if (!(value >= 0) || !std::isfinite(value))
       report(fmt::format("{} of '{}' is {}, it has to be finite and not negative", what, machine.name, value));
@@ -368,7 +378,7 @@ std::vector<Issue> check(const Machine &machine) {
     for (const auto &[type, peak] : c.peak)
       number("peak of core '" + c.name + "' for " + type, peak.value);
   }
-  return issues;
+  return errors;
 }
 
 } // namespace accord

@@ -58,7 +58,7 @@ inline bool usesCore(const OperationCost &cost, int core) {
 inline int64_t occupiedInstances(const Machine &machine, const OperationCost &cost, int core) {
   if (!usesCore(cost, core))
     return 0;
-  const Core &of = machine.cores[static_cast<size_t>(core)];
+  const Core &of = machine.cores[core];
   if (cost.core != core || !cost.parts.empty())
     return of.count;
   return cost.instances > 0 ? cost.instances : instancesPerOperation(of);

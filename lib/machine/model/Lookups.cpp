@@ -26,19 +26,19 @@ std::optional<LookupRows> lookupRows(const Operation &op) {
     return std::nullopt;
   double lookups = 1;
   for (size_t i = 0; i + 1 < op.domain.size(); ++i)
-    lookups *= static_cast<double>(op.domain[i].extent);
+    lookups *= op.domain[i].extent;
   LookupRows out;
   out.written = gradient;
-  out.rowBytes = static_cast<double>(op.domain.back().extent) * bytesOf(op.type);
+  out.rowBytes = op.domain.back().extent * bytesOf(op.type);
   if (!(out.rowBytes > 0) || !(lookups > 0))
     return std::nullopt;
   if (gather)
     out.rows = lookups;
   else if (gradient)
-    out.rows = static_cast<double>(op.bytesWritten) / out.rowBytes;
+    out.rows = op.bytesWritten / out.rowBytes;
   else
     for (double index : {8.0, 4.0}) { // the width with which whole rows are left
-      double touched = static_cast<double>(op.bytesRead) - lookups * index;
+      double touched = op.bytesRead - lookups * index;
       if (touched >= 0 && std::fmod(touched, out.rowBytes) == 0)
         out.rows = touched / out.rowBytes;
     }

@@ -3,8 +3,7 @@
 namespace accord {
 
 double flopsPerCycle(const Core &core) {
-  return core.rows > 0 && core.cols > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-                                        : static_cast<double>(core.lanes);
+  return core.rows > 0 && core.cols > 0 ? 2.0 * core.rows * core.cols : static_cast<double>(core.lanes);
 }
 
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type) {

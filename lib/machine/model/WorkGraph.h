@@ -1,5 +1,6 @@
 // A training step as plain data: regions of operations with their exact work, bytes and dependences.
 #pragma once
+#include "lib/support/Result.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,11 +25,6 @@ const char *name(CoreKind);
 enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Buffers, Inputs };
 constexpr unsigned kCategories = 7;
 const char *name(Category);
-
-struct SourceLocation {
-  std::string file;
-  unsigned line = 0, column = 0;
-};
 
 using ValueId = uint32_t;
 using OperationId = uint32_t;

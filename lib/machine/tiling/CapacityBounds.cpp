@@ -10,14 +10,14 @@ namespace {
 constexpr double kRounding = 1e-12;
 }
 
-std::optional<Issue> Search::fits() const {
+std::optional<Error> Search::fits() const {
   int64_t min[kMaxLoops];
   for (unsigned i = 0; i < loops; ++i)
     min[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
   double bits = shape.footprintBits(min);
   for (unsigned l = 1; l <= nearest; ++l)
     if (bits > clock.capacityBits(l))
-      return doesNotFitIssue(levels, l, bits);
+      return doesNotFitError(levels, l, bits);
   return std::nullopt;
 }
 
@@ -27,7 +27,7 @@ Index Search::largest(unsigned level, unsigned loop, Index low, Index high, int6
   const std::vector<int64_t> &extents = *frames[level].extents[loop];
   int64_t before = tile[loop];
   auto fit = [&](int index) {
-    tile[loop] = extents[static_cast<size_t>(index)];
+    tile[loop] = extents[index];
     return shape.footprintBits(tile) <= clock.capacityBits(level);
   };
   int min = low, max = high;
@@ -70,9 +70,9 @@ double Search::minBitsWithinCapacity(unsigned level, const int64_t *low) {
     max[i] = slack[i] = 0;
     if (low[i] == f.tile[i])
       continue;
-    double tiles = static_cast<double>(f.split[i].tiles);
-    max[i] = std::log(static_cast<double>(around[i].cut(low[i]).tiles) / tiles);
-    slack[i] = std::log(static_cast<double>(f.split[i].extent) / tiles / static_cast<double>(f.tile[i]));
+    double tiles = f.split[i].tiles;
+    max[i] = std::log(around[i].cut(low[i]).tiles / tiles);
+    slack[i] = std::log(f.split[i].extent / tiles / f.tile[i]);
   }
   double min[kMaxTensors], shrink[kMaxTensors];
   for (unsigned t = 0; t < shape.tensors.size(); ++t)

@@ -16,7 +16,7 @@ double visits(const Shape &shape, unsigned tensor, const Split *const *levels, c
   uint32_t outside = orders[level]->outside[tensor];
   for (unsigned loop = 0; loop < shape.indexes.size(); ++loop)
     if (!(shape.tensors[tensor].loops >> loop & 1))
-      product *= static_cast<double>(levels[outside >> loop & 1 ? level : level - 1][loop].tiles);
+      product *= levels[outside >> loop & 1 ? level : level - 1][loop].tiles;
   return product;
 }
 
@@ -82,7 +82,7 @@ Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsi
     double times = 1;
     for (unsigned i = 0; i < loops; ++i) {
       extents[i] = splits[i]->size[kind[i]];
-      times *= static_cast<double>(splits[i]->times[kind[i]]);
+      times *= splits[i]->times[kind[i]];
     }
     Seconds one = compute(std::span<const int64_t>(extents, loops));
     if (!(one.value >= 0))
@@ -96,15 +96,18 @@ Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsi
   }
 }
 
-std::optional<Issue> check(std::span<const Level> levels) {
+std::optional<Error> check(std::span<const Level> levels) {
   if (levels.empty() || levels.size() > kMaxLevels)
-    return Issue{"A0921", fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size()), {}, {}};
+    return Error{Code::MalformedMachine,
+                 fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size()),
+                 {},
+                 {}};
   for (const Level &level : levels) {
     bool good = level.capacity.value >= 0;
     for (double number : {level.bandwidth.value, level.latency.value, level.ports.value, level.otherBytes.value})
       good = good && std::isfinite(number) && number >= 0;
     if (!good)
-      return Issue{"A0921",
+      return Error{Code::MalformedMachine,
                    fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is "
                                "negative or not a number",
                                level.name),
@@ -114,9 +117,9 @@ std::optional<Issue> check(std::span<const Level> levels) {
   return std::nullopt;
 }
 
-Issue doesNotFitIssue(std::span<const Level> levels, unsigned level, double bits) {
+Error doesNotFitError(std::span<const Level> levels, unsigned level, double bits) {
   const Level &memory = levels[level];
-  return Issue{"A0453",
+  return Error{Code::TileDoesNotFit,
                fmt::format("memory '{}' has {:.0f} B, but one tile of each tensor takes {:.0f} B{}", memory.name,
                            memory.capacity.value, std::ceil(bits / 8 * (memory.doubleBuffered ? 2 : 1)),
                            memory.doubleBuffered ? ", counted twice because it is double buffered" : ""),

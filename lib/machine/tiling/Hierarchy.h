@@ -26,7 +26,7 @@ public:
   Seconds link(unsigned level, double bits) const;
   Seconds total(Seconds compute, const double *bits) const;                   ///< bits[l] of link l
   double capacityBits(unsigned level) const { return capacitiesBits[level]; } ///< bits that one tile may take
-  unsigned count() const { return static_cast<unsigned>(capacitiesBits.size()); }
+  unsigned count() const { return capacitiesBits.size(); }
 
 private:
   std::vector<double> capacitiesBits, otherBytes,
@@ -41,8 +41,8 @@ private:
 Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsigned loops);
 
 /// Code A0921, see `price`.
-std::optional<Issue> check(std::span<const Level> levels);
+std::optional<Error> check(std::span<const Level> levels);
 /// A0453: `bits` for one tile at `level`.
-Issue doesNotFitIssue(std::span<const Level> levels, unsigned level, double bits);
+Error doesNotFitError(std::span<const Level> levels, unsigned level, double bits);
 
 } // namespace accord::tile

@@ -164,9 +164,9 @@ bool LocalSearch::neighbours(unsigned level, unsigned loop) {
   for (std::ptrdiff_t step = 1; step < 2 * count; step *= 2)
     for (std::ptrdiff_t way : {step, -step}) {
       std::ptrdiff_t at = std::clamp<std::ptrdiff_t>(now + way, 0, count - 1);
-      if (of[static_cast<size_t>(at)] == saved.tile[level])
+      if (of[at] == saved.tile[level])
         continue;
-      set(level, loop, of[static_cast<size_t>(at)]);
+      set(level, loop, of[at]);
       bool fit = fits(level);
       if ((fit && better()) || paired(level, loop))
         return true;

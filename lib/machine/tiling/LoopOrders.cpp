@@ -33,7 +33,7 @@ const std::vector<Order> &Orders::of(uint32_t iterating) {
 void Orders::extend(std::vector<unsigned> &inner, uint32_t left, uint32_t ended, std::vector<Order> &into,
                     uint32_t iterating) {
   size_t before = inner.size();
-  for (unsigned loop = static_cast<unsigned>(shape.indexes.size()); loop-- > 0;)
+  for (unsigned loop = shape.indexes.size(); loop-- > 0;)
     if ((left >> loop & 1) && !(shape.indexes[loop] & ~ended)) {
       inner.push_back(loop);
       left &= ~(uint32_t(1) << loop);

@@ -8,8 +8,8 @@
 namespace accord::tile {
 namespace {
 
-std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings) {
-  auto refuse = [](std::string why) { return Issue{"A0920", std::move(why), {}, {}}; };
+std::optional<Error> malformed(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings) {
+  auto refuse = [](std::string why) { return Error{Code::MalformedGraph, std::move(why), {}, {}}; };
   if (tilings.size() + 1 != levels.size())
     return refuse(fmt::format("{} tilings for {} memories", tilings.size(), levels.size()));
   for (size_t l = 0; l < tilings.size(); ++l) {
@@ -29,16 +29,16 @@ std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels, 
 
 } // namespace
 
-std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
-                                   const ComputeOfTile &compute, const SearchLimits &limits) {
-  for (auto issue : {check(nest), check(levels)})
-    if (issue)
-      return std::move(*issue);
-  if (auto issue = malformed(nest, levels, tilings))
-    return std::move(*issue);
+Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
+                      const ComputeOfTile &compute, const SearchLimits &limits) {
+  for (auto error : {check(nest), check(levels)})
+    if (error)
+      return std::move(*error);
+  if (auto error = malformed(nest, levels, tilings))
+    return std::move(*error);
   Shape shape(nest);
   Clock clock(levels, limits.minCompute);
-  unsigned loops = static_cast<unsigned>(nest.loops.size());
+  unsigned loops = nest.loops.size();
   std::vector<std::vector<Split>> splits(levels.size());
   std::vector<Order> orders(levels.size());
   std::vector<const Split *> splitsAt;
@@ -63,7 +63,7 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     level.order = tilings[l - 1].order;
     double tileBits = shape.footprintBits(level.tile.data());
     if (tileBits > clock.capacityBits(l))
-      return doesNotFitIssue(levels, l, tileBits);
+      return doesNotFitError(levels, l, tileBits);
     level.footprint = Bytes(tileBits / 8);
     for (unsigned i = 0; i < loops; ++i) {
       int64_t around = splits[l - 1][i].tile, tile = level.tile[i];
@@ -91,10 +91,11 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
     nearest.push_back(&splits.back()[i]);
   out.compute = computeOf(compute, nearest.data(), loops);
   if (!(out.compute.value >= 0) || !std::isfinite(out.compute.value))
-    return Issue{"A0452", fmt::format("the compute time of a loop nest is {} s", out.compute.value), {}, {}};
+    return Error{
+        Code::TimeOutOfRange, fmt::format("the compute time of a loop nest is {} s", out.compute.value), {}, {}};
   out.time = out.bound = clock.total(out.compute, bits.data());
   if (!std::isfinite(out.time.value))
-    return Issue{"A0452", "the time of a loop nest passes all numbers", {}, {}};
+    return Error{Code::TimeOutOfRange, "the time of a loop nest passes all numbers", {}, {}};
   Seconds longest = out.compute;
   out.binds = "compute";
   for (size_t l = 0; l < out.levels.size(); ++l)
@@ -105,18 +106,18 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
   return out;
 }
 
-std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
-                                         const SearchLimits &limits) {
-  for (auto issue : {check(nest), check(levels)})
-    if (issue)
-      return std::move(*issue);
+Result<Mapping> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
+                            const SearchLimits &limits) {
+  for (auto error : {check(nest), check(levels)})
+    if (error)
+      return std::move(*error);
   Search search(nest, levels, compute, limits);
-  if (auto issue = search.fits())
-    return std::move(*issue);
+  if (auto error = search.fits())
+    return std::move(*error);
   if (!search.run())
-    return Issue{"A0452", "the compute time of a tile is negative, infinite or not a number", {}, {}};
+    return Error{Code::TimeOutOfRange, "the compute time of a tile is negative, infinite or not a number", {}, {}};
   auto priced = price(nest, levels, search.best, compute, limits);
-  if (auto *mapping = std::get_if<Mapping>(&priced)) {
+  if (auto *mapping = priced.get()) {
     mapping->bound = std::min(mapping->time, Seconds(search.bound));
     mapping->gap = mapping->time.value > 0 ? 1 - mapping->bound / mapping->time : 0;
     mapping->exact = search.exact;

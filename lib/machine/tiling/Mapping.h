@@ -30,7 +30,6 @@
 #include "lib/machine/tiling/Nest.h"
 #include "lib/support/Units.h"
 #include <functional>
-#include <variant>
 
 namespace accord::tile {
 
@@ -105,8 +104,8 @@ struct Tiling {
 /// is no permutation), A0921 (levels: none, more than 8, or a number that is negative or not
 /// finite; a capacity may be infinite), A0452 (compute times that are negative or not finite),
 /// A0453 (a tile does not fit).
-std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
-                                   const ComputeOfTile &compute, const SearchLimits &limits = {});
+Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings,
+                      const ComputeOfTile &compute, const SearchLimits &limits = {});
 
 /// The mapping of least time; of those the one with the least bytes on link 1, then link 2 and so
 /// on; of those the first one found, always the same. Searched: the extents of `candidates`
@@ -115,8 +114,8 @@ std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> leve
 /// farthest, and improved by local search (Descent.h), also from the best where one memory is half
 /// as large. While the search is exact, more capacity, bandwidth, ports or a faster core never give
 /// more time. A0453 when not even tiles of one granule fit; the other issues as in `price`.
-std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
-                                         const SearchLimits &limits = {});
+Result<Mapping> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
+                            const SearchLimits &limits = {});
 
 /// One line per memory from 1: "vmem tile 256x512x128, order m n k: A 2x, B 1x, C 1x" (how often
 /// each tensor passes the link, against each element once).

@@ -8,7 +8,9 @@ namespace {
 
 constexpr double kMax = 4.611686018427387904e18; // 2^62
 
-std::optional<Issue> refuse(std::string why) { return Issue{"A0920", "loop nest " + std::move(why), {}, {}}; }
+std::optional<Error> refuse(std::string why) {
+  return Error{Code::MalformedGraph, "loop nest " + std::move(why), {}, {}};
+}
 
 /// Whether a loop of the nest is alone in every position it has, and each tensor has one at most.
 bool standsAlone(const Nest &nest, unsigned loop) {
@@ -43,7 +45,7 @@ uint64_t tensorsOf(const Nest &nest, unsigned loop) {
 
 } // namespace
 
-std::optional<Issue> check(const Nest &nest) {
+std::optional<Error> check(const Nest &nest) {
   if (nest.loops.size() > kMaxLoops || nest.tensors.size() > kMaxTensors)
     return refuse(fmt::format("has {} loops and {} tensors, more than {} and {}", nest.loops.size(),
                               nest.tensors.size(), kMaxLoops, kMaxTensors));
@@ -53,7 +55,7 @@ std::optional<Issue> check(const Nest &nest) {
     if (loop.extent < 1 || loop.granule < 1)
       return refuse(
           fmt::format("has a loop '{}' of extent {} and granule {}", nameOf(nest, i), loop.extent, loop.granule));
-    iterations *= static_cast<double>(loop.extent);
+    iterations *= loop.extent;
   }
   if (iterations > kMax)
     return refuse("has more than 2^62 iterations");
@@ -71,7 +73,7 @@ std::optional<Issue> check(const Nest &nest) {
     for (int64_t size : tensor.sizes)
       if (size < 0)
         return refuse(fmt::format("has a tensor '{}' of size {}", tensorName(nest, t), size));
-    if (elements(tensor, all) * static_cast<double>(tensor.elementBits) > kMax)
+    if (elements(tensor, all) * tensor.elementBits > kMax)
       return refuse(fmt::format("has a tensor '{}' of more than 2^62 bits", tensorName(nest, t)));
   }
   return std::nullopt;

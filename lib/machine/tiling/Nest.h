@@ -1,7 +1,7 @@
 // The loop nest of one operation as the mapper sees it, and how many elements a tile of it touches.
 #pragma once
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -50,7 +50,7 @@ constexpr unsigned kMaxLoops = 24, kMaxTensors = 24;
 /// Code A0920 where an extent, granule or width is below 1, a loop does not exist, there are more
 /// than `kMaxLoops` loops or `kMaxTensors` tensors, or the nest has more than 2^62 iterations or a
 /// tensor more than 2^62 bits.
-std::optional<Issue> check(const Nest &nest);
+std::optional<Error> check(const Nest &nest);
 
 /// The nest of an operation (`Operation::domain`, `Operation::tensors`). Of loops that share a
 /// position only the longest is tiled: kernel loops (kh, kw) are not. Tensors are named "A", "B", …

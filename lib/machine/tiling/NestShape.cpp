@@ -19,7 +19,7 @@ double sumOver(const ShapeTensor::Component &component, const Split *splits, siz
   double sum = 0;
   for (unsigned kind = 0; kind < split.kinds; ++kind) {
     extents[loop] = split.size[kind];
-    sum += static_cast<double>(split.times[kind]) * sumOver(component, splits, at + 1, extents);
+    sum += split.times[kind] * sumOver(component, splits, at + 1, extents);
   }
   return sum;
 }
@@ -29,24 +29,23 @@ double sumOver(const ShapeTensor::Component &component, const Split *splits, siz
 double ShapeDimension::positions(const int64_t *extents) const {
   double found = 1;
   if (terms.size() == 1) {
-    found = static_cast<double>(extents[terms[0].loop]);
+    found = extents[terms[0].loop];
   } else if (terms.size() == 2) {
-    double t = static_cast<double>(extents[terms[0].loop]), k = static_cast<double>(extents[terms[1].loop]),
-           s = static_cast<double>(terms[0].stride), d = static_cast<double>(terms[1].stride);
+    double t = extents[terms[0].loop], k = extents[terms[1].loop], s = terms[0].stride, d = terms[1].stride;
     found = t * k - std::max(0.0, t - d) * std::max(0.0, k - s);
   } else if (!terms.empty()) {
     double product = 1, box = 1;
     for (const Term &term : terms) {
-      double t = static_cast<double>(extents[term.loop]);
+      double t = extents[term.loop];
       product *= t;
-      box += static_cast<double>(term.stride) * (t - 1);
+      box += term.stride * (t - 1);
     }
     found = std::min(product, box);
   }
   return std::min(found, cap);
 }
 
-ShapeTensor::ShapeTensor(const NestTensor &from) : bits(static_cast<double>(from.elementBits)), written(from.written) {
+ShapeTensor::ShapeTensor(const NestTensor &from) : bits(from.elementBits), written(from.written) {
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
     ShapeDimension dimension;
     dimension.cap = d < from.sizes.size() && from.sizes[d] > 0 ? static_cast<double>(from.sizes[d])
@@ -115,7 +114,7 @@ double ShapeTensor::sum(const Split *splits) const {
     const ShapeDimension &first = component.dimensions.front();
     // By far the commonest: one loop alone, whose tiles add up to the extent.
     if (component.loops.size() == 1 && component.dimensions.size() == 1 && std::isinf(first.cap))
-      product *= static_cast<double>(splits[component.loops[0]].extent);
+      product *= splits[component.loops[0]].extent;
     else
       product *= sumOver(component, splits, 0, extents);
   }

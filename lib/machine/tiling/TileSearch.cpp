@@ -207,8 +207,7 @@ std::optional<unsigned> Search::widest(unsigned level, const Box &box) const {
     if (arithmetic && !traffic)
       return loop;
     const auto &extents = *f.extents[loop];
-    double ratio = static_cast<double>(extents[static_cast<size_t>(box.high[loop])]) /
-                   static_cast<double>(extents[static_cast<size_t>(box.low[loop])]);
+    double ratio = static_cast<double>(extents[box.high[loop]]) / extents[box.low[loop]];
     if (ratio > max) {
       max = ratio;
       found = loop;
@@ -253,7 +252,7 @@ void Search::explore(unsigned level) {
     auto split = widest(level, box);
     if (!split || (box.largestFits && level == stop)) {
       for (unsigned loop : f.open)
-        setTile(level, loop, (*f.extents[loop])[static_cast<size_t>(box.high[loop])]);
+        setTile(level, loop, (*f.extents[loop])[box.high[loop]]);
       // Nothing in the box moves less than its largest tiles; unless it computes faster, that is
       // all.
       double reached = finishLevel(level);

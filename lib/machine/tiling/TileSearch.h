@@ -22,7 +22,7 @@ class Search {
 public:
   Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute, const SearchLimits &limits);
   /// Whether one granule of every loop fits into every memory; else the first where it does not.
-  std::optional<Issue> fits() const;
+  std::optional<Error> fits() const;
   /// Searches; false if the compute times are no times.
   bool run();
 

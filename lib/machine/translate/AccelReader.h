@@ -4,6 +4,7 @@
 #include "dialects/accel/KeyLocations.h"
 #include "lib/machine/model/Machine.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 
 namespace accord {
 
@@ -25,15 +26,16 @@ public:
       return {};
     if (auto found = mlir::dyn_cast<Kind>(value))
       return found;
-    complain(key) << (mlir::isa<accel::ChoiceAttr>(value)
-                          ? " is left open: choose a value, or mine the design space first"
-                          : " has no value yet: it depends on other keys");
+    bool open = mlir::isa<accel::ChoiceAttr>(value);
+    complain(key, open ? Code::NotADesign : Code::NotSupported)
+        << (open ? " is left open: choose a value, or mine the design space first"
+                 : " has no value yet: it depends on other keys");
     return {};
   }
 
-  mlir::InFlightDiagnostic complain(llvm::StringRef key) {
+  mlir::InFlightDiagnostic complain(llvm::StringRef key, Code code) {
     failed = true;
-    return mlir::emitError(accel::locationOf(block, key)) << "'" << key << "' of '" << name << "'";
+    return emitError(accel::locationOf(block, key), code) << "'" << key << "' of '" << name << "'";
   }
 
   void remember(llvm::StringRef key, const std::string &text, llvm::StringRef source = "") {
@@ -50,7 +52,7 @@ public:
     bool rate = key == "clock";
     if (cycles != 0 && !rate) {
       if (clock.isZero()) {
-        complain(key) << " is counted in cycles, but the accelerator states no 'clock'";
+        complain(key, Code::NoClock) << " is counted in cycles, but the accelerator states no 'clock'";
         return 0;
       }
       quantity.value = cycles < 0 ? quantity.value * clock : quantity.value / clock;

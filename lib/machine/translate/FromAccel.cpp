@@ -8,6 +8,7 @@
 #include "lib/machine/translate/AccelReader.h"
 #include "lib/machine/translate/MachineProperties.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -84,7 +85,7 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
   AccelReader keys(op, op.getEntries(), core.name, core.origins);
   auto count = op.instances();
   if (!count) {
-    keys.complain("count") << " is left open: choose a value, or mine the design space first";
+    keys.complain("count", Code::NotADesign) << " is left open: choose a value, or mine the design space first";
     return false;
   }
   core.count = *count;
@@ -107,15 +108,16 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
     for (const std::string &type : types)
       if (auto stated = core.peak.find(type); ratesAgree && stated != core.peak.end() && follows > 0 &&
                                               std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
-        keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
-                                     " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12),
-                                     " by its ", core.rows ? "array" : "lanes", " and the clock");
+        keys.complain("peak", Code::ConflictingRates)
+            .append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
+                    " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12), " by its ",
+                    core.rows ? "array" : "lanes", " and the clock");
     auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
     keys.remember("peak", all, first ? first.getSource() : "");
   } else if (!geometry.text.empty()) {
     StringRef key = core.rows ? "array" : "lanes";
     if (clock.isZero())
-      keys.complain(key) << " gives work per cycle, but the accelerator states no 'clock'";
+      keys.complain(key, Code::NoClock) << " gives work per cycle, but the accelerator states no 'clock'";
     for (const std::string &type : statedTypes(keys)) {
       core.peak[type] = FlopsPerSecond((geometry.flops * clock).toDouble());
       core.origins["peak." + type] = {geometry.text, "", core.origins[key.str()].location};
@@ -161,7 +163,7 @@ bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
     if (!stated)
       continue;
     if (first && machine.costModel != stated.getValue()) {
-      auto error = emitError(accel::locationOf(core, "cost_model"))
+      auto error = emitError(accel::locationOf(core, "cost_model"), Code::NotSupported)
                    << "core '" << core.getSymName() << "' names cost model '" << stated.getValue()
                    << "', but one accelerator has one cost model so far";
       error.attachNote(accel::locationOf(first, "cost_model"))
@@ -204,7 +206,7 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
       rule.name = name.str();
       rule.model = AreaModel::shipped(name.getValue());
       if (!rule.model) {
-        emitError(accel::locationOf(area, "model"))
+        emitError(accel::locationOf(area, "model"), Code::UnknownAreaModel)
             << "no area model '" << name.getValue() << "' is in the catalogue, which has 'catalog/area_45nm'";
         return false;
       }
@@ -279,14 +281,14 @@ FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &orde
   return core;
 }
 
-std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
+std::optional<Error> applyArea(const AreaRule &rule, Machine &machine) {
   if (rule.model) {
     auto sum = rule.model->area(machine);
-    if (auto *issue = std::get_if<Issue>(&sum)) {
-      issue->message = fmt::format("'{}' {}", rule.name, issue->message);
-      return std::move(*issue);
+    if (!sum) {
+      sum.error().message = fmt::format("'{}' {}", rule.name, sum.error().message);
+      return sum.takeError();
     }
-    machine.area = std::get<SquareMetres>(sum);
+    machine.area = *sum;
     machine.origins["area"] = {fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
                                rule.origin.location};
   } else if (rule.rates) {
@@ -309,7 +311,7 @@ Watts powerAtPeak(const Machine &machine, bool min) {
       double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
       power = min ? std::min(power, one) : std::max(power, one);
     }
-    sum += Watts(power * static_cast<double>(core.count));
+    sum += Watts(power * core.count);
   }
   for (const Memory &memory : machine.memories)
     sum += Watts(memory.bandwidth.value * memory.energy.value);
@@ -335,9 +337,9 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
   }
   if (!good || !checkMemories(accelerator, *order, machine))
     return failure();
-  if (std::optional<Issue> issue = applyArea(head.area, machine)) {
+  if (std::optional<Error> issue = applyArea(head.area, machine)) {
     auto area = *accelerator.getBody().getOps<accel::AreaOp>().begin();
-    emitError(accel::locationOf(area, "model")) << issue->message;
+    emitError(accel::locationOf(area, "model"), issue->code) << issue->message;
     return failure();
   }
   fillEnergies(machine, head.node); // of the arithmetic: memories have theirs

@@ -11,17 +11,17 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-Issue uneven(mlir::Operation *at, std::string message) {
-  return {"A0456", std::move(message), sourceOf(accel::blockLocation(at)), {}};
+Error uneven(mlir::Operation *at, std::string message) {
+  return {Code::UnevenCluster, std::move(message), sourceOf(accel::blockLocation(at)), {}};
 }
 
 /// The only block of its kind in a scope; null after an issue.
-template <typename Op> Op only(mlir::Operation *scope, llvm::StringRef what, std::optional<Issue> &issue) {
+template <typename Op> Op only(mlir::Operation *scope, llvm::StringRef what, std::optional<Error> &error) {
   Op first;
   for (Op one : scope->getRegion(0).getOps<Op>()) {
     if (first) {
-      issue = uneven(one, fmt::format("not supported yet: several kinds of {} in one cluster", what.str()));
-      issue->notes.push_back({sourceOf(accel::blockLocation(first)), "the first one is here"});
+      error = uneven(one, fmt::format("not supported yet: several kinds of {} in one cluster", what.str()));
+      error->notes.push_back({sourceOf(accel::blockLocation(first)), "the first one is here"});
       return nullptr;
     }
     first = one;
@@ -35,21 +35,21 @@ struct Parts {
   accel::DeviceOp device;
 };
 
-std::variant<Parts, Issue> partsOf(accel::ClusterOp cluster) {
-  std::optional<Issue> issue;
+Result<Parts> partsOf(accel::ClusterOp cluster) {
+  std::optional<Error> error;
   Parts parts;
-  parts.server = only<accel::ServerOp>(cluster, "servers", issue);
-  if (issue)
-    return *issue;
-  parts.device = only<accel::DeviceOp>(cluster, "devices", issue);
-  if (issue)
-    return *issue;
+  parts.server = only<accel::ServerOp>(cluster, "servers", error);
+  if (error)
+    return *error;
+  parts.device = only<accel::DeviceOp>(cluster, "devices", error);
+  if (error)
+    return *error;
   if (parts.server && parts.device)
     return uneven(parts.device, "not supported yet: devices beside servers in one cluster");
   if (parts.server)
-    parts.device = only<accel::DeviceOp>(parts.server, "devices", issue);
-  if (issue)
-    return *issue;
+    parts.device = only<accel::DeviceOp>(parts.server, "devices", error);
+  if (error)
+    return *error;
   if (!parts.device) // the verifier knows
     return uneven(cluster, "the cluster has no device");
   return parts;
@@ -60,13 +60,13 @@ class Keys {
 public:
   Keys(mlir::Operation *block, DictionaryAttr entries, std::map<std::string, Origin> *origins)
       : block(block), entries(entries), origins(origins) {}
-  std::optional<Issue> issue;
+  std::optional<Error> error;
 
   template <typename Kind> Kind closed(llvm::StringRef key, Attribute value) {
     if (!value || isa<Kind>(value))
       return dyn_cast_or_null<Kind>(value);
-    if (!issue)
-      issue = {"A0456",
+    if (!error)
+      error = {Code::UnevenCluster,
                fmt::format("'{}' {}", key.str(),
                            isa<accel::ChoiceAttr>(value) ? "is left open: choose a value, or mine the cluster"
                                                          : "has no value yet: it depends on other keys"),
@@ -97,8 +97,7 @@ private:
   std::map<std::string, Origin> *origins;
 };
 
-std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
-                                         std::vector<std::string> &assumptions) {
+Result<Network> networkFrom(accel::NetworkOp op, int64_t endpoints, std::vector<std::string> &assumptions) {
   Network network;
   network.name = op.getSymName().str();
   network.location = sourceOf(accel::blockLocation(op));
@@ -125,8 +124,8 @@ std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
         if (!entry.getName().getValue().getAsInteger(10, peers)) // else the verifier has refused it
           network.bandwidthByPeers.push_back({peers, BytesPerSecond(value.quantity().value.toDouble())});
       }
-  if (keys.issue)
-    return *keys.issue;
+  if (keys.error)
+    return *keys.error;
   std::sort(network.bandwidthByPeers.begin(), network.bandwidthByPeers.end());
   if (!latency)
     assumptions.push_back(fmt::format("messages over network '{}' take no latency: it states none", network.name));
@@ -137,8 +136,8 @@ std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
 }
 
 /// The widest network of a scope that connects all `names`.
-std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names, int64_t endpoints,
-                                    std::vector<std::string> &assumptions) {
+Result<Network> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names, int64_t endpoints,
+                       std::vector<std::string> &assumptions) {
   std::optional<Network> best;
   std::vector<std::string> ofBest;
   bool several = false;
@@ -151,9 +150,9 @@ std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm:
       continue;
     std::vector<std::string> assumed;
     auto made = networkFrom(op, endpoints, assumed);
-    if (auto *issue = std::get_if<Issue>(&made))
-      return *issue;
-    Network &network = std::get<Network>(made);
+    if (!made)
+      return made.error();
+    Network &network = *made;
     several |= best.has_value();
     if (!best || endpointBandwidth(network, endpoints) > endpointBandwidth(*best, endpoints)) {
       best = std::move(network);
@@ -190,14 +189,14 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       if (per && per.getValue() == device.getSymName())
         return hour;
       if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
-        return hour / static_cast<double>(devicesPerNode);
-      return hour / static_cast<double>(devicesPerNode) / static_cast<double>(servers);
+        return hour / devicesPerNode;
+      return hour / devicesPerNode / servers;
     }
   }
   return 0;
 }
 
-std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster, accel::DeviceOp device) {
+Result<accel::AcceleratorOp> acceleratorOf(accel::ClusterOp cluster, accel::DeviceOp device) {
   auto accelerator = dyn_cast_or_null<accel::AcceleratorOp>(
       SymbolTable::lookupSymbolIn(cluster->getParentOp(), device.getAcceleratorAttr()));
   if (!accelerator) // the verifier knows
@@ -206,7 +205,7 @@ std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster
 }
 
 /// Devices of one kind in servers of one kind.
-std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machine) {
+Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machine) {
   auto [server, device] = parts;
   Cluster cluster;
   cluster.name = op.getSymName().str();
@@ -222,15 +221,15 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
   if (*devices > 1) {
     auto network = widest(inner, {device.getSymName()}, *devices, cluster.assumptions);
-    if (auto *issue = std::get_if<Issue>(&network))
-      return *issue;
-    cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
+    if (!network)
+      return network.error();
+    cluster.fabric.levels.push_back(std::move(*network));
   }
   if (*servers > 1) {
     auto network = widest(op, {server.getSymName()}, *servers, cluster.assumptions);
-    if (auto *issue = std::get_if<Issue>(&network))
-      return *issue;
-    cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
+    if (!network)
+      return network.error();
+    cluster.fabric.levels.push_back(std::move(*network));
   }
   cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
@@ -240,11 +239,11 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
     cluster.host.storage = BytesPerSecond(keys.number("storage").value_or(0));
     cluster.host.cpuCores = keys.integer("cpu_cores").value_or(0);
     cluster.host.power = Watts(keys.number("power").value_or(0));
-    if (keys.issue)
-      return *keys.issue;
+    if (keys.error)
+      return *keys.error;
   }
-  if (auto issues = check(cluster.fabric); !issues.empty())
-    return issues.front();
+  if (auto errors = check(cluster.fabric); !errors.empty())
+    return errors.front();
   return cluster;
 }
 
@@ -261,34 +260,34 @@ std::vector<Parts> kindsOf(accel::ClusterOp cluster) {
 
 } // namespace
 
-std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster) {
+Result<accel::AcceleratorOp> acceleratorOf(accel::ClusterOp cluster) {
   auto parts = partsOf(cluster);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return *issue;
-  return acceleratorOf(cluster, std::get<Parts>(parts).device);
+  if (!parts)
+    return parts.error();
+  return acceleratorOf(cluster, parts->device);
 }
 
-std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
+Result<Cluster> clusterFrom(accel::ClusterOp op, Machine machine) {
   auto parts = partsOf(op);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return *issue;
-  return groupFrom(op, std::get<Parts>(parts), std::move(machine));
+  if (!parts)
+    return parts.error();
+  return groupFrom(op, *parts, std::move(machine));
 }
 
-std::variant<std::vector<accel::AcceleratorOp>, Issue> acceleratorsOf(accel::ClusterOp cluster) {
+Result<std::vector<accel::AcceleratorOp>> acceleratorsOf(accel::ClusterOp cluster) {
   std::vector<accel::AcceleratorOp> found;
   for (const Parts &kind : kindsOf(cluster)) {
     auto one = acceleratorOf(cluster, kind.device);
-    if (auto *issue = std::get_if<Issue>(&one))
-      return *issue;
-    found.push_back(std::get<accel::AcceleratorOp>(one));
+    if (!one)
+      return one.error();
+    found.push_back(*one);
   }
   if (found.empty()) // the verifier knows
     return uneven(cluster, "the cluster has no device");
   return found;
 }
 
-std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<Machine> machines) {
+Result<ClusterGroups> groupsFrom(accel::ClusterOp op, std::vector<Machine> machines) {
   ClusterGroups all;
   all.name = op.getSymName().str();
   all.location = sourceOf(accel::blockLocation(op));
@@ -300,9 +299,9 @@ std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<M
   std::vector<llvm::StringRef> names;
   for (size_t i = 0; i < kinds.size(); ++i) {
     auto group = groupFrom(op, kinds[i], std::move(machines[i]));
-    if (auto *issue = std::get_if<Issue>(&group))
-      return *issue;
-    all.groups.push_back(std::move(std::get<Cluster>(group)));
+    if (!group)
+      return group.error();
+    all.groups.push_back(std::move(*group));
     oneServer &= kinds[i].server == kinds.front().server;
   }
   if (kinds.size() == 1)
@@ -322,9 +321,9 @@ std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<M
     }
   }
   auto between = widest(scope, names, endpoints, all.groups.front().assumptions);
-  if (auto *issue = std::get_if<Issue>(&between))
-    return *issue;
-  all.between = std::move(std::get<Network>(between));
+  if (!between)
+    return between.error();
+  all.between = std::move(*between);
   return all;
 }
 

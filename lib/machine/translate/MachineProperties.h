@@ -33,7 +33,7 @@ mlir::FailureOr<Core> coreOf(accel::CoreOp core, Rational clock, const MemoryOrd
 
 /// The area of the parts by the rule. Issue A0483, without a place: the model does not cover the
 /// machine.
-std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine);
+std::optional<Error> applyArea(const AreaRule &rule, Machine &machine);
 
 /// What a chip may draw when everything on it works at its peak: idle power, of each core its peak
 /// times the energy of an operation (of its types the one that draws most; a core that states no

@@ -10,8 +10,8 @@ namespace {
 
 using Status = PartitioningResult::Status;
 
-double seconds(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
-std::string time(int64_t picoseconds) { return fmt::format("{:.4f} ms", static_cast<double>(picoseconds) * 1e-9); }
+double seconds(int64_t picoseconds) { return picoseconds * 1e-12; }
+std::string time(int64_t picoseconds) { return fmt::format("{:.4f} ms", picoseconds * 1e-9); }
 
 /// "accelerator 2", "accelerators 2-5", "processor 1".
 std::vector<std::string> devicesOf(const PartitioningResult &result) {
@@ -48,7 +48,7 @@ std::string conflictOf(const PartitioningResult &result) {
 } // namespace
 
 double gapOf(const PartitioningResult &result) {
-  return result.load > 0 ? static_cast<double>(result.load - result.bound) / static_cast<double>(result.load) : 0;
+  return result.load > 0 ? static_cast<double>(result.load - result.bound) / result.load : 0;
 }
 
 llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result) {
@@ -110,7 +110,7 @@ std::string partitioningText(const PartitioningProblem &problem, const Partition
     const PartitioningStage &stage = result.stages[s];
     table.row({devices[s], std::to_string(stage.nodes.size()), shortened(nodesOf(problem, stage), 26, style),
                time(stage.compute), time(stage.communication), time(stage.load),
-               stage.processor ? "-" : formatBytes(static_cast<double>(stage.memory))});
+               stage.processor ? "-" : formatBytes(stage.memory)});
   }
   return text + table.text(style) +
          wrapped(gapLine("load", time(result.load), time(result.bound), result.proof, gapOf(result)) + stopped, "",

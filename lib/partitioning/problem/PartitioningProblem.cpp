@@ -16,7 +16,7 @@ class Checker {
 public:
   explicit Checker(const PartitioningProblem &problem) : p(problem) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     if (p.nodes.empty() || p.nodes.size() > kMaxNodes)
       report(p.location, fmt::format("expected 1 to {} nodes, found {}", kMaxNodes, p.nodes.size()));
     if (p.accelerators < 0 || p.processors < 0 || p.accelerators > kMaxDevices || p.processors > kMaxDevices ||
@@ -30,21 +30,21 @@ public:
     if (!std::isfinite(p.timePerByte) || p.timePerByte < 0 || (sum && p.allowReplicas) || (!sum && p.processors > 0))
       report(p.location, "replicas and a time for each byte belong to overlap, processors to sums");
     numbers();
-    if (issues.empty())
+    if (errors.empty())
       transfers();
-    if (issues.empty() && sum == false)
+    if (errors.empty() && sum == false)
       for (const auto &node : p.nodes)
         if (!node.onAccelerator || node.backward)
           report(node.location, fmt::format("'{}' cannot be where stages overlap", node.name));
-    if (issues.empty())
+    if (errors.empty())
       circle();
-    return std::move(issues);
+    return std::move(errors);
   }
 
 private:
   void report(const SourceLocation &at, std::string message) {
-    if (issues.size() < 20)
-      issues.push_back({"A0943", std::move(message), at, {}});
+    if (errors.size() < 20)
+      errors.push_back({Code::MalformedPartitioningProblem, std::move(message), at, {}});
   }
 
   void numbers() {
@@ -123,7 +123,7 @@ private:
   }
 
   const PartitioningProblem &p;
-  std::vector<Issue> issues;
+  Errors errors;
 };
 
 } // namespace
@@ -148,6 +148,6 @@ std::vector<std::pair<Id, Id>> stageOrder(const PartitioningProblem &problem) {
   return order;
 }
 
-std::vector<Issue> check(const PartitioningProblem &problem) { return Checker(problem).run(); }
+Errors check(const PartitioningProblem &problem) { return Checker(problem).run(); }
 
 } // namespace accord

@@ -2,7 +2,7 @@
 // answer. Input and answer of lib/partitioning/solve/GraphPartitioner.h; lib/partitioning/verify/PartitioningVerifier.h
 // judges the same data again.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,7 +68,7 @@ std::vector<std::pair<PartitioningProblem::Id, PartitioningProblem::Id>> stageOr
 
 /// Empty where a problem may be computed on: numbers in range, no cycle, one transfer of each node,
 /// no edge from a backward to a forward node. Code A0943.
-std::vector<Issue> check(const PartitioningProblem &problem);
+Errors check(const PartitioningProblem &problem);
 
 struct PartitioningStage {
   bool processor = false;

@@ -53,8 +53,8 @@ std::optional<int64_t> StageCostRules::accelerator(const StageSums &stage, int64
 int64_t StageCostRules::exchange(const StageSums &stage, int64_t replicas) const {
   if (replicas <= 1)
     return 0;
-  double share = 2.0 * static_cast<double>(replicas - 1) / static_cast<double>(replicas);
-  double time = std::ceil(share * static_cast<double>(stage.gradients) * timePerByte);
+  double share = 2.0 * (replicas - 1) / replicas;
+  double time = std::ceil(share * stage.gradients * timePerByte);
   return time < 1e18 ? static_cast<int64_t>(time) : INT64_MAX / 4;
 }
 
@@ -76,7 +76,7 @@ RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const Stage
     return left != right ? left > right : a < b;
   });
   for (size_t count = 1; count < off.size(); ++count) {
-    double room = static_cast<double>(limit - 1) * static_cast<double>(count), saved = 0;
+    double room = static_cast<double>(limit - 1) * count, saved = 0;
     for (const PartitioningGraph::Node *node : order) {
       auto needs = static_cast<double>(node->processorTime), time = static_cast<double>(node->time);
       bool fits = needs <= room;
@@ -90,7 +90,7 @@ RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const Stage
 }
 
 int64_t RemainingCapacity::excessTime(const Work &rest, int64_t accelerators, int64_t processors) const {
-  __int128 max = static_cast<__int128>(accelerators) * (limit - 1) + off[static_cast<size_t>(processors)];
+  __int128 max = static_cast<__int128>(accelerators) * (limit - 1) + off[processors];
   return max >= rest.time ? 0 : rest.time - static_cast<int64_t>(max);
 }
 

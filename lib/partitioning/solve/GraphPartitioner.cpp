@@ -37,9 +37,7 @@ public:
 private:
   int64_t value() const { return best ? best->value : kMax; }
   bool stopped() const { return options.stop && *options.stop; }
-  bool closed() const {
-    return complete || (best && static_cast<double>(value() - bound) <= options.gap * static_cast<double>(value()));
-  }
+  bool closed() const { return complete || (best && (value() - bound) <= options.gap * value()); }
   void tell(const char *phase) const {
     if (options.progress)
       options.progress({phase, best ? best->value : 0, bound});

@@ -13,7 +13,7 @@ struct Chance {
     state ^= state >> 12;
     state ^= state << 25;
     state ^= state >> 27;
-    return static_cast<double>((state * 0x2545F4914F6CDD1D) >> 11) * 0x1p-53;
+    return ((state * 0x2545F4914F6CDD1D) >> 11) * 0x1p-53;
   }
 };
 
@@ -79,7 +79,7 @@ std::vector<std::vector<Id>> sampleOrders(const PartitioningGraph &graph, size_t
   std::iota(numbers.begin(), numbers.end(), 0);
   std::vector<std::vector<Id>> orders{numbers, ordered(graph, ByCut(graph, 1, 0)), ordered(graph, ByDepth(graph))};
   for (size_t i = 3; i < count; ++i)
-    orders.push_back(ordered(graph, ByCut(graph, 977 * i, 0.1 * static_cast<double>(i - 2))));
+    orders.push_back(ordered(graph, ByCut(graph, 977 * i, 0.1 * (i - 2))));
   orders.resize(std::min(orders.size(), count));
   return orders;
 }

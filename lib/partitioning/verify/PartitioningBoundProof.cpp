@@ -272,10 +272,9 @@ private:
     if (p.rule == PartitioningProblem::Rule::Sum)
       return time + transfers < bound && memory <= p.memory;
     __int128 needs = static_cast<__int128>(memory) * ((used.accelerators + 2 * m - 1) / m);
-    double exchange =
-        2.0 * static_cast<double>(m - 1) / static_cast<double>(m) * static_cast<double>(gradients) * p.timePerByte;
+    double exchange = 2.0 * (m - 1) / m * gradients * p.timePerByte;
     return needs <= p.memory && (time + m - 1) / m < bound && transfers < bound &&
-           (bound == INT64_MAX || std::ceil(exchange) < static_cast<double>(bound));
+           (bound == INT64_MAX || std::ceil(exchange) < bound);
   }
 
   void reach(Use use) {

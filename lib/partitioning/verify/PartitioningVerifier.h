@@ -8,6 +8,6 @@ namespace accord {
 /// together in one stage (A0944), devices and memory (A0904), each stage's parts and load, the
 /// largest load and a bound that is not above it (A0905). At most 20 issues; A0943 where the
 /// problem is malformed. O(edges + stages * transfers).
-std::vector<Issue> verify(const PartitioningProblem &problem, const PartitioningResult &result);
+Errors verify(const PartitioningProblem &problem, const PartitioningResult &result);
 
 } // namespace accord

@@ -25,7 +25,7 @@ std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool 
   made.parameters_ = *parameters;
   made.source_ = group.machine.fitted.source;
   made.memoryBandwidth_ = group.machine.memories.front().bandwidth.value;
-  made.devicesPerNode_ = static_cast<double>(group.devicesPerNode);
+  made.devicesPerNode_ = group.devicesPerNode;
   made.interNode_ = group.servers > 1 && !group.fabric.levels.empty();
   made.fp8_ = fp8;
   made.unlinked_ = unlinked;
@@ -48,9 +48,9 @@ calibrate::Layout CalibratedPrices::layout(double tensor, double data) const {
   return layout;
 }
 
-std::variant<std::vector<OperationTime>, Issue> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
+Result<std::vector<OperationTime>> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
   std::vector<OperationTime> times(graph.operations.size());
-  calibrate::Layout layout = this->layout(static_cast<double>(tensor), 1);
+  calibrate::Layout layout = this->layout(tensor, 1);
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
     bool recurrent = false;
     for (RegionId at = r; !recurrent && at != kMicrobatchRegion && at != kUpdateRegion;
@@ -75,8 +75,7 @@ std::variant<std::vector<OperationTime>, Issue> CalibratedPrices::times(const Wo
       }
       if (op.communication && op.communication->axis == "data") { // of what replicas divide
         auto n = static_cast<double>(op.communication->devices);
-        times[id].device =
-            calibrate::rowsTime((n - 1) / n * item->payload, this->layout(static_cast<double>(tensor), n), parameters_);
+        times[id].device = calibrate::rowsTime((n - 1) / n * item->payload, this->layout(tensor, n), parameters_);
         continue;
       }
       // Equal ones are one kernel, as in a profile, of which each has its share.
@@ -84,7 +83,7 @@ std::variant<std::vector<OperationTime>, Issue> CalibratedPrices::times(const Wo
       item->recurrent = recurrent;
       auto work = calibrate::workOf(*item, machine_, 1, fp8_);
       if (!work)
-        return Issue{"A0451",
+        return Error{Code::MissingRate,
                      fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name,
                                  calibrate::typeOf(*item, fp8_), op.name),
                      machine_.location,
@@ -106,9 +105,8 @@ PlacementProblem::Link CalibratedPrices::link() const {
 
 double CalibratedPrices::half(const PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode) const {
   auto n = static_cast<double>(parallelConfig.data);
-  calibrate::Layout layout = this->layout(static_cast<double>(parallelConfig.tensor), n);
-  return picoseconds((n - 1) / n /
-                     calibrate::gradientSyncBandwidth(layout, static_cast<double>(replicasPerNode), parameters_));
+  calibrate::Layout layout = this->layout(parallelConfig.tensor, n);
+  return picoseconds((n - 1) / n / calibrate::gradientSyncBandwidth(layout, replicasPerNode, parameters_));
 }
 
 std::vector<AlphaBetaModel> CalibratedPrices::exchange(const PlacementProblem::ParallelConfig &parallelConfig,

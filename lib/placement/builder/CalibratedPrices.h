@@ -5,7 +5,6 @@
 #include "lib/machine/collectives/Cluster.h"
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/Placement.h"
-#include <variant>
 
 namespace accord {
 
@@ -20,7 +19,7 @@ public:
 
   /// By operation, of one execution: seconds on the device and on the host. An operation of the
   /// update has its time whole. Issue A0451: the machine has no peak for a product's type.
-  std::variant<std::vector<OperationTime>, Issue> times(const WorkGraph &graph, int64_t tensor) const;
+  Result<std::vector<OperationTime>> times(const WorkGraph &graph, int64_t tensor) const;
   PlacementProblem::Link link() const;
   /// Of a form with several replicas, `together` in each server: an exchange of its gradients, for
   /// `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or

@@ -25,21 +25,20 @@ std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines) {
   return activations;
 }
 
-std::variant<std::vector<AlphaBetaModel>, Issue> linesOf(const Fabric &fabric, Collective collective,
-                                                         const Groups &groups) {
+Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups) {
   auto model = CollectiveModel::make(fabric, collective, groups);
-  if (auto *issue = std::get_if<Issue>(&model))
-    return *issue;
+  if (!model)
+    return model.error();
   std::vector<double> latencies, ratios(fabric.levels.size(), 1);
   for (const Network &level : fabric.levels)
     latencies.push_back(level.latency.value);
   std::vector<AlphaBetaModel> lines;
-  for (const CollectiveTerms &way : std::get<CollectiveModel>(model).terms()) {
+  for (const CollectiveTerms &way : model->terms()) {
     double alpha = way.alpha.at(latencies), beta = way.beta.at(ratios);
     for (double pieces = 1; pieces <= kMaxPieces; pieces *= 4) {
       AlphaBetaModel line{alpha, beta};
       for (const CollectiveTerms::Tree &tree : way.trees) {
-        double rounds = static_cast<double>(tree.depth) + pieces - 1;
+        double rounds = tree.depth + pieces - 1;
         line.latency += rounds * tree.alpha.at(latencies);
         line.perByte += rounds * tree.beta.at(ratios) / pieces;
       }

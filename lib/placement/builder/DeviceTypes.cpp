@@ -35,8 +35,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
     deviceType.idleWatts = group.machine.idle.value;
     deviceType.tdpWatts = group.machine.tdp.value;
     deviceType.pricePerHour = group.pricePerHour;
-    deviceType.hostMemory =
-        static_cast<int64_t>(std::min(group.host.memory.value / static_cast<double>(group.devicesPerNode), 0x1p61));
+    deviceType.hostMemory = static_cast<int64_t>(std::min(group.host.memory.value / group.devicesPerNode, 0x1p61));
     auto origin = memory.origins.find("capacity");
     deviceType.location = origin != memory.origins.end() ? origin->second.location : group.machine.location;
     deviceType.counted = group.location;
@@ -62,7 +61,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
     for (size_t to = 0; to < request.groups.size(); ++to) {
       const Cluster &a = request.groups[from], &b = request.groups[to];
       PlacementProblem::Link link;
-      double sharers = static_cast<double>(std::max(a.devicesPerNode, b.devicesPerNode));
+      double sharers = std::max(a.devicesPerNode, b.devicesPerNode);
       if (from == to && prices[from]) {
         link = prices[from]->link();
       } else if (from == to && !a.fabric.levels.empty()) {
@@ -81,15 +80,14 @@ std::string addDataLoading(const PlacementProblemRequest &request, const WorkGra
   double sample = 0;
   for (const Value &value : work.values)
     if (value.category == Category::Inputs && value.region == kMicrobatchRegion && value.alias == kNone)
-      sample += static_cast<double>(value.bytes);
-  Bytes batch(sample / static_cast<double>(work.microbatch) * static_cast<double>(request.batch));
+      sample += value.bytes;
+  Bytes batch(sample / work.microbatch * request.batch);
   int64_t takes = std::min<int64_t>(picoseconds(batch / request.dataLoader->rate), int64_t{1} << 60);
   int64_t ahead = request.dataLoader->prefetch;
   (ahead > 0 ? problem.minStep : problem.hostOverheadPerStep) += takes;
   return fmt::format("loading a step's {:.0f} B of input takes {:.4g} s, {}; copying it to the "
                      "devices takes no time",
-                     batch.value, static_cast<double>(takes) * 1e-12,
-                     ahead > 0 ? "beside the step before it" : "before the step begins");
+                     batch.value, takes * 1e-12, ahead > 0 ? "beside the step before it" : "before the step begins");
 }
 
 } // namespace accord

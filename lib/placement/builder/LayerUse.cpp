@@ -100,9 +100,9 @@ private:
   void phases(RegionId r, double times, Phases &into) const {
     for (const Slot &slot : schedule_.regions[r].slots) {
       const Operation &op = operation(slot.operation);
-      double takes = times * static_cast<double>(slot.duration.value);
+      double takes = times * slot.duration.value;
       if (op.body != kNone) {
-        phases(op.body, times * static_cast<double>(graph_.regions[op.body].count), into);
+        phases(op.body, times * graph_.regions[op.body].count, into);
         continue;
       }
       into.all += takes;
@@ -117,7 +117,7 @@ private:
     double one = 0;
     for (OperationId inner : graph_.regions[op.body].operations)
       one += joules(inner);
-    return one * static_cast<double>(graph_.regions[op.body].count);
+    return one * graph_.regions[op.body].count;
   }
 
   void times() {
@@ -126,24 +126,24 @@ private:
       const Operation &op = operation(id);
       uint32_t cls = classOf_.at(id);
       LayerUse &use = uses_[cls];
-      double takes = static_cast<double>(slot.duration.value);
+      double takes = slot.duration.value;
       Phases of;
       if (op.body != kNone) {
         const Region &body = graph_.regions[op.body];
-        takes = static_cast<double>(schedule_.regions[op.body].length.value) * static_cast<double>(body.count);
+        takes = static_cast<double>(schedule_.regions[op.body].length.value) * body.count;
         phases(op.body, 1, of);
       } else {
         of.all = 1;
         of.weight = op.phase == Phase::WeightGradient;
         of.recomputeTime = op.phase == Phase::Recompute;
       }
-      takes /= static_cast<double>(countOf(cls));
-      use.joules += joules(id) / static_cast<double>(countOf(cls));
+      takes /= countOf(cls);
+      use.joules += joules(id) / countOf(cls);
       if (op.body != kNone) {
         int64_t overlap = ringOverlapTime(graph_, deps_, schedule_, op.body);
-        double share = static_cast<double>(graph_.regions[op.body].count) / static_cast<double>(countOf(cls));
+        double share = static_cast<double>(graph_.regions[op.body].count) / countOf(cls);
         int64_t &into = backward_.at(id) ? use.ringBackward : use.ringForward;
-        into = sum(into, capped(std::floor(static_cast<double>(overlap) * share)));
+        into = sum(into, capped(std::floor(overlap * share)));
       }
       if (!backward_.at(id)) {
         use.forward = sum(use.forward, capped(std::ceil(takes)));
@@ -162,7 +162,7 @@ private:
       size_t dot = name.rfind(".update");
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
         double share = 1 / static_cast<double>(countOf(cls));
-        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
+        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(slot.duration.value * share)));
         uses_[cls].updateJoules += joules(slot.operation) * share;
       }
     }
@@ -176,7 +176,7 @@ private:
     const Operation &op = operation(id);
     if (op.body != kNone) {
       for (OperationId inner : graph_.regions[op.body].operations)
-        spend(inner, times * static_cast<double>(graph_.regions[op.body].count), backward, into);
+        spend(inner, times * graph_.regions[op.body].count, backward, into);
       return;
     }
     auto add = [&](OperationTime &sum) {
@@ -220,8 +220,7 @@ private:
       spend(id, 1, false, one);
       const std::string &name = operation(id).name;
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
-        uses_[cls].update =
-            sum(uses_[cls].update, capped(std::ceil(one.all.device * 1e12 / static_cast<double>(countOf(cls)))));
+        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(one.all.device * 1e12 / countOf(cls))));
     }
   }
 

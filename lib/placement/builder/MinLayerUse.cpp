@@ -6,7 +6,7 @@ namespace accord {
 
 MinLayerUse::MinLayerUse(const Layering &layering, const WorkGraph &graph) : bytes_(layering.classes.size()) {
   for (const Layering::Class &one : layering.classes)
-    counts_.push_back(static_cast<double>(one.count));
+    counts_.push_back(one.count);
   Dependences deps = Dependences::of(graph);
   const std::vector<OperationId> &all = graph.regions[kMicrobatchRegion].operations;
   std::vector<layers::Part> parts = layers::partsOf(layering, graph, deps);

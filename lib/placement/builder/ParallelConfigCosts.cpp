@@ -31,10 +31,10 @@ public:
   PlacementProblem::Cost run() {
     int64_t weights = over(&LayerUse::weights, 3), gradients = over(&LayerUse::gradients, 2),
             states = over(&LayerUse::states, 1);
-    alone_ = use_.weights > 0 ? static_cast<double>(own(&LayerUse::weights)) / static_cast<double>(use_.weights) : 0;
+    alone_ = use_.weights > 0 ? static_cast<double>(own(&LayerUse::weights)) / use_.weights : 0;
     cost_.update = use_.update;
     if (parallelConfig_.zero >= 1) {
-      auto mine = static_cast<int64_t>(alone_ * static_cast<double>(use_.update));
+      auto mine = static_cast<int64_t>(alone_ * use_.update);
       cost_.update = share(mine, copies_) + share(use_.update - mine, parallelConfig_.data);
     }
     int64_t throughLink = (parallelConfig_.hostStates ? states : 0) + (parallelConfig_.hostWeights ? weights : 0);
@@ -69,9 +69,7 @@ private:
     return parallelConfig_.zero >= fromStage ? share(mine, copies_) + share(use_.*bytes - mine, parallelConfig_.data)
                                              : use_.*bytes;
   }
-  int64_t link(int64_t bytes) const {
-    return static_cast<int64_t>(std::min(kMax, std::ceil(of_.hostPerByte * static_cast<double>(bytes))));
-  }
+  int64_t link(int64_t bytes) const { return static_cast<int64_t>(std::min(kMax, std::ceil(of_.hostPerByte * bytes))); }
   int64_t forward() const {
     return use_.forward - (parallelConfig_.ringOverlap ? std::min(use_.forward, use_.ringForward) : 0);
   }
@@ -85,7 +83,7 @@ private:
     auto microbatches = static_cast<double>(of_.batch / parallelConfig_.microbatch); // of all replicas
     auto tensor = static_cast<double>(parallelConfig_.tensor);
     auto data = static_cast<double>(parallelConfig_.data);
-    double updates = parallelConfig_.zero >= 1 ? alone_ * static_cast<double>(among_) + 1 - alone_ : data;
+    double updates = parallelConfig_.zero >= 1 ? alone_ * among_ + 1 - alone_ : data;
     cost_.joules = use_.joules * microbatches * tensor + use_.updateJoules * tensor * updates;
     double max = 0;
     auto addChoice = [&](const ParallelConfigCosts::RecomputeChoice &how) {
@@ -93,7 +91,7 @@ private:
           how.offload ? offloaded(how.policy) : choiceOnDevice(how.policy);
       const LayerUse &other = uses_[how.policy];
       if (add(recomputeChoice) && recomputeChoice.recomputeTime > 0 && !how.offload)
-        max = std::max(max, (other.joules - use_.joules) / static_cast<double>(recomputeChoice.recomputeTime));
+        max = std::max(max, (other.joules - use_.joules) / recomputeChoice.recomputeTime);
     };
     for (const ParallelConfigCosts::RecomputeChoice &how : of_.recomputeChoices)
       addChoice(how);

@@ -58,12 +58,12 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
                                        const PlacementProblem &problem);
 /// Where stages are to be equal: they share the iterations of the repeat with the most. A0946:
 /// there is none, or no number of groups divides it.
-std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
+std::optional<Error> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
                                           PlacementProblem &problem);
 /// A0946: no degrees of the space divide the batch among the devices.
-Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem);
+Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem);
 /// A0946: a step that nobody can simulate pass by pass, whatever is chosen.
-std::optional<Issue> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem);
+std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
 /// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem);

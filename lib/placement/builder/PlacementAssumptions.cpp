@@ -1,4 +1,5 @@
 // What an offer takes for granted, in words.
+
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
@@ -78,7 +79,7 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
   return all;
 }
 
-std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
+std::optional<Error> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
                                           PlacementProblem &problem) {
   if (!request.space.uniformStages)
     return std::nullopt;
@@ -88,15 +89,17 @@ std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request
     if (const Layering::Class &one = layering.classes[cls]; one.iterated && one.count > max)
       max = one.count, name = one.name, problem.uniformClass = static_cast<PlacementProblem::Id>(cls);
   if (max == 0)
-    return Issue{
-        "A0946", "stages = uniform: there is no repeat whose iterations stages could share", request.location, {}};
+    return Error{Code::NothingToPlace,
+                 "stages = uniform: there is no repeat whose iterations stages could share",
+                 request.location,
+                 {}};
   bool any = request.space.groups.empty();
   for (const PlacementProblem::GroupRange &range : request.space.groups)
     for (int64_t p = range.min; p <= std::min(max, range.max); ++p)
       any |= max % p == 0;
   if (any)
     return std::nullopt;
-  return Issue{"A0946",
+  return Error{Code::NothingToPlace,
                fmt::format("stages = uniform: no pipeline_parallel in the search space divides the {} "
                            "layers '{}'",
                            max, name),
@@ -104,7 +107,7 @@ std::optional<Issue> requireUniformStages(const PlacementProblemRequest &request
                {}};
 }
 
-Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem) {
+Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t devices = 0;
   std::vector<int64_t> tensor;
   for (const PlacementSpace::TensorSharding &sharding : request.space.tensorShardings)
@@ -112,7 +115,7 @@ Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
       tensor.push_back(sharding.tensor);
   for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
     devices = std::max(devices, deviceType.devices);
-  return {"A0946",
+  return {Code::NothingToPlace,
           fmt::format("no choice of tensor_parallel {}, data_parallel {}{} and micro-batch {} "
                       "divides the batch of {} among {} devices",
                       fmt::join(tensor, ", "),
@@ -126,13 +129,13 @@ Issue noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
           {}};
 }
 
-std::optional<Issue> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
+std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t min = INT64_MAX;
   for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
     min = std::min(min, request.batch / (parallelConfig.data * parallelConfig.microbatch));
   if (min <= kMaxSearchedPasses)
     return std::nullopt;
-  return Issue{"A0946",
+  return Error{Code::NothingToPlace,
                fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
                            "micro-batches that divide it; at most {} are looked at",
                            request.batch, min, kMaxSearchedPasses),

@@ -38,23 +38,23 @@ public:
   explicit PlacementProblemBuilder(const PlacementProblemRequest &request, const PlacementProblemCache *known = nullptr)
       : request_(request), known_(known), networks_(known && known->networks ? *known->networks : ownNetworks_) {}
 
-  std::variant<BuiltPlacementProblem, std::vector<Issue>> run() {
+  Result<BuiltPlacementProblem, Errors> run() {
     for (const Cluster &group : request_.groups)
       prices_.push_back(CalibratedPrices::of(group, request_.fp8, request_.unlinked));
     addDevices(request_, prices_, problem());
     if (!structure())
-      return std::move(issues_);
+      return std::move(errors_);
     for (Id deviceType = 0; deviceType < request_.groups.size(); ++deviceType)
       if (!parallelConfigs(deviceType))
-        return std::move(issues_);
+        return std::move(errors_);
     bool divides =
         std::any_of(problem().parallelConfigs.begin(), problem().parallelConfigs.end(), [](const auto &parallelConfig) {
           return parallelConfig.expert > 1 || parallelConfig.tables != PlacementProblem::Tables::Whole;
         });
     if (problem().parallelConfigs.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
-      return left_ ? std::vector<Issue>{*left_} : std::vector<Issue>{noDegreesDivide(request_, problem())};
-    if (auto issue = tooManyPasses(request_, problem()))
-      return std::vector<Issue>{*issue};
+      return left_ ? Errors{*left_} : Errors{noDegreesDivide(request_, problem())};
+    if (auto error = tooManyPasses(request_, problem()))
+      return Errors{*error};
     for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
       assume(text);
     return std::move(out_);
@@ -65,13 +65,13 @@ private:
 
   std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step) {
     auto priced = priceStep(graph, request_, request_.groups[deviceType], step);
-    if (auto *failed = std::get_if<std::vector<Issue>>(&priced)) {
-      issues_ = std::move(*failed);
+    if (!priced) {
+      errors_ = priced.takeError();
       return std::nullopt;
     }
-    for (const std::string &text : std::get<PricedStep>(priced).costs.assumptions)
+    for (const std::string &text : priced->costs.assumptions)
       assume(text);
-    return std::move(std::get<PricedStep>(priced));
+    return std::move(*priced);
   }
 
   /// The layers, from the step of one device, one sample at a time and nothing computed again.
@@ -81,11 +81,11 @@ private:
       return structure(*known_->work);
     }
     auto graph = instantiated(request_, {});
-    if (auto *issue = std::get_if<Issue>(&graph)) {
-      issues_ = {*issue};
+    if (!graph) {
+      errors_ = {graph.error()};
       return false;
     }
-    const WorkGraph &work = std::get<WorkGraph>(graph);
+    const WorkGraph &work = *graph;
     auto priced = price(work, 0, {});
     if (!priced)
       return false;
@@ -99,9 +99,8 @@ private:
     out_.optimizer = work.optimizer;
     for (OperationId id = 0; id < work.operations.size(); ++id)
       if (work.operations[id].region != kUpdateRegion)
-        out_.modelFlops += static_cast<double>(contractionFlops(work.operations[id])) *
-                           static_cast<double>(work.executions(id)) / static_cast<double>(work.microbatches) *
-                           static_cast<double>(request_.batch);
+        out_.modelFlops += static_cast<double>(contractionFlops(work.operations[id])) * work.executions(id) /
+                           work.microbatches * request_.batch;
     PlacementProblem &p = problem();
     std::set<std::pair<Id, Id>> tied;
     for (const SharedParameter &shared : sharedParameters(layering_, work)) {
@@ -121,8 +120,8 @@ private:
       for (int64_t i = 0; i < one.count; ++i)
         p.layers.push_back({one.count > 1 ? fmt::format("{}[{}]", one.name, i) : one.name, cls, {}, {}});
     }
-    if (auto issue = requireUniformStages(request_, layering_, p)) {
-      issues_ = {*issue};
+    if (auto error = requireUniformStages(request_, layering_, p)) {
+      errors_ = {*error};
       return false;
     }
     for (const Layering::Edge &edge : layering_.edges)
@@ -146,27 +145,27 @@ private:
         continue;
       }
       auto made = instantiated(request_, step);
-      if (auto *issue = std::get_if<Issue>(&made)) {
+      if (!made) {
         if (!left_)
-          left_ = *issue;
+          left_ = made.error();
         assume(fmt::format("tensor_parallel {}{}{} is left out: {}", sharding.tensor,
                            sharding.sequence ? " with sequence_parallel" : "",
                            replicaSharding.any() ? fmt::format(", divided among {} replicas,", data) : "",
-                           issue->message));
+                           made.error().message));
         return std::nullopt;
       }
-      const WorkGraph &graph = std::get<WorkGraph>(made);
+      const WorkGraph &graph = *made;
       auto priced = price(graph, deviceType, step);
       if (!priced)
         return std::nullopt;
       std::vector<OperationTime> times;
       if (prices_[deviceType]) {
         auto fitted = prices_[deviceType]->times(graph, sharding.tensor);
-        if (auto *issue = std::get_if<Issue>(&fitted)) {
-          issues_ = {*issue};
+        if (!fitted) {
+          errors_ = {fitted.error()};
           return std::nullopt;
         }
-        times = std::move(std::get<std::vector<OperationTime>>(fitted));
+        times = std::move(*fitted);
       }
       all.push_back(
           layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
@@ -188,11 +187,11 @@ private:
   using Traffics = std::map<int64_t, const ReplicaCommunication *>;
   const ReplicaCommunication *traffic(Id deviceType, int64_t tensor, int64_t data, bool divided, int64_t between) {
     auto found = networks_.find(request_.groups[deviceType], deviceType, tensor, data, divided, between);
-    if (auto *issue = std::get_if<Issue>(&found)) {
-      issues_ = {*issue};
+    if (!found) {
+      errors_ = {found.error()};
       return nullptr;
     }
-    return std::get<const ReplicaCommunication *>(found);
+    return *found;
   }
 
   struct Degree {
@@ -215,7 +214,7 @@ private:
         if (request_.batch % microbatch != 0)
           continue;
         auto found = uses(deviceType, sharding, microbatch);
-        if (!issues_.empty())
+        if (!errors_.empty())
           return false;
         if (!found && known_) // left out by itself
           continue;
@@ -233,7 +232,7 @@ private:
             if (replicaSharding.any()) {
               int64_t among = replicaSharding.experts > 1 ? replicaSharding.experts : data;
               divided = uses(deviceType, sharding, microbatch, among, replicaSharding);
-              if (!issues_.empty())
+              if (!errors_.empty())
                 return false;
               if (!divided)
                 continue;
@@ -244,7 +243,7 @@ private:
                                                 sharding.tensor, among);
                   assume(fmt::format("left out: {}", why));
                   if (!left_)
-                    left_ = Issue{"A0946", why, request_.location, {}};
+                    left_ = Error{Code::NothingToPlace, why, request_.location, {}};
                   continue;
                 }
                 assume("there are no experts or tables that replicas could divide");
@@ -363,8 +362,8 @@ private:
         policies.push_back(policy[c]);
       costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
       auto count = static_cast<double>(layering_.classes[c].count);
-      weights += static_cast<double>(costs.back().weights) * count;
-      gradients += static_cast<double>(costs.back().gradients) * count;
+      weights += costs.back().weights * count;
+      gradients += costs.back().gradients * count;
     }
     if (parallelConfig.data > 1) {
       double perGradient = gradients > 0 ? weights / gradients : 0, perWeight = weights > 0 ? gradients / weights : 0;
@@ -441,19 +440,19 @@ private:
   size_t dropped_ = 0;
   BuiltPlacementProblem out_;
   Layering layering_;
-  std::vector<Issue> issues_;
+  Errors errors_;
   std::vector<std::optional<CalibratedPrices>> prices_; ///< by kind, of calibrated machines
-  std::optional<Issue> left_;                           ///< why the first degree was left out
+  std::optional<Error> left_;                           ///< why the first degree was left out
 };
 
 } // namespace
 
-std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request) {
+Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request) {
   return PlacementProblemBuilder(request).run();
 }
 
-std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request,
-                                                                              const PlacementProblemCache &known) {
+Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request,
+                                                            const PlacementProblemCache &known) {
   return PlacementProblemBuilder(request, &known).run();
 }
 

@@ -4,16 +4,15 @@
 
 namespace accord {
 
-std::variant<WorkGraph, Issue> instantiated(const PlacementProblemRequest &request, const StepVariant &step) {
+Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step) {
   const auto &[tensor, sequence] = step.sharding;
   return step.replicaSharding.any() ? request.instantiateDivided(tensor, sequence, step.microbatch, step.recompute,
                                                                  step.data, step.replicaSharding)
                                     : request.instantiate(tensor, sequence, step.microbatch, step.recompute);
 }
 
-std::variant<PricedStep, std::vector<Issue>> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
-                                                       const Cluster &group, const StepVariant &step,
-                                                       PriceCache *prices) {
+Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
+                                     const Cluster &group, const StepVariant &step, PriceCache *prices) {
   EstimateOptions options;
   options.costModel = request.costModel;
   options.fabric = &group.fabric;
@@ -22,22 +21,21 @@ std::variant<PricedStep, std::vector<Issue>> priceStep(const WorkGraph &graph, c
     options.axes.push_back({"data", step.data});
   options.prices = prices;
   auto costs = estimate(graph, group.machine, options);
-  if (auto *failed = std::get_if<std::vector<Issue>>(&costs))
-    return std::move(*failed);
-  PricedStep priced{std::move(std::get<Costs>(costs)), {}};
+  if (!costs)
+    return costs.takeError();
+  PricedStep priced{std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;
   auto schedule = scheduleStep(graph, group.machine, priced.costs, brief);
-  if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
-    return std::move(*failed);
-  priced.schedule = std::move(std::get<Schedule>(schedule));
+  if (!schedule)
+    return schedule.takeError();
+  priced.schedule = std::move(*schedule);
   return priced;
 }
 
-std::variant<const ReplicaCommunication *, Issue> CommunicationCache::find(const Cluster &group,
-                                                                           PlacementProblem::Id deviceType,
-                                                                           int64_t tensor, int64_t data, bool divided,
-                                                                           int64_t between) {
+Result<const ReplicaCommunication *> CommunicationCache::find(const Cluster &group, PlacementProblem::Id deviceType,
+                                                              int64_t tensor, int64_t data, bool divided,
+                                                              int64_t between) {
   std::scoped_lock lock(mutex_);
   auto [at, isNew] = known_.try_emplace({deviceType, tensor, data, divided, between});
   if (!isNew)
@@ -50,11 +48,11 @@ std::variant<const ReplicaCommunication *, Issue> CommunicationCache::find(const
     if (into != &made.allReduce && !divided)
       continue;
     auto found = linesOf(group.fabric, collective, groups);
-    if (auto *issue = std::get_if<Issue>(&found)) {
+    if (!found) {
       known_.erase(at);
-      return *issue;
+      return found.error();
     }
-    *into = std::move(std::get<std::vector<AlphaBetaModel>>(found));
+    *into = std::move(*found);
   }
   at->second = std::make_unique<const ReplicaCommunication>(std::move(made));
   return at->second.get();

@@ -21,16 +21,15 @@ struct StepVariant {
   }
   friend bool operator<(const StepVariant &a, const StepVariant &b) { return a.key() < b.key(); }
 };
-std::variant<WorkGraph, Issue> instantiated(const PlacementProblemRequest &request, const StepVariant &step);
+Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step);
 
 struct PricedStep {
   Costs costs;
   Schedule schedule;
 };
 /// On a device of the group, scheduled without search. `prices`: as `EstimateOptions::prices`.
-std::variant<PricedStep, std::vector<Issue>> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
-                                                       const Cluster &group, const StepVariant &step,
-                                                       PriceCache *prices = nullptr);
+Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
+                                     const Cluster &group, const StepVariant &step, PriceCache *prices = nullptr);
 
 /// What replicas of a stage exchange.
 struct ReplicaCommunication {
@@ -42,8 +41,8 @@ struct ReplicaCommunication {
 class CommunicationCache {
 public:
   /// `between`: stages whose devices are between one replica and the next.
-  std::variant<const ReplicaCommunication *, Issue> find(const Cluster &group, PlacementProblem::Id deviceType,
-                                                         int64_t tensor, int64_t data, bool divided, int64_t between);
+  Result<const ReplicaCommunication *> find(const Cluster &group, PlacementProblem::Id deviceType, int64_t tensor,
+                                            int64_t data, bool divided, int64_t between);
 
 private:
   std::mutex mutex_;
@@ -61,7 +60,7 @@ struct PlacementProblemCache {
 };
 
 /// As `offer`, with what is known.
-std::variant<BuiltPlacementProblem, std::vector<Issue>> buildPlacementProblem(const PlacementProblemRequest &request,
-                                                                              const PlacementProblemCache &known);
+Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request,
+                                                            const PlacementProblemCache &known);
 
 } // namespace accord

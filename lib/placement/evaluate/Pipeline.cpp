@@ -34,7 +34,7 @@ class Simulator {
 public:
   Simulator(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges, bool record)
       : shape_(shape), stages_(stages), feeds_(edges), fed_(edges.size()), record_(record) {
-    size_t m = static_cast<size_t>(shape.microbatches);
+    size_t m = shape.microbatches;
     for (uint32_t to = 0; to < edges.size(); ++to)
       for (uint32_t from : edges[to])
         fed_[from].push_back(to);
@@ -219,7 +219,7 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
                                    : PipelinePass{kind, static_cast<uint32_t>(group), static_cast<uint32_t>(k)};
   };
   std::vector<PipelinePass> order;
-  order.reserve(static_cast<size_t>(2 * all));
+  order.reserve(2 * all);
   for (int64_t k = 0; k < warm; ++k)
     order.push_back(pass(Pass::Forward, k));
   for (int64_t k = warm; k < all; ++k) {
@@ -283,9 +283,9 @@ std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
 
 std::vector<int64_t> inFlightOf(const PipelineShape &shape,
                                 const std::vector<std::vector<std::vector<int64_t>>> &byGroup) {
-  std::vector<int64_t> max(static_cast<size_t>(shape.groups * shape.virtualStages));
+  std::vector<int64_t> max(shape.groups * shape.virtualStages);
   for (int64_t g = 0; g < shape.groups; ++g)
-    for (const auto &held : byGroup[static_cast<size_t>(g)])
+    for (const auto &held : byGroup[g])
       for (size_t c = 0; c < held.size(); ++c) {
         int64_t &mine = max[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
         mine = std::max(mine, held[c]);
@@ -313,10 +313,10 @@ StageEdges chainOf(size_t stages) {
 }
 
 double closedForm(const PipelineShape &shape, double forward, double backward, double weight) {
-  double m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
+  double m = shape.microbatches, p = shape.groups;
   if (shape.schedule == PipelineSchedule::ZeroBubble)
     return m * (forward + backward + weight) + (p - 1) * (forward + backward - weight);
-  return (m + (p - 1) / static_cast<double>(shape.virtualStages)) * (forward + backward + weight);
+  return (m + (p - 1) / shape.virtualStages) * (forward + backward + weight);
 }
 
 } // namespace accord

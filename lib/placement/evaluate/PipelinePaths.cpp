@@ -48,30 +48,28 @@ PassOrder::PassOrder(const PipelineShape &shape, std::vector<double> send) : sha
 
 double PassOrder::longest(const PathTimes &times, PathCounts &path) {
   auto arrival = [&](const Node &node) {
-    return node.needs < 0 ? 0
-                          : ends_[static_cast<size_t>(node.needs)] +
-                                (node.boundary < 0 ? 0 : send_[static_cast<size_t>(node.boundary)]);
+    return node.needs < 0 ? 0 : ends_[node.needs] + (node.boundary < 0 ? 0 : send_[node.boundary]);
   };
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node &node = nodes_[i];
-    double free = node.before < 0 ? 0 : ends_[static_cast<size_t>(node.before)];
+    double free = node.before < 0 ? 0 : ends_[node.before];
     ends_[i] = std::max(free, arrival(node)) + times.passes[node.pass];
   }
   double step = -1;
   size_t end = 0;
   for (size_t g = 0; g < last_.size(); ++g)
-    if (double mine = ends_[static_cast<size_t>(last_[g])] + times.stepTail[g]; mine > step)
+    if (double mine = ends_[last_[g]] + times.stepTail[g]; mine > step)
       step = mine, end = g;
   path = {std::vector<double>(times.passes.size()), std::vector<double>(last_.size()), 0, {}};
   path.ends[end] = 1;
   std::vector<uint32_t> runs{0}; ///< from the end on
   for (int32_t i = last_[end]; i >= 0;) {
-    const Node &node = nodes_[static_cast<size_t>(i)];
+    const Node &node = nodes_[i];
     path.passes[node.pass] += 1, ++runs.back();
-    double free = node.before < 0 ? 0 : ends_[static_cast<size_t>(node.before)];
+    double free = node.before < 0 ? 0 : ends_[node.before];
     // What a pass needs of its own group has run before it anyway.
     if (node.boundary >= 0 && arrival(node) > free) {
-      path.sends += send_[static_cast<size_t>(node.boundary)];
+      path.sends += send_[node.boundary];
       i = node.needs, runs.push_back(0);
     } else {
       i = node.before;
@@ -98,7 +96,7 @@ PathCounts PassOrder::through(int64_t group, bool back) const {
   PathCounts path{
       std::vector<double>(2 * p * static_cast<size_t>(shape_.virtualStages)), std::vector<double>(p), 0, {}};
   for (size_t s = g; 2 * s < path.passes.size(); s += p)
-    path.passes[2 * s] = path.passes[2 * s + 1] = static_cast<double>(shape_.microbatches);
+    path.passes[2 * s] = path.passes[2 * s + 1] = shape_.microbatches;
   for (size_t s = 0; s < g; ++s) {
     path.passes[2 * s] = 1, path.passes[2 * s + 1] = back ? 1 : 0;
     path.sends += (back ? 2 : 1) * send_[s];

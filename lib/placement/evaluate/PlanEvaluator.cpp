@@ -71,7 +71,7 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
     work.weights += cost->weights;
     work.activations += recomputeChoice.activations;
     work.workspace = std::max(work.workspace, recomputeChoice.workspace);
-    work.joules += cost->joules + cost->recomputeJoules * static_cast<double>(recomputeChoice.recomputeTime);
+    work.joules += cost->joules + cost->recomputeJoules * recomputeChoice.recomputeTime;
   }
   return work;
 }
@@ -108,7 +108,7 @@ int64_t gradientSyncTime(const PlacementProblem &problem, Id parallelConfig, con
     for (const PlacementProblem::GradientSync &one : gradientSyncs)
       if (!sync || one.replicasPerNode <= here)
         sync = &one;
-    return sync ? minTime(sync->alternatives, static_cast<double>(bytes)) : 0;
+    return sync ? minTime(sync->alternatives, bytes) : 0;
   };
   return takes(f.gradientSyncs, work.gradients, replicasPerNode) +
          takes(f.expertGradientSyncs, work.expertGradients, replicasPerNode / f.expert);
@@ -117,9 +117,8 @@ int64_t gradientSyncTime(const PlacementProblem &problem, Id parallelConfig, con
 int64_t exposedStepTail(const PlacementProblem &problem, Id parallelConfig, const StageWork &work,
                         int64_t replicasPerNode) {
   int64_t exchange = gradientSyncTime(problem, parallelConfig, work, replicasPerNode);
-  auto behind = static_cast<int64_t>(problem.overlapFraction * static_cast<double>(work.backward + work.weight));
-  int64_t can =
-      problem.maxOverlap < 1 ? static_cast<int64_t>(problem.maxOverlap * static_cast<double>(exchange)) : exchange;
+  auto behind = static_cast<int64_t>(problem.overlapFraction * (work.backward + work.weight));
+  int64_t can = problem.maxOverlap < 1 ? static_cast<int64_t>(problem.maxOverlap * exchange) : exchange;
   return exchange - std::min(can, behind) + work.update;
 }
 
@@ -127,9 +126,9 @@ double tdpTimeOf(const PlacementProblem &problem, const Placement &plan, const P
   double tdp = 0;
   for (size_t g = 0; g < metrics.memory.size(); ++g) {
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
-    tdp += problem.deviceTypes[parallelConfig.deviceType].tdpWatts * static_cast<double>(parallelConfig.devices());
+    tdp += problem.deviceTypes[parallelConfig.deviceType].tdpWatts * parallelConfig.devices();
   }
-  return tdp * static_cast<double>(metrics.step) * 1e-12;
+  return tdp * metrics.step * 1e-12;
 }
 
 int64_t maxDeviceMemory(const PlanMetrics &metrics) {
@@ -164,7 +163,7 @@ public:
       works.push_back(*workOf(problem_, stage));
     for (size_t s = 0; s < works.size(); ++s) {
       const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
-      int64_t gather = minTime(parallelConfig.gather, static_cast<double>(works[s].weights));
+      int64_t gather = minTime(parallelConfig.gather, works[s].weights);
       metrics.times.push_back({works[s].forward + problem_.hostOverheadPerMicrobatch + gather,
                                works[s].backward + gather, works[s].weight, 0, 0});
       metrics.joules += works[s].joules;
@@ -186,7 +185,7 @@ public:
       std::vector<int64_t> activations, outside;
       for (size_t s = g; s < works.size(); s += groups_)
         activations.push_back(works[s].activations), outside.push_back(works[s].hostActivations);
-      auto moments = inFlightStatesOf(shape(), static_cast<int64_t>(g));
+      auto moments = inFlightStatesOf(shape(), g);
       std::vector<int64_t> held = peakOf(moments, activations), heldOutside = peakOf(moments, outside);
       for (size_t s = g; s < works.size(); s += groups_) {
         metrics.inFlight[s] = held[s / groups_];
@@ -211,12 +210,12 @@ public:
     PlanMetrics metrics = stages(edges);
     metrics.step =
         std::max(simulate(shape(), metrics.times, edges).step + problem_.hostOverheadPerStep, problem_.minStep);
-    double seconds = static_cast<double>(metrics.step) * 1e-12;
+    double seconds = metrics.step * 1e-12;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.parallelConfigs[plan_.stages[g].parallelConfig].devices();
       metrics.devices += devices;
-      metrics.joules += kindOf(g).idleWatts * seconds * static_cast<double>(devices);
-      metrics.price += kindOf(g).pricePerHour / 3600 * seconds * static_cast<double>(devices);
+      metrics.joules += kindOf(g).idleWatts * seconds * devices;
+      metrics.price += kindOf(g).pricePerHour / 3600 * seconds * devices;
     }
     metrics.value = problem_.objective == PlacementObjective::StepTime ? static_cast<double>(metrics.step)
                     : problem_.objective == PlacementObjective::Energy ? metrics.joules
@@ -265,8 +264,7 @@ private:
       return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.links[a.deviceType * problem_.deviceTypes.size() + b.deviceType];
     bool intraNode = onOneNode(from % groups_, to % groups_);
-    double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
-                   static_cast<double>(std::min(a.devices(), b.devices()));
+    double share = static_cast<double>(bytes) * (a.data * a.microbatch) / std::min(a.devices(), b.devices());
     return {from, to, share, intraNode, minTime({intraNode ? link.intraNode : link.interNode}, share)};
   }
 
@@ -275,8 +273,7 @@ private:
     const PlacementProblem::ParallelConfig &a = problem_.parallelConfigs[parallelConfig],
                                            &b = problem_.parallelConfigs[plan_.stages[h].parallelConfig];
     if (a.order == PlacementProblem::RankOrder::TensorPipelineData)
-      return replicasShareNode(problem_, parallelConfig, static_cast<int64_t>(g), static_cast<int64_t>(h),
-                               static_cast<int64_t>(groups_));
+      return replicasShareNode(problem_, parallelConfig, g, h, groups_);
     int64_t devicesPerNode = problem_.deviceTypes[a.deviceType].devicesPerNode;
     int64_t first = std::min(offsets_[g], offsets_[h]);
     int64_t last = std::max(offsets_[g] + a.devices(), offsets_[h] + b.devices()) - 1;
@@ -320,8 +317,8 @@ private:
       all.expertGradients += works[s].expertGradients;
     }
     Id parallelConfig = plan_.stages[group].parallelConfig;
-    metrics.times[group].stepTail = exposedStepTail(
-        problem_, parallelConfig, all, countReplicasPerNode(problem_, parallelConfig, static_cast<int64_t>(groups_)));
+    metrics.times[group].stepTail =
+        exposedStepTail(problem_, parallelConfig, all, countReplicasPerNode(problem_, parallelConfig, groups_));
   }
 
   const PlacementProblem &problem_;

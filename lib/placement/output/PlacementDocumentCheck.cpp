@@ -18,8 +18,7 @@ bool fail(Path at, StringLiteral message) {
 /// The most expensive parallel configuration of each layer, all of them on one device, each micro-batch in flight.
 bool bounded(const PlacementProblem &p) {
   auto batch = static_cast<double>(p.batch);
-  double time = static_cast<double>(p.hostOverheadPerMicrobatch) * batch * 2 +
-                static_cast<double>(p.hostOverheadPerStep) + static_cast<double>(p.minStep);
+  double time = p.hostOverheadPerMicrobatch * batch * 2 + p.hostOverheadPerStep + p.minStep;
   double tied = 0, memory = 0, bytes = 0, weights = 0, gradients = 0;
   for (const PlacementProblem::Layer &layer : p.layers) {
     double max = 0, largest = 0, update = 0, moved = 0, synced = 0;
@@ -28,18 +27,17 @@ bool bounded(const PlacementProblem &p) {
         double recomputeTime = 0, activations = 0, workspace = 0;
         for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
           recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
-          activations = std::max(activations, static_cast<double>(recomputeChoice.activations) +
-                                                  static_cast<double>(recomputeChoice.hostActivations));
+          activations =
+              std::max(activations, static_cast<double>(recomputeChoice.activations) + recomputeChoice.hostActivations);
           workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
         }
-        max = std::max(max, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
-                                static_cast<double>(cost->weight) + recomputeTime);
-        largest = std::max(largest, static_cast<double>(cost->staticMemory) +
-                                        static_cast<double>(cost->hostStaticMemory) + activations * batch + workspace);
+        max = std::max(max, static_cast<double>(cost->forward) + cost->backward + cost->weight + recomputeTime);
+        largest = std::max(largest, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory +
+                                        activations * batch + workspace);
         tied = std::max(tied, static_cast<double>(cost->tied));
         update = std::max(update, static_cast<double>(cost->update));
         moved = std::max(moved, static_cast<double>(cost->weights));
-        synced = std::max(synced, static_cast<double>(cost->gradients) + static_cast<double>(cost->expertGradients));
+        synced = std::max(synced, static_cast<double>(cost->gradients) + cost->expertGradients);
       }
     time += max * batch + update;
     memory += largest;
@@ -47,14 +45,14 @@ bool bounded(const PlacementProblem &p) {
     gradients += synced;
   }
   for (const PlacementProblem::Edge &edge : p.edges)
-    bytes += static_cast<double>(edge.bytes);
+    bytes += edge.bytes;
   // Latency and bytes of what a step sends at most, whatever the stages.
   auto sends = static_cast<double>(p.edges.size()), layers = static_cast<double>(p.layers.size());
   double links = 0, gathers = 0, gradientSyncs = 0;
   for (const PlacementProblem::Link &link : p.links)
     for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
       links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch +
-                                  (way.latency + way.perByte * tied) * static_cast<double>(p.ties.size()));
+                                  (way.latency + way.perByte * tied) * p.ties.size());
   for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
     for (const AlphaBetaModel &way : parallelConfig.gather)
       gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
@@ -129,9 +127,7 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
     if (stage.parallelConfig >= problem.parallelConfigs.size())
       return fail(at.field("plan").field("stages"), "no parallel configuration has this index");
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) *
-            static_cast<double>(plan.microbatches) >
-        kMax)
+    if (static_cast<double>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches > kMax)
       return fail(at.field("plan").field("stages"), "more samples than can be counted");
   }
   if (!findViolations(problem, plan).empty())

@@ -126,7 +126,7 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     group.host = metrics.host[g];
     used[parallelConfig.deviceType] += group.devices;
     group.capacity = problem.deviceTypes[parallelConfig.deviceType].memory;
-    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, static_cast<int64_t>(groups));
+    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, groups);
     for (size_t s = g; s < placement.stages.size(); s += groups)
       addStage(group, problem, placement, s, metrics);
     StageWork work;
@@ -138,9 +138,9 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     int64_t sum = std::accumulate(group.step.begin(), group.step.end(), int64_t(0));
     group.step[static_cast<size_t>(StepComponent::Bubble)] = std::max<int64_t>(0, metrics.step - sum);
     auto devices = static_cast<double>(group.devices);
-    busy += devices * static_cast<double>(group.of(StepComponent::Bubble));
-    time += devices * static_cast<double>(metrics.step);
-    double full = static_cast<double>(group.peak()) / static_cast<double>(std::max<int64_t>(1, group.capacity));
+    busy += devices * group.of(StepComponent::Bubble);
+    time += devices * metrics.step;
+    double full = static_cast<double>(group.peak()) / std::max<int64_t>(1, group.capacity);
     if (full > maxMemoryGroup)
       maxMemoryGroup = full, all.maxMemoryGroup = g;
     all.groups.push_back(std::move(group));
@@ -151,9 +151,9 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
   all.zero = first.zero;
   all.sequence = first.sequence;
   all.microbatch = first.microbatch;
-  all.pipeline = static_cast<int64_t>(groups);
-  all.seconds = static_cast<double>(metrics.step) * 1e-12;
-  all.throughput = all.seconds > 0 ? static_cast<double>(problem.batch) / all.seconds : 0;
+  all.pipeline = groups;
+  all.seconds = metrics.step * 1e-12;
+  all.throughput = all.seconds > 0 ? problem.batch / all.seconds : 0;
   all.bubble = time > 0 ? busy / time : 0;
   all.transfers = transfersOf(problem, placement);
   return all;
@@ -165,7 +165,7 @@ PlacementFigures figuresOf(const PlacementPlan &plan) {
   for (const GroupFigures &group : all.groups)
     if (size_t deviceType = plan.problem.parallelConfigs[group.parallelConfig].deviceType;
         deviceType < plan.peakFlops.size())
-      peak += static_cast<double>(group.devices) * plan.peakFlops[deviceType];
+      peak += group.devices * plan.peakFlops[deviceType];
   if (peak > 0 && all.seconds > 0)
     all.mfu = plan.modelFlops / (all.seconds * peak);
   return all;
@@ -214,8 +214,8 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
   if (!plan.result.plan || plan.samples <= 0)
     return {};
   const PlanMetrics &metrics = plan.result.metrics;
-  double steps = std::ceil(plan.samples / static_cast<double>(plan.problem.batch));
-  return {steps, steps * static_cast<double>(metrics.step) * 1e-12, steps * metrics.joules, steps * metrics.price};
+  double steps = std::ceil(plan.samples / plan.problem.batch);
+  return {steps, steps * metrics.step * 1e-12, steps * metrics.joules, steps * metrics.price};
 }
 
 double joulesAtTdp(const PlacementPlan &plan) {
@@ -227,9 +227,9 @@ double joulesAtTdp(const PlacementPlan &plan) {
     double tdp = plan.problem.deviceTypes[parallelConfig.deviceType].tdpWatts;
     if (tdp <= 0)
       return 0;
-    watts += tdp * static_cast<double>(parallelConfig.devices());
+    watts += tdp * parallelConfig.devices();
   }
-  return watts * static_cast<double>(plan.result.metrics.step) * 1e-12;
+  return watts * plan.result.metrics.step * 1e-12;
 }
 
 std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig) {

@@ -9,13 +9,13 @@
 
 namespace accord {
 
-std::optional<Issue> writePlacement(const std::string &folder, const PlacementPlan &plan,
+std::optional<Error> writePlacement(const std::string &folder, const PlacementPlan &plan,
                                     const PlacementReportOptions &options) {
-  auto issue = [&](const std::string &what, std::error_code why) {
-    return Issue{"A0803", fmt::format("'{}' cannot be written: {}", what, why.message()), {}, {}};
+  auto error = [&](const std::string &what, std::error_code why) {
+    return Error{Code::CannotWrite, fmt::format("'{}' cannot be written: {}", what, why.message()), {}, {}};
   };
   if (std::error_code why = llvm::sys::fs::create_directories(folder + "/certificate"))
-    return issue(folder, why);
+    return error(folder, why);
   std::pair<std::string, std::string> files[] = {
       {"plan.json", jsonText(toJson(plan)) + "\n"},
       {kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n"},
@@ -38,7 +38,7 @@ std::optional<Issue> writePlacement(const std::string &folder, const PlacementPl
       file.clear_error();
     }
     if (why)
-      return issue(path, why);
+      return error(path, why);
   }
   return std::nullopt;
 }

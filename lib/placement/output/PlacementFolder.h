@@ -6,7 +6,7 @@ namespace accord {
 
 /// Writes plan.json, certificate/placement.json, trace.json and report.html; makes the folder.
 /// A0803 where something cannot be written.
-std::optional<Issue> writePlacement(const std::string &folder, const PlacementPlan &plan,
+std::optional<Error> writePlacement(const std::string &folder, const PlacementPlan &plan,
                                     const PlacementReportOptions &options = {});
 
 } // namespace accord

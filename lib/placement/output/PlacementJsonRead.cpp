@@ -62,7 +62,7 @@ bool isPlacement(StringRef text) {
   return object && object->getString("kind") == StringRef("placement");
 }
 
-Error agrees(const PlacementPlan &plan, StringRef text, StringRef path) {
+llvm::Error agrees(const PlacementPlan &plan, StringRef text, StringRef path) {
   auto stated = parseJson(text, path);
   if (!stated)
     return stated.takeError();
@@ -72,7 +72,7 @@ Error agrees(const PlacementPlan &plan, StringRef text, StringRef path) {
     return given.takeError();
   if (auto found = difference(*stated, *given, ""))
     return createStringError(inconvertibleErrorCode(), "%s: %s", path.str().c_str(), found->c_str());
-  return Error::success();
+  return llvm::Error::success();
 }
 
 } // namespace accord

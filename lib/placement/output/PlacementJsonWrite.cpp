@@ -8,7 +8,7 @@ using namespace llvm;
 namespace accord {
 namespace {
 
-double seconds(int64_t ps) { return static_cast<double>(ps) * 1e-12; }
+double seconds(int64_t ps) { return ps * 1e-12; }
 
 json::Array strings(const std::vector<std::string> &all) {
   json::Array array;
@@ -129,9 +129,7 @@ private:
         for (size_t i = 0; i < kStepComponents; ++i)
           step[std::string(name(static_cast<StepComponent>(i))) + "_s"] = seconds(group.step[i]);
         o["step"] = std::move(step);
-        o["bubble"] = metrics.step > 0
-                          ? static_cast<double>(group.of(StepComponent::Bubble)) / static_cast<double>(metrics.step)
-                          : 0.0;
+        o["bubble"] = metrics.step > 0 ? static_cast<double>(group.of(StepComponent::Bubble)) / metrics.step : 0.0;
       }
       all.push_back(std::move(o));
     }
@@ -298,7 +296,7 @@ json::Value toJson(const PlacementPlan &plan) {
                          {"energy_J", training.joules},
                          {"price", training.price}};
       if (plan.sequence > 0)
-        whole["tokens"] = plan.samples * static_cast<double>(plan.sequence);
+        whole["tokens"] = plan.samples * plan.sequence;
       o["training"] = std::move(whole);
     }
     Writer(plan).write(o);

@@ -129,7 +129,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"bound", plan.result.bound},
                  {"proof", jsonString(plan.result.proof)}};
   if (options.sequence)
-    o["tokens"] = figures.throughput * static_cast<double>(*options.sequence);
+    o["tokens"] = figures.throughput * (*options.sequence);
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)
     o["training"] = json::Object{{"steps", training.steps},
                                  {"seconds", training.seconds},

@@ -47,7 +47,7 @@ std::string memoryParts(const GroupFigures &group) {
   for (size_t i = 0; i < kStageMemories; ++i)
     if (group.memory[i] > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words(name(static_cast<StageMemory>(i))),
-                          formatBytes(static_cast<double>(group.memory[i])));
+                          formatBytes(group.memory[i]));
   return text;
 }
 
@@ -71,7 +71,7 @@ std::string recomputeText(const PlacementPlan &plan) {
 
 /// "300 G tokens: 95 368 steps, 33.4 days, 3.1 TJ, 4.7 M".
 std::string trainingText(const PlacementPlan &plan, const TrainingFigures &training) {
-  std::string text = plan.sequence > 0 ? formatSi(plan.samples * static_cast<double>(plan.sequence), "") + " tokens"
+  std::string text = plan.sequence > 0 ? formatSi(plan.samples * plan.sequence, "") + " tokens"
                                        : formatSi(plan.samples, "") + " samples";
   text += fmt::format(": {:.0f} steps, {}", training.steps, formatDuration(training.seconds));
   if (training.joules > 0)
@@ -115,8 +115,8 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
   SummaryLines lines(style);
   std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, "infeasible");
   lines.text = inked(style, Ink::Bold, plan.model + " on " + plan.cluster) + state + "\n";
-  lines.add("training", fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer,
-                                    formatSi(static_cast<double>(plan.parameters), "")));
+  lines.add("training",
+            fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer, formatSi(plan.parameters, "")));
   const char *times = style.unicode ? "×" : "x";
   if (plan.result.plan) {
     const Placement &placement = *plan.result.plan;
@@ -146,29 +146,27 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")));
     std::string rate = formatSi(figures.throughput, "samples/s");
     if (options.sequence)
-      rate += ", " + formatSi(figures.throughput * static_cast<double>(*options.sequence), "tokens/s");
+      rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
     lines.add("throughput", rate);
     if (figures.mfu > 0)
       lines.add("MFU", shareBar(style, figures.mfu, 20) + " " + percent(figures.mfu));
-    double full = maxMemoryGroup.capacity > 0
-                      ? static_cast<double>(maxMemoryGroup.peak()) / static_cast<double>(maxMemoryGroup.capacity)
-                      : 0;
+    double full =
+        maxMemoryGroup.capacity > 0 ? static_cast<double>(maxMemoryGroup.peak()) / maxMemoryGroup.capacity : 0;
     std::string bar = shareBar(style, full, 20);
     lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
-                                    formatBytes(static_cast<double>(maxMemoryGroup.peak())),
-                                    formatBytes(static_cast<double>(maxMemoryGroup.capacity)), percent(full),
-                                    figures.maxMemoryGroup));
+                                    formatBytes(maxMemoryGroup.peak()), formatBytes(maxMemoryGroup.capacity),
+                                    percent(full), figures.maxMemoryGroup));
     lines.add("", memoryParts(maxMemoryGroup));
     if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
       lines.add(
           "host memory",
           fmt::format(
-              "{} of {} for each device", formatBytes(static_cast<double>(*max)),
-              formatBytes(static_cast<double>(
-                  problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory))));
+              "{} of {} for each device", formatBytes(*max),
+              formatBytes(
+                  problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory)));
     if (problem.minStep > 0)
       lines.add("data loading",
-                fmt::format("{} per step{}", formatSi(static_cast<double>(problem.minStep) * 1e-12, "s"),
+                fmt::format("{} per step{}", formatSi(problem.minStep * 1e-12, "s"),
                             metrics.step <= problem.minStep ? ": devices wait for their input" : ", hidden"));
     if (metrics.joules > 0)
       lines.add("energy",
@@ -219,19 +217,17 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
     const StageTimes &times = plan.result.metrics.times[s];
     std::string layers = fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
     bool first = s < groups;
-    table.row(
-        {layers, std::to_string(s),
-         first
-             ? fmt::format("{} {}",
+    table.row({layers, std::to_string(s),
+               first ? fmt::format(
+                           "{} {}",
                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
                            group.ranks())
-             : fmt::format("as stage {}", s % groups),
-         formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
-         formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
-         std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(static_cast<double>(group.peak())) : "",
-         first && plan.result.metrics.step > 0 ? percent(static_cast<double>(group.of(StepComponent::Bubble)) /
-                                                         static_cast<double>(plan.result.metrics.step))
-                                               : ""});
+                     : fmt::format("as stage {}", s % groups),
+               formatSi(times.forward * 1e-12, "s"), formatSi((times.backward + times.weight) * 1e-12, "s"),
+               std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(group.peak()) : "",
+               first && plan.result.metrics.step > 0
+                   ? percent(static_cast<double>(group.of(StepComponent::Bubble)) / plan.result.metrics.step)
+                   : ""});
   }
   return table.text(style);
 }
@@ -254,8 +250,8 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
       const PlacementProblem::RecomputeChoice &recomputeChoice =
           cost.recomputeChoices[placement.stages[s].recomputeChoices[i]];
       const GroupFigures &group = figures.groups[s % figures.groups.size()];
-      auto time = [](int64_t ps) { return formatSi(static_cast<double>(ps) * 1e-12, "s"); };
-      auto bytes = [](int64_t count) { return formatBytes(static_cast<double>(count)); };
+      auto time = [](int64_t ps) { return formatSi(ps * 1e-12, "s"); };
+      auto bytes = [](int64_t count) { return formatBytes(count); };
       SummaryLines lines(style);
       lines.text = inked(style, Ink::Bold, found.name) + ", " + problem.classOf(id).name + "\n";
       lines.add("stage", fmt::format("{} of {}, {} {}", s, placement.stages.size(),

@@ -10,7 +10,7 @@ namespace {
 using Kind = PipelineSlice::Kind;
 constexpr int kDevices = 1, kMemory = 2; // process ids
 
-double micros(int64_t ps) { return static_cast<double>(ps) * 1e-6; }
+double micros(int64_t ps) { return ps * 1e-6; }
 
 /// Adds a bubble before what starts later than the end of what came before.
 void append(std::vector<PipelineSlice> &slices, const PipelineSlice &slice) {
@@ -92,9 +92,9 @@ PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figur
       int64_t busy = 0, start = passes[head].start, end = passes[tail - 1].end;
       for (size_t i = head; i < tail; ++i)
         busy += passes[i].end - passes[i].start;
-      append(slices, {Kind::Summary, static_cast<uint32_t>(g), passes[head].pass.microbatch, start, end,
-                      static_cast<int64_t>(tail - head),
-                      end > start ? static_cast<double>(busy) / static_cast<double>(end - start) : 1.0});
+      append(slices,
+             {Kind::Summary, static_cast<uint32_t>(g), passes[head].pass.microbatch, start, end,
+              static_cast<int64_t>(tail - head), end > start ? static_cast<double>(busy) / (end - start) : 1.0});
       shown.left += static_cast<int64_t>(tail - head);
     }
     for (size_t i = tail; i < passes.size(); ++i)
@@ -132,11 +132,11 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
     for (size_t g = 0; g < shown.groups.size(); ++g) {
       const GroupFigures &group = figures.groups[g];
       int tid = static_cast<int>(g) + 1;
-      events.push_back(
-          named("thread_name", kDevices, tid,
-                fmt::format("group {}: {} {}", g,
-                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
-                            group.ranks())));
+      events.push_back(named(
+          "thread_name", kDevices, tid,
+          fmt::format("group {}: {} {}", g,
+                      plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
+                      group.ranks())));
       for (const PipelineSlice &slice : shown.groups[g]) {
         bool pass = slice.kind <= Kind::Weight;
         json::Object args{{"stage", static_cast<int64_t>(slice.stage)}};

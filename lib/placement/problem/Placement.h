@@ -2,7 +2,7 @@
 // answer of lib/place; lib/verify judges the same data again.
 #pragma once
 #include "lib/placement/problem/PlacementPaths.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -278,6 +278,6 @@ struct PlacementResult {
 /// What makes a problem malformed: ids out of range, edges that point back, a class without costs by form, negative or
 /// too large numbers (a step beyond 2^61 ps or a memory beyond 2^61 bytes), no layers, kinds or forms. Code A0940; at
 /// most 20. Empty: every solver may compute on it.
-std::vector<Issue> check(const PlacementProblem &problem);
+Errors check(const PlacementProblem &problem);
 
 } // namespace accord

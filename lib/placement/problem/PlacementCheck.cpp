@@ -18,7 +18,7 @@ class PlacementChecker {
 public:
   explicit PlacementChecker(const PlacementProblem &problem) : p(problem) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     head();
     for (const auto &deviceType : p.deviceTypes)
       kindOf(deviceType);
@@ -50,18 +50,18 @@ public:
         report(p.location, fmt::format("an edge from layer {} to {} of {}", edge.from, edge.to, p.layers.size()));
       natural(p.location, "an edge's bytes", edge.bytes);
     }
-    if (issues.empty())
+    if (errors.empty())
       totals();
-    return std::move(issues);
+    return std::move(errors);
   }
 
 private:
   void report(const SourceLocation &at, std::string text) {
-    if (issues.size() < 20)
-      issues.push_back({"A0940", std::move(text), at, {}});
+    if (errors.size() < 20)
+      errors.push_back({Code::MalformedPlacementProblem, std::move(text), at, {}});
   }
   void natural(const SourceLocation &at, const char *what, int64_t value, int64_t min = 0) {
-    if (value < min || static_cast<double>(value) > kMax)
+    if (value < min || value > kMax)
       report(at, fmt::format("{} {} {}, which has to be {} to 2^61", what,
                              std::string_view(what).ends_with('s') ? "are" : "is", value, min));
   }
@@ -149,8 +149,8 @@ private:
     natural(what + "tensor parallel devices", parallelConfig.tensor, 1);
     natural(what + "replicas", parallelConfig.data, 1);
     natural(what + "a micro-batch", parallelConfig.microbatch, 1);
-    if (static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.tensor) > kMax ||
-        static_cast<double>(parallelConfig.data) * static_cast<double>(parallelConfig.microbatch) > kMax)
+    if (static_cast<double>(parallelConfig.data) * parallelConfig.tensor > kMax ||
+        static_cast<double>(parallelConfig.data) * parallelConfig.microbatch > kMax)
       report(p.location, what + "devices or samples pass 2^61");
     if (parallelConfig.zero < 0 || parallelConfig.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, parallelConfig.zero));
@@ -224,18 +224,18 @@ private:
       bySamples[p.parallelConfigs[f].data * p.parallelConfigs[f].microbatch].push_back(f);
     double counts = 0, bytes = 0;
     for (const auto &deviceType : p.deviceTypes)
-      counts += static_cast<double>(deviceType.devices);
+      counts += deviceType.devices;
     for (const auto &edge : p.edges)
-      bytes += static_cast<double>(edge.bytes);
+      bytes += edge.bytes;
     if (counts > kMax || bytes > kMax)
       return report(p.location, "the sum of all devices, or of all edges' bytes, passes 2^61");
     for (const auto &[samples, parallelConfigs] : bySamples)
       if (samples <= p.batch)
-        total(static_cast<double>(samples), parallelConfigs);
+        total(samples, parallelConfigs);
   }
 
   void total(double samples, const std::vector<Id> &parallelConfigs) {
-    double m = std::floor(static_cast<double>(p.batch) / samples);
+    double m = std::floor(p.batch / samples);
     double pass = 0, once = 0, staticMemory = 0, activations = 0, workspace = 0, tied = 0;
     for (const auto &layer : p.layers) {
       double passHere = 0, onceHere = 0, staticMemoryHere = 0, activationsHere = 0;
@@ -247,24 +247,22 @@ private:
         for (const auto &recomputeChoice : cost->recomputeChoices) {
           recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
           activationsHere = std::max(activationsHere, static_cast<double>(recomputeChoice.activations) +
-                                                          static_cast<double>(recomputeChoice.hostActivations));
+                                                          recomputeChoice.hostActivations);
           workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
         }
         double sync = 0, experts = 0;
         for (const auto &one : p.parallelConfigs[f].gradientSyncs)
-          sync = std::max(sync, longest(one.alternatives, static_cast<double>(cost->gradients)));
+          sync = std::max(sync, longest(one.alternatives, cost->gradients));
         for (const auto &one : p.parallelConfigs[f].expertGradientSyncs)
-          experts = std::max(experts, longest(one.alternatives, static_cast<double>(cost->expertGradients)));
+          experts = std::max(experts, longest(one.alternatives, cost->expertGradients));
         sync += experts;
-        passHere = std::max(passHere, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
-                                          static_cast<double>(cost->weight) + recomputeTime +
-                                          2 * longest(p.parallelConfigs[f].gather, static_cast<double>(cost->weights)));
-        onceHere = std::max(onceHere, static_cast<double>(cost->update) + sync);
-        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) +
-                                                          static_cast<double>(cost->hostStaticMemory));
+        passHere = std::max(passHere, static_cast<double>(cost->forward) + cost->backward + cost->weight +
+                                          recomputeTime + 2 * longest(p.parallelConfigs[f].gather, cost->weights));
+        onceHere = std::max(onceHere, cost->update + sync);
+        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory);
         tied = std::max(tied, static_cast<double>(cost->tied));
       }
-      pass += passHere + static_cast<double>(p.hostOverheadPerMicrobatch);
+      pass += passHere + p.hostOverheadPerMicrobatch;
       once += onceHere;
       staticMemory += staticMemoryHere;
       activations += activationsHere;
@@ -272,8 +270,8 @@ private:
     pass += 2 * transfers(samples, parallelConfigs);
     for (const auto &link : p.links)
       for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
-        once = std::max(once, once + static_cast<double>(p.ties.size()) * longest({way}, tied));
-    if (!(m * pass + once + static_cast<double>(p.hostOverheadPerStep) <= kMax))
+        once = std::max(once, once + p.ties.size() * longest({way}, tied));
+    if (!(m * pass + once + p.hostOverheadPerStep <= kMax))
       report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
                                      "picoseconds",
                                      samples));
@@ -292,18 +290,16 @@ private:
       double max = 0;
       for (const auto &link : p.links)
         for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
-          max = std::max(max, longest({way}, static_cast<double>(edge.bytes) * samples / min));
+          max = std::max(max, longest({way}, edge.bytes * samples / min));
       sum += max;
       chain &= edge.to == edge.from + 1;
     }
-    return p.blockingTransfers || chain
-               ? sum
-               : sum * static_cast<double>(std::max<size_t>(1, std::min(p.layers.size(), groups()) - 1));
+    return p.blockingTransfers || chain ? sum : sum * std::max<size_t>(1, std::min(p.layers.size(), groups()) - 1);
   }
   size_t groups() const {
     double devices = 0, virtualStages = 1;
     for (const auto &deviceType : p.deviceTypes)
-      devices += static_cast<double>(deviceType.devices);
+      devices += deviceType.devices;
     if (!p.groups.empty())
       devices = std::min(devices, static_cast<double>(p.groups.back().max));
     for (int64_t v : p.virtualStages)
@@ -312,11 +308,11 @@ private:
   }
 
   const PlacementProblem &p;
-  std::vector<Issue> issues;
+  Errors errors;
 };
 
 } // namespace
 
-std::vector<Issue> check(const PlacementProblem &problem) { return PlacementChecker(problem).run(); }
+Errors check(const PlacementProblem &problem) { return PlacementChecker(problem).run(); }
 
 } // namespace accord

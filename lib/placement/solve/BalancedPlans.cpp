@@ -12,11 +12,11 @@ std::optional<BalancedPlans> ConfigurationSearch::balancedPlans(const Middle &mi
   BalancedPlans plans;
   plans.shape = {configuration_.schedule, groups_, configuration_.virtualStages, microbatches_};
   plans.more = all % stages_;
-  plans.memory = static_cast<double>(problem_.deviceTypes[one.deviceType].memory);
+  plans.memory = problem_.deviceTypes[one.deviceType].memory;
   plans.overlapFraction = problem_.overlapFraction, plans.maxOverlap = problem_.maxOverlap;
   std::map<Id, size_t> classes;
   auto classOf = [&](int64_t layer) {
-    Id of = problem_.layers[static_cast<size_t>(layer)].of;
+    Id of = problem_.layers[layer].of;
     auto [found, added] = classes.emplace(of, plans.classes.size());
     if (added) {
       const auto &cost = *problem_.classes[of].costs[parallelConfig];
@@ -36,7 +36,7 @@ std::optional<BalancedPlans> ConfigurationSearch::balancedPlans(const Middle &mi
   if (lattice_.all(parallelConfig).cannot)
     return std::nullopt;
   plans.middle = classOf(middle.first);
-  std::vector<StageWork> works(static_cast<size_t>(groups_));
+  std::vector<StageWork> works(groups_);
   for (int64_t s = 0; s < stages_; ++s) {
     // Somewhere: all its places have layers of the same classes.
     int64_t from = s == 0 ? 0
@@ -46,19 +46,16 @@ std::optional<BalancedPlans> ConfigurationSearch::balancedPlans(const Middle &mi
     Sums sums = lattice_.between(parallelConfig, static_cast<uint32_t>(from), static_cast<uint32_t>(from + min));
     auto extra = static_cast<uint32_t>(middle.first);
     Sums layer = lattice_.between(parallelConfig, extra, extra + 1);
-    auto gather = [&](int64_t weights) {
-      return one.gather.empty() ? 0 : minTime(one.gather, static_cast<double>(weights));
-    };
+    auto gather = [&](int64_t weights) { return one.gather.empty() ? 0 : minTime(one.gather, weights); };
     int64_t in = s > 0 ? minTransfer(parallelConfig, crossing(s), s - 1) : 0;
     int64_t out = s + 1 < stages_ ? minTransfer(parallelConfig, crossing(s + 1), s) : 0;
     bool blocks = problem_.blockingTransfers;
     int64_t gathers = gather(sums.weights), longer = gather(sums.weights + layer.weights) - gathers;
     BalancedPlans::Stage stage;
-    stage.forward =
-        static_cast<double>(sums.forward + problem_.hostOverheadPerMicrobatch + gathers + (blocks ? in : 0));
-    stage.backward = static_cast<double>(sums.backward + sums.weight + gathers + (blocks ? out : 0));
-    stage.moreForward = static_cast<double>(layer.forward + longer);
-    stage.moreBackward = static_cast<double>(layer.backward + layer.weight + longer);
+    stage.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gathers + (blocks ? in : 0);
+    stage.backward = sums.backward + sums.weight + gathers + (blocks ? out : 0);
+    stage.moreForward = layer.forward + longer;
+    stage.moreBackward = layer.backward + layer.weight + longer;
     plans.send.push_back(blocks ? 0 : static_cast<double>(out));
     for (int64_t i = from; i < from + min; ++i) {
       size_t of = classOf(i);
@@ -70,7 +67,7 @@ std::optional<BalancedPlans> ConfigurationSearch::balancedPlans(const Middle &mi
         found->second += 1;
     }
     plans.stages.push_back(std::move(stage));
-    StageWork &work = works[static_cast<size_t>(s % groups_)];
+    StageWork &work = works[s % groups_];
     work.backward += sums.backward, work.weight += sums.weight;
     work.update += sums.update, work.gradients += sums.gradients;
     work.expertGradients += sums.expertGradients;
@@ -89,10 +86,9 @@ std::optional<BalancedPlans> ConfigurationSearch::balancedPlans(const Middle &mi
       StageWork work;
       work.gradients = works[g].gradients + n * layer.gradients;
       work.expertGradients = works[g].expertGradients + n * layer.expertGradients;
-      group.exchange.push_back(static_cast<double>(gradientSyncTime(problem_, parallelConfig, work, replicasPerNode)));
-      group.overlapTime.push_back(
-          static_cast<double>(works[g].backward + works[g].weight + n * (layer.backward + layer.weight)));
-      group.update.push_back(static_cast<double>(works[g].update + n * layer.update + tied));
+      group.exchange.push_back(gradientSyncTime(problem_, parallelConfig, work, replicasPerNode));
+      group.overlapTime.push_back(works[g].backward + works[g].weight + n * (layer.backward + layer.weight));
+      group.update.push_back(works[g].update + n * layer.update + tied);
     }
     plans.groups.push_back(std::move(group));
   }

@@ -21,7 +21,7 @@ std::optional<int64_t> minRecomputeTime(const DownSetLattice &lattice, Id parall
   int64_t workspace = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part &part = parts[i];
-    bytes += static_cast<double>(lattice.between(parallelConfig, part.from, part.to).staticMemory);
+    bytes += lattice.between(parallelConfig, part.from, part.to).staticMemory;
     for (Id layer : lattice.layersBetween(part.from, part.to)) {
       const auto &recomputeChoices = lattice.problem.cost(layer, parallelConfig)->recomputeChoices;
       size_t at = 0; // the fastest, of equal ones the smallest
@@ -33,29 +33,28 @@ std::optional<int64_t> minRecomputeTime(const DownSetLattice &lattice, Id parall
           at = k;
       }
       workspace = std::max(workspace, room);
-      recomputeTime += static_cast<double>(recomputeChoices[at].recomputeTime);
+      recomputeTime += recomputeChoices[at].recomputeTime;
       auto held = static_cast<double>(inFlight[i]);
-      bytes += held * static_cast<double>(recomputeChoices[at].activations);
+      bytes += held * recomputeChoices[at].activations;
       for (;;) { // along the lower hull
         size_t best = at;
         double ratio = 0;
         for (size_t k = 0; k < recomputeChoices.size(); ++k)
           if (recomputeChoices[k].activations < recomputeChoices[at].activations) {
             double one = static_cast<double>(recomputeChoices[k].recomputeTime - recomputeChoices[at].recomputeTime) /
-                         static_cast<double>(recomputeChoices[at].activations - recomputeChoices[k].activations);
+                         (recomputeChoices[at].activations - recomputeChoices[k].activations);
             if (best == at || one < ratio)
               best = k, ratio = one;
           }
         if (best == at)
           break;
-        steps.push_back(
-            {static_cast<double>(recomputeChoices[best].recomputeTime - recomputeChoices[at].recomputeTime),
-             held * static_cast<double>(recomputeChoices[at].activations - recomputeChoices[best].activations)});
+        steps.push_back({static_cast<double>(recomputeChoices[best].recomputeTime - recomputeChoices[at].recomputeTime),
+                         held * (recomputeChoices[at].activations - recomputeChoices[best].activations)});
         at = best;
       }
     }
   }
-  double over = bytes + static_cast<double>(workspace) - static_cast<double>(memory);
+  double over = bytes + workspace - memory;
   std::sort(steps.begin(), steps.end(),
             [](const Step &a, const Step &b) { return a.time * b.bytes < b.time * a.bytes; });
   for (const Step &step : steps) {
@@ -105,15 +104,15 @@ std::optional<ConfigurationSearch::Middle> ConfigurationSearch::middle() const {
   if (!lattice_.chain || configuration_.parallelConfigs.size() != 1)
     return std::nullopt;
   const auto &layers = problem_.layers;
-  int64_t size = static_cast<int64_t>(layers.size()), min = size / stages_;
+  int64_t size = layers.size(), min = size / stages_;
   Id of = layers[layers.size() / 2].of;
   Middle found;
-  while (found.first < size && layers[static_cast<size_t>(found.first)].of != of)
+  while (found.first < size && layers[found.first].of != of)
     ++found.first;
-  while (found.last < size && layers[static_cast<size_t>(size - 1 - found.last)].of != of)
+  while (found.last < size && layers[size - 1 - found.last].of != of)
     ++found.last;
   for (int64_t i = found.first; i < size - found.last; ++i)
-    if (layers[static_cast<size_t>(i)].of != of ||
+    if (layers[i].of != of ||
         !mayRunOn(problem_, static_cast<Id>(i), problem_.parallelConfigs[configuration_.parallelConfigs[0]].deviceType))
       return std::nullopt;
   if (stages_ < 2 || min < std::max(found.first, found.last))
@@ -151,7 +150,7 @@ double ConfigurationSearch::balancedBound() {
   };
   auto boundOf = [&](const Part &part, int64_t stage) {
     Sums sums = lattice_.between(parallelConfig, part.from, part.to);
-    int64_t gather = one.gather.empty() ? 0 : minTime(one.gather, static_cast<double>(sums.weights));
+    int64_t gather = one.gather.empty() ? 0 : minTime(one.gather, sums.weights);
     int64_t in = stage > 0 ? minTransfer(parallelConfig, crossing(stage), stage - 1) : 0;
     int64_t out = stage + 1 < stages_ ? minTransfer(parallelConfig, crossing(stage + 1), stage) : 0;
     StageBound bound;
@@ -170,12 +169,10 @@ double ConfigurationSearch::balancedBound() {
     std::vector<int64_t> stages;
     for (int64_t s = g; s < stages_; s += groups_)
       stages.push_back(s);
-    const auto &held = held_[static_cast<size_t>(g)].front();
+    const auto &held = held_[g].front();
     auto order = stages; // which get a layer more
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return std::pair(held[static_cast<size_t>(a / groups_)], a) <
-             std::pair(held[static_cast<size_t>(b / groups_)], b);
-    });
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return std::pair(held[a / groups_], a) < std::pair(held[b / groups_], b); });
     std::vector<int64_t> mine;
     for (int64_t n = 0; n <= std::min(more, configuration_.virtualStages); ++n) {
       std::vector<Part> parts;
@@ -218,7 +215,7 @@ double ConfigurationSearch::balancedBound() {
     int64_t max = -1, limit = longest();
     for (size_t n = 0; n < mine.size(); ++n)
       if (mine[n] <= limit)
-        max = static_cast<int64_t>(n);
+        max = n;
     maxLarger_.push_back(max);
   }
   std::vector<int64_t> tried{low};
@@ -232,7 +229,7 @@ double ConfigurationSearch::balancedBound() {
     for (const auto &mine : steps)
       room += std::upper_bound(mine.begin(), mine.end(), step) - mine.begin() - 1;
     if (room >= more)
-      return value(static_cast<double>(step), minRatesOf({}));
+      return value(step, minRatesOf({}));
   }
   return searchState_.value;
 }
@@ -260,7 +257,7 @@ void ConfigurationSearch::seedBalanced(bool moves) {
   if (problem_.uniformClass) { // cut as early as can be
     std::vector<int64_t> sizes;
     for (int64_t s = 1, at = 0, to = 1; s <= stages_; ++s, at = to++) {
-      while (to < all && (s == stages_ || !mayHold(s, line_[static_cast<size_t>(to)])))
+      while (to < all && (s == stages_ || !mayHold(s, line_[to])))
         ++to;
       if (to > all)
         return;
@@ -272,12 +269,12 @@ void ConfigurationSearch::seedBalanced(bool moves) {
   std::vector<int64_t> best;
   double value = INFINITY;
   for (int way = 0; way < (more ? 4 : 1); ++way) {
-    std::vector<int64_t> sizes(static_cast<size_t>(stages_), min);
+    std::vector<int64_t> sizes(stages_, min);
     for (int64_t i = 0; i < more; ++i)
-      ++sizes[static_cast<size_t>(way == 0   ? (i % 2 ? stages_ - 1 - i / 2 : i / 2)
-                                  : way == 1 ? i
-                                  : way == 2 ? stages_ - 1 - i
-                                             : i * stages_ / more)];
+      ++sizes[way == 0   ? (i % 2 ? stages_ - 1 - i / 2 : i / 2)
+              : way == 1 ? i
+              : way == 2 ? stages_ - 1 - i
+                         : i * stages_ / more];
     if (double now = evaluated(sizes); now < value)
       value = now, best = std::move(sizes);
   }

@@ -72,7 +72,7 @@ double ConfigurationSearch::minimaxBound(size_t parts) {
     });
     std::vector<char> larger(order.size());
     for (int64_t i = 0; i < plans->more; ++i)
-      larger[order[static_cast<size_t>(i)]] = 1;
+      larger[order[i]] = 1;
     if (!seen.insert(larger).second)
       return;
     std::vector<Placed> stages;
@@ -87,7 +87,7 @@ double ConfigurationSearch::minimaxBound(size_t parts) {
   int64_t before = 0;
   MinimaxProofTree proofs;
   auto bounded = [&](BalancedNode &node, size_t rounds) {
-    double step = game.bound(node.part, static_cast<double>(longest()), rounds);
+    double step = game.bound(node.part, longest(), rounds);
     searchState_.budget -= (game.work() - before) / 64;
     before = game.work();
     double proved = value(step, rates);
@@ -99,8 +99,8 @@ double ConfigurationSearch::minimaxBound(size_t parts) {
     evaluated(game.mean());
   };
   BalancedNode root;
-  root.part.groups.assign(static_cast<size_t>(groups_), {0, std::min(plans->more, configuration_.virtualStages)});
-  root.part.stages.assign(static_cast<size_t>(stages_), -1);
+  root.part.groups.assign(groups_, {0, std::min(plans->more, configuration_.virtualStages)});
+  root.part.stages.assign(stages_, -1);
   if (problem_.uniformClass) {
     auto sizes = *onlyCut();
     for (auto &range : root.part.groups)

@@ -98,7 +98,7 @@ double ConfigurationSearch::capacityBound() {
               {static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime),
                static_cast<double>(cost->staticMemory + inFlight * recomputeChoice.activations)});
         }
-      row.bytes = static_cast<double>(memory - fixed.bytes - (cost ? workspace : 0));
+      row.bytes = memory - fixed.bytes - (cost ? workspace : 0);
       // A group without any of these layers needs no room to work on them.
       if (row.bytes < 0)
         row.bytes = 0;
@@ -112,12 +112,12 @@ double ConfigurationSearch::capacityBound() {
       for (const Row &row : group)
         max = std::max(max, maxBytesWithin(row.alternatives, bottleneck - row.fixed, row.bytes));
       sum += std::isinf(max) ? max : group[0].groups * std::floor(max * (1 + 1e-12) + 1e-9);
-      if (sum >= static_cast<double>(counts[unit]))
+      if (sum >= counts[unit])
         return true;
     }
     return false;
   };
-  double high = std::min(static_cast<double>(longest()) / static_cast<double>(microbatches_), 4e18);
+  double high = std::min(static_cast<double>(longest()) / microbatches_, 4e18);
   if (!holds(high))
     return std::isinf(searchState_.value) && high < 4e18 ? INFINITY : searchState_.cutoff();
   double low = 0;
@@ -125,7 +125,7 @@ double ConfigurationSearch::capacityBound() {
     double middle = high > 4 * low + 4 ? std::sqrt((low + 1) * (high + 1)) : low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
   }
-  double step = low * static_cast<double>(microbatches_) * (1 - 1e-12);
+  double step = low * microbatches_ * (1 - 1e-12);
   return value(step, minRatesOf({}));
 }
 

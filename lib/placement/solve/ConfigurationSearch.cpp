@@ -51,8 +51,7 @@ int64_t ConfigurationSearch::minTransfer(Id parallelConfig, int64_t bytes, int64
   if (bytes <= 0 || groups_ == 1)
     return 0;
   const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
-  double max = static_cast<double>(bytes) * static_cast<double>(mine.data * mine.microbatch) /
-               static_cast<double>(mine.devices());
+  double max = static_cast<double>(bytes) * (mine.data * mine.microbatch) / mine.devices();
   int64_t devicesPerNode = problem_.deviceTypes[mine.deviceType].devicesPerNode;
   int64_t shortest = INT64_MAX;
   for (Id other : configuration_.parallelConfigs) {
@@ -111,13 +110,12 @@ int64_t ConfigurationSearch::minTies(Id parallelConfig, uint32_t from, uint32_t 
 
 std::optional<StageBound> ConfigurationSearch::stageAt(Id parallelConfig, uint32_t from, uint32_t to, int64_t stage,
                                                        int64_t memory) {
-  auto recomputeTime =
-      recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[static_cast<size_t>(stage)], memory);
+  auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[stage], memory);
   if (!recomputeTime)
     return std::nullopt;
   Sums sums = lattice_.between(parallelConfig, from, to);
   const PlacementProblem::ParallelConfig &f = problem_.parallelConfigs[parallelConfig];
-  int64_t gather = f.gather.empty() ? 0 : minTime(f.gather, static_cast<double>(sums.weights));
+  int64_t gather = f.gather.empty() ? 0 : minTime(f.gather, sums.weights);
   StageBound bound;
   bound.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gather;
   bound.backward = sums.backward + *recomputeTime + gather;
@@ -179,8 +177,7 @@ Rates ConfigurationSearch::minRatesOf(const std::vector<Placed> &stages) const {
 }
 
 int64_t ConfigurationSearch::longest() const {
-  double step = stepFor(problem_, searchState_.cutoff(), minRatesOf({}), joules_) -
-                static_cast<double>(problem_.hostOverheadPerStep);
+  double step = stepFor(problem_, searchState_.cutoff(), minRatesOf({}), joules_) - problem_.hostOverheadPerStep;
   return step >= 4e18 ? INT64_MAX / 2 : static_cast<int64_t>(std::max(step, 0.0)) + 1;
 }
 

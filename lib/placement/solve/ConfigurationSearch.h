@@ -121,8 +121,7 @@ private:
   int64_t minTies(Id parallelConfig, uint32_t from, uint32_t to) const;
   SuffixBound extend(const SuffixBound &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
-    return valueOf(problem_, step + static_cast<double>(problem_.hostOverheadPerStep), rates, joules_,
-                   lattice_.maxTdpTime);
+    return valueOf(problem_, step + problem_.hostOverheadPerStep, rates, joules_, lattice_.maxTdpTime);
   }
   Rates minRatesOf(const std::vector<Placed> &stages) const;
   int64_t longest() const; ///< step below the answer's value, without perStep

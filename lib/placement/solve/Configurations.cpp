@@ -199,7 +199,7 @@ double Configurations::deviceTime(const Configuration &configuration) const {
         int64_t recomputeTime = INT64_MAX;
         for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
           recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-        double time = n * static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeTime);
+        double time = n * (cost->forward + cost->backward + cost->weight + recomputeTime);
         min[of][one.deviceType] = std::min(min[of][one.deviceType], time);
       }
   }
@@ -209,21 +209,21 @@ double Configurations::deviceTime(const Configuration &configuration) const {
       continue;
     for (Id of = 0; of < counts_.size(); ++of)
       if (counts_[of] > 0 && !std::isinf(min[of][deviceType]))
-        all[deviceType] += static_cast<double>(counts_[of]) * min[of][deviceType];
+        all[deviceType] += counts_[of] * min[of][deviceType];
     if (all[deviceType] > 0)
       shares[deviceType] = 1 / all[deviceType];
     max = std::max(max, shares[deviceType]);
     total += shares[deviceType] * devices[deviceType];
   }
   if (problem_.limits.devices > 0)
-    total = std::min(total, max * static_cast<double>(problem_.limits.devices));
+    total = std::min(total, max * problem_.limits.devices);
   for (Id of = 0; of < counts_.size(); ++of) {
     double best = INFINITY;
     for (size_t deviceType = 0; deviceType < deviceTypes; ++deviceType)
       if (devices[deviceType] > 0)
         best = std::min(best, shares[deviceType] * min[of][deviceType]);
     if (counts_[of] > 0)
-      work += static_cast<double>(counts_[of]) * best;
+      work += counts_[of] * best;
   }
   return total > 0 ? work / total : 0;
 }
@@ -242,27 +242,26 @@ Configurations::Outside Configurations::outsideOf(const Configuration &configura
       problem_.links[parallelConfig.deviceType * problem_.deviceTypes.size() + parallelConfig.deviceType];
   int64_t stages = configuration.min * configuration.virtualStages;
   if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
-    double bytes = static_cast<double>(crossing_) *
-                   static_cast<double>(parallelConfig.data * parallelConfig.microbatch) /
-                   static_cast<double>(parallelConfig.devices());
+    double bytes =
+        static_cast<double>(crossing_) * (parallelConfig.data * parallelConfig.microbatch) / parallelConfig.devices();
     int64_t takes = minTime({link.interNode}, bytes);
     bool apart = parallelConfig.order == PlacementProblem::RankOrder::TensorDataPipeline &&
                  2 * parallelConfig.devices() > problem_.deviceTypes[parallelConfig.deviceType].devicesPerNode;
     if (!apart)
       takes = std::min(takes, minTime({link.intraNode}, bytes));
-    outside.passes += 2 * static_cast<double>(stages - 1) * static_cast<double>(takes);
+    outside.passes += 2 * static_cast<double>(stages - 1) * takes;
   }
   double weights = 0, gradients = 0, behind = 0, update = 0;
   for (Id of = 0; of < counts_.size(); ++of)
     if (const auto &cost = problem_.classes[of].costs[id]; cost && counts_[of] > 0) {
       auto n = static_cast<double>(counts_[of]);
-      weights += n * static_cast<double>(cost->weights);
-      gradients += n * static_cast<double>(cost->gradients);
-      update += n * static_cast<double>(cost->update);
+      weights += n * cost->weights;
+      gradients += n * cost->gradients;
+      update += n * cost->update;
       int64_t recomputeTime = INT64_MAX;
       for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
         recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-      behind += n * static_cast<double>(cost->backward + cost->weight + recomputeTime);
+      behind += n * (cost->backward + cost->weight + recomputeTime);
     }
   outside.passes += 2 * static_cast<double>(minTime(parallelConfig.gather, weights));
   double exchange = INFINITY;
@@ -304,7 +303,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
       energy = std::min(energy, cost->joules);
       bytes = std::min(bytes, static_cast<double>(cost->staticMemory));
       if (all > 0) // of ZeroBubble the weight gradients may end beside later groups' passes
-        ratio = std::min(ratio, split ? static_cast<double>(cost->forward) / all : 1);
+        ratio = std::min(ratio, split ? cost->forward / all : 1);
       if (cost->staticMemory + workspace >
               problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory &&
           configuration.parallelConfigs.size() == 1)
@@ -317,12 +316,12 @@ double Configurations::boundOf(const Configuration &configuration) const {
     max = std::max(max, time);
   }
   auto min = configuration.min, groups = configuration.max;
-  if (staticMemory > static_cast<double>(groups) * memory)
+  if (staticMemory > groups * memory)
     return INFINITY;
   auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
   Outside outside = outsideOf(configuration);
   total += outside.passes;
-  total += static_cast<double>(min * configuration.virtualStages * problem_.hostOverheadPerMicrobatch);
+  total += min * configuration.virtualStages * problem_.hostOverheadPerMicrobatch;
   // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s,
   // for each s, where rho is the share of a stage's work that is on that way. Its least over all
   // shares w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
@@ -333,9 +332,8 @@ double Configurations::boundOf(const Configuration &configuration) const {
   if (lattice_.chain && (configuration.schedule == PipelineSchedule::GPipe ||
                          (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
     factor = std::max(factor, (m + p - 1) / p);
-  double step =
-      std::max({total * factor, (total * m + outside.exposed) / p, m * deviceTime(configuration),
-                m * (max + static_cast<double>(configuration.virtualStages * problem_.hostOverheadPerMicrobatch))});
+  double step = std::max({total * factor, (total * m + outside.exposed) / p, m * deviceTime(configuration),
+                          m * (max + (configuration.virtualStages * problem_.hostOverheadPerMicrobatch))});
   Rates rates, smallest = rates_[configuration.parallelConfigs[0]];
   for (Id parallelConfig : configuration.parallelConfigs)
     smallest = minRates(smallest, rates_[parallelConfig]);
@@ -346,8 +344,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
   left = std::max<int64_t>(left, 0);
   auto n = static_cast<double>(left);
   rates += {n * smallest.watts, n * smallest.price, n * smallest.tdp, left * smallest.devices};
-  return valueOf(problem_, step * (1 - 1e-12) + static_cast<double>(problem_.hostOverheadPerStep), rates, joules,
-                 lattice_.maxTdpTime);
+  return valueOf(problem_, step * (1 - 1e-12) + problem_.hostOverheadPerStep, rates, joules, lattice_.maxTdpTime);
 }
 
 double Configurations::refinedBoundOf(Configuration one, double until) const {

@@ -32,7 +32,7 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
   auto left = static_cast<uint32_t>(stages_ - 1 - s);
   for (Id parallelConfig : configuration_.parallelConfigs) {
     const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-    if (s >= groups_ ? parallelConfig != prefix.stages[static_cast<size_t>(s - groups_)].parallelConfig
+    if (s >= groups_ ? parallelConfig != prefix.stages[s - groups_].parallelConfig
                      : prefix.used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
       continue;
     int64_t memory = problem_.deviceTypes[one.deviceType].memory;
@@ -70,7 +70,7 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
         step = std::max({step, prefix.head + mine.end, prefix.head + mine.leave + prefix.drain});
         if (tabled_) {
           int64_t behind = INT64_MAX;
-          const auto &states = states_[static_cast<size_t>(left)];
+          const auto &states = states_[left];
           for (uint32_t u = 0; u < states.size(); ++u) {
             bool room = true;
             for (size_t deviceType = 0; deviceType < states[u].size(); ++deviceType)
@@ -94,7 +94,7 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
              lattice_.before(chainForward_, node, to) + mine.leave + lattice_.before(chainBackward_, node, to)});
         if (tabled_) {
           int64_t behind = INT64_MAX;
-          for (uint32_t u = 0; u < states_[static_cast<size_t>(left)].size(); ++u)
+          for (uint32_t u = 0; u < states_[left].size(); ++u)
             if (Cell *cell = cellAt(s + 1, to, u))
               behind = std::min(behind, cell->end);
           if (behind == INT64_MAX)
@@ -103,17 +103,16 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
         }
       }
       // All work that is left shared by the groups.
-      double rest = static_cast<double>(stage->work());
+      double rest = stage->work();
       for (int64_t other : prefix.loads)
-        rest += static_cast<double>(other);
+        rest += other;
       int64_t min = INT64_MAX;
       if (configuration_.parallelConfigs.size() == 1)
         min = lattice_.between(parallelConfig, to, lattice_.last()).time();
       if (min < INT64_MAX)
-        rest += static_cast<double>(min) + static_cast<double>(left * problem_.hostOverheadPerMicrobatch);
-      step = std::max(step, static_cast<int64_t>(rest / static_cast<double>(groups_) *
-                                                 static_cast<double>(microbatches_) * (1 - 1e-12)));
-      double bound = value(static_cast<double>(step), rates);
+        rest += static_cast<double>(min) + (left * problem_.hostOverheadPerMicrobatch);
+      step = std::max(step, static_cast<int64_t>(rest / groups_ * microbatches_ * (1 - 1e-12)));
+      double bound = value(step, rates);
       if (searchState_.canPrune(bound))
         ++searchState_.pruned;
       else
@@ -163,7 +162,7 @@ bool ConfigurationSearch::search(int64_t work, double bound) {
   complete_ = true;
   Prefix prefix;
   prefix.used.resize(problem_.deviceTypes.size());
-  prefix.loads.resize(static_cast<size_t>(groups_));
+  prefix.loads.resize(groups_);
   if (stages_ < static_cast<int64_t>(line_.size()))
     dive(prefix, 0);
   if (searchState_.gap > 0) // what could not reach the goal was not looked at

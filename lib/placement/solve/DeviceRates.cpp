@@ -29,9 +29,9 @@ double valueOf(const PlacementProblem &problem, double step, const Rates &rates,
   const PlacementProblem::Limits &limits = problem.limits;
   joules += rates.watts * seconds;
   double price = rates.price * seconds;
-  if ((limits.step > 0 && step > static_cast<double>(limits.step) * Slack) ||
-      (limits.devices > 0 && rates.devices > limits.devices) || (limits.joules > 0 && joules > limits.joules * Slack) ||
-      (limits.price > 0 && price > limits.price * Slack) || (limits.watts > 0 && rates.watts > limits.watts * Slack) ||
+  if ((limits.step > 0 && step > limits.step * Slack) || (limits.devices > 0 && rates.devices > limits.devices) ||
+      (limits.joules > 0 && joules > limits.joules * Slack) || (limits.price > 0 && price > limits.price * Slack) ||
+      (limits.watts > 0 && rates.watts > limits.watts * Slack) ||
       (maxTdpTime > 0 && rates.tdp * seconds > maxTdpTime * Slack))
     return INFINITY;
   switch (problem.objective) {

@@ -56,7 +56,7 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id parallelConfig) {
     sums.minActivations = std::min(sums.minActivations, recomputeChoice.activations);
     sums.recomputeTime = std::min(sums.recomputeTime, recomputeChoice.recomputeTime);
     sums.maxRecomputeTime = std::max(sums.maxRecomputeTime, recomputeChoice.recomputeTime);
-    joules = std::min(joules, cost->recomputeJoules * static_cast<double>(recomputeChoice.recomputeTime));
+    joules = std::min(joules, cost->recomputeJoules * recomputeChoice.recomputeTime);
   }
   sums.joules = cost->joules + joules;
   return sums;
@@ -65,7 +65,7 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id parallelConfig) {
 Sums times(Sums a, int64_t n) {
   a.forward *= n, a.backward *= n, a.weight *= n, a.recomputeTime *= n, a.maxRecomputeTime *= n, a.update *= n;
   a.staticMemory *= n, a.gradients *= n, a.weights *= n, a.activations *= n, a.minActivations *= n;
-  a.joules *= static_cast<double>(n), a.cannot *= n, a.hostStaticMemory *= n;
+  a.joules *= n, a.cannot *= n, a.hostStaticMemory *= n;
   a.expertGradients *= n;
   return a;
 }

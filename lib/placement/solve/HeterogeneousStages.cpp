@@ -151,8 +151,8 @@ private:
     }
     if (!std::isfinite(total))
       return;
-    double low = std::max(total / static_cast<double>(p), longest);
-    if (problem_.objective == PlacementObjective::StepTime && low * static_cast<double>(m_) >= best_.value)
+    double low = std::max(total / p, longest);
+    if (problem_.objective == PlacementObjective::StepTime && low * m_ >= best_.value)
       return;
     // From even stages of the fastest forms to uneven ones of the slowest, if they are cheaper.
     double range = 2.5;
@@ -185,7 +185,7 @@ private:
             const Cell &behind = cells[s + 1][to];
             if (std::isinf(behind.time) || !holds(s + 1, stages, to))
               continue;
-            double cost = behind.cost + chosen->cost, time = behind.time + static_cast<double>(chosen->time);
+            double cost = behind.cost + chosen->cost, time = behind.time + chosen->time;
             if (std::pair(cost, time) < std::pair(cell.cost, cell.time))
               cell = {cost, time, to, chosen->parallelConfig};
           }
@@ -209,8 +209,7 @@ private:
   }
 
   bool holds(size_t some, size_t stages, uint32_t at) const {
-    return lattice_.mayHold(static_cast<int64_t>(some), line_[at]) &&
-           lattice_.isUniformPrefix(static_cast<int64_t>(some), static_cast<int64_t>(stages), line_[at]);
+    return lattice_.mayHold(some, line_[at]) && lattice_.isUniformPrefix(some, stages, line_[at]);
   }
 
   /// False where it is no plan.

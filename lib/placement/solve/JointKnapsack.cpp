@@ -27,7 +27,7 @@ public:
     if (!can_ || !start())
       return false;
     hulls();
-    weights_.assign(held_.size(), 1.0 / static_cast<double>(held_.size()));
+    weights_.assign(held_.size(), 1.0 / held_.size());
     double best = -1;
     bool stored = false;
     for (int i = 0; i < 32; ++i) {
@@ -37,7 +37,7 @@ public:
       if (value < 0) // nothing fits, whatever the rounding to whole layers
         return stored;
       stored |= choose(optimum);
-      if (static_cast<double>(optimum.bound) <= best * (1 + 1e-12) || held_.size() == 1)
+      if (optimum.bound <= best * (1 + 1e-12) || held_.size() == 1)
         break;
       follow(i);
     }
@@ -81,15 +81,15 @@ private:
     std::vector<double> mean(items_.size());
     for (size_t i = 0; i < items_.size(); ++i)
       for (size_t k = 0; k < held_.size(); ++k)
-        mean[i] += weights_[k] * static_cast<double>(inFlightStatesOf(k, i));
+        mean[i] += weights_[k] * inFlightStatesOf(k, i);
     double recomputeTime = 0, over = -static_cast<double>(budget_);
     full_.assign(held_.size(), 0);
     for (size_t i = 0; i < items_.size(); ++i) {
-      double bytes = static_cast<double>(items_[i].count) * static_cast<double>(ways_[i][0].bytes);
-      recomputeTime += static_cast<double>(items_[i].count) * static_cast<double>(ways_[i][0].recomputeTime);
+      double bytes = static_cast<double>(items_[i].count) * ways_[i][0].bytes;
+      recomputeTime += static_cast<double>(items_[i].count) * ways_[i][0].recomputeTime;
       over += bytes * mean[i];
       for (size_t k = 0; k < held_.size(); ++k)
-        full_[k] += bytes * static_cast<double>(inFlightStatesOf(k, i));
+        full_[k] += bytes * inFlightStatesOf(k, i);
     }
     std::sort(steps_.begin(), steps_.end(), [&](const Step &a, const Step &b) {
       double x = a.time * b.bytes * mean[b.item], y = b.time * a.bytes * mean[a.item];
@@ -103,9 +103,9 @@ private:
       double part = saves > 0 ? std::min(1.0, over / saves) : 0;
       recomputeTime += part * n * step.time, over -= part * saves;
       for (size_t k = 0; k < held_.size(); ++k)
-        full_[k] -= part * n * step.bytes * static_cast<double>(inFlightStatesOf(k, step.item));
+        full_[k] -= part * n * step.bytes * inFlightStatesOf(k, step.item);
     }
-    return over > 1e-9 * static_cast<double>(budget_) + 1 ? -1 : recomputeTime;
+    return over > 1e-9 * budget_ + 1 ? -1 : recomputeTime;
   }
 
   /// From the smallest, the last of the steps undone first, as far as there is room.

@@ -217,8 +217,7 @@ double ConfigurationSearch::choose(const std::vector<Placed> &stages, Placement 
   double best = INFINITY;
   Rates rates = minRatesOf(stages);
   auto canPrune = [&](int64_t step, double energy) {
-    double bound =
-        valueOf(problem_, static_cast<double>(step + problem_.hostOverheadPerStep), rates, energy, lattice_.maxTdpTime);
+    double bound = valueOf(problem_, step + problem_.hostOverheadPerStep, rates, energy, lattice_.maxTdpTime);
     if (!searchState_.canPrune(bound))
       return false;
     best = std::min(best, bound);

@@ -22,10 +22,10 @@ struct MinimaxPathBound::Priced {
                        const PlacementProblem::RecomputeChoice **which = nullptr, bool small = true) const {
     double best = INFINITY;
     for (const PlacementProblem::RecomputeChoice &recomputeChoice : plans.classes[of].recomputeChoices) {
-      if (static_cast<double>(recomputeChoice.workspace) > threshold)
+      if (recomputeChoice.workspace > threshold)
         break;
-      double cost = recomputeTime[virtualStage] * static_cast<double>(recomputeChoice.recomputeTime) +
-                    price * held[virtualStage] * static_cast<double>(recomputeChoice.activations);
+      double cost = recomputeTime[virtualStage] * recomputeChoice.recomputeTime +
+                    price * held[virtualStage] * recomputeChoice.activations;
       bool near = std::abs(cost - best) <= 1e-9 * std::abs(best);
       if (which && near && ((*which)->activations < recomputeChoice.activations) != small)
         *which = &recomputeChoice;
@@ -85,8 +85,8 @@ struct MinimaxPathBound::Priced {
           for (const auto &b : recomputeChoices)
             if (a.activations > b.activations && b.recomputeTime > a.recomputeTime && recomputeTime[c] > 0 &&
                 held[c] > 0)
-              list.push_back(recomputeTime[c] * static_cast<double>(b.recomputeTime - a.recomputeTime) /
-                             (held[c] * static_cast<double>(a.activations - b.activations)));
+              list.push_back(recomputeTime[c] * (b.recomputeTime - a.recomputeTime) /
+                             (held[c] * (a.activations - b.activations)));
       }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end(), [](double a, double b) { return b - a <= 1e-12 * b; }),
@@ -98,10 +98,10 @@ struct MinimaxPathBound::Priced {
 
 MinimaxPathBound::MinimaxPathBound(const BalancedPlans &plans) : plans_(plans), order_(plans.shape, plans.send) {
   for (const BalancedPlans::Group &group : plans.groups)
-    weights_.emplace_back(group.held.size(), 1.0 / static_cast<double>(group.held.size()));
+    weights_.emplace_back(group.held.size(), 1.0 / group.held.size());
   for (const BalancedPlans::Class &one : plans.classes)
     for (const PlacementProblem::RecomputeChoice &recomputeChoice : one.recomputeChoices)
-      thresholds_.push_back(static_cast<double>(recomputeChoice.workspace));
+      thresholds_.push_back(recomputeChoice.workspace);
   std::sort(thresholds_.begin(), thresholds_.end());
   thresholds_.erase(std::unique(thresholds_.begin(), thresholds_.end()), thresholds_.end());
   std::erase_if(thresholds_, [&](double one) { return one > plans.memory; });
@@ -154,7 +154,7 @@ double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCou
       mine.backward.push_back(counts.passes[2 * (c * p + g) + 1]);
       mine.recomputeTime.push_back(mine.backward[c] - (shows ? plans_.overlapFraction * counts.ends[g] : 0));
       for (size_t k = 0; k < group.held.size(); ++k)
-        mine.held[c] += weights_[g][k] * static_cast<double>(group.held[k][c]);
+        mine.held[c] += weights_[g][k] * group.held[k][c];
     }
     size_t max = std::min(v, more);
     std::vector<double> value(max + 1, -INFINITY);
@@ -222,10 +222,9 @@ double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCou
         auto take = [&](size_t of, double count) {
           const PlacementProblem::RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
           mine.recomputeCost(c, of, price, threshold, &recomputeChoice, side == 0);
-          recomputeTime[side].back() += count * static_cast<double>(recomputeChoice->recomputeTime);
-          activations[side].back() += count * static_cast<double>(recomputeChoice->activations);
-          bytes[side] += count * (plans_.classes[of].staticMemory +
-                                  mine.held[c] * static_cast<double>(recomputeChoice->activations));
+          recomputeTime[side].back() += count * recomputeChoice->recomputeTime;
+          activations[side].back() += count * recomputeChoice->activations;
+          bytes[side] += count * (plans_.classes[of].staticMemory + mine.held[c] * recomputeChoice->activations);
         };
         for (auto [of, count] : plans_.stages[mine.stages[c]].classes)
           take(of, count);
@@ -245,8 +244,7 @@ double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCou
       plan.passes[2 * mine.stages[c]] = stage.forward + extra[c] * stage.moreForward;
       plan.passes[2 * mine.stages[c] + 1] = stage.backward + extra[c] * stage.moreBackward + computed;
       for (size_t k = 0; k < full.size(); ++k)
-        full[k] +=
-            static_cast<double>(group.held[k][c]) * ((1 - share) * activations[0][c] + share * activations[1][c]);
+        full[k] += group.held[k][c] * ((1 - share) * activations[0][c] + share * activations[1][c]);
     }
     plan.stepTail[g] =
         group.update[n] + std::max(std::max(0.0, 1 - plans_.maxOverlap) * group.exchange[n],
@@ -256,8 +254,7 @@ double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCou
     double spread = maxBytes - *std::min_element(full.begin(), full.end());
     if (price > 0 && spread > 0) {
       for (size_t k = 0; k < full.size(); ++k)
-        sum += weights_[g][k] *=
-            std::exp(-1.0 / (1 + 0.1 * static_cast<double>(round_)) * (maxBytes - full[k]) / spread);
+        sum += weights_[g][k] *= std::exp(-1.0 / (1 + 0.1 * round_) * (maxBytes - full[k]) / spread);
       for (double &weight : weights_[g])
         weight /= sum;
     }
@@ -275,7 +272,7 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
       double n = 0;
       for (size_t s = g; s < plan.larger.size(); s += part.groups.size())
         n += plan.larger[s];
-      if (n < static_cast<double>(part.groups[g].first) || n > static_cast<double>(part.groups[g].second))
+      if (n < part.groups[g].first || n > part.groups[g].second)
         return false;
     }
     return true;
@@ -292,7 +289,7 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
   limit_ = INFINITY;
   for (size_t i = 0; i < rounds && best < enough; ++i, ++round_) {
     if (chosen_.empty())
-      game.rows.assign(paths_.size(), 1.0 / static_cast<double>(paths_.size()));
+      game.rows.assign(paths_.size(), 1.0 / paths_.size());
     else
       game = solveGame(lengths_);
     PathCounts counts{std::vector<double>(paths_[0].passes.size()), std::vector<double>(paths_[0].ends.size()), 0, {}};

@@ -43,7 +43,7 @@ PathBound MinimaxProofTree::written(const PipelineShape &shape, uint32_t paralle
   for (int64_t g = 0; g < shape.groups; ++g) {
     std::vector<PipelinePass> order = passesOf(shape, g);
     moments.emplace_back();
-    for (const auto &one : held[static_cast<size_t>(g)])
+    for (const auto &one : held[g])
       moments.back().push_back(static_cast<uint32_t>(momentOf(order, shape, one)));
   }
   std::vector<size_t> left{0};

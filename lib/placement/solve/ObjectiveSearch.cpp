@@ -39,8 +39,7 @@ PlacementResult minMemory(const PlacementProblem &problem, const PlacementOption
   uint64_t examined = best.examined, pruned = best.pruned;
   int64_t none = -1, low = -1, high = maxDeviceMemory(best.metrics); // `none`: proved not to be enough
   size_t trials = 0;
-  while (high - low > 1 && !stopped(options) &&
-         static_cast<double>(high - 1 - low) > options.gap * static_cast<double>(high)) {
+  while (high - low > 1 && !stopped(options) && (high - 1 - low) > options.gap * high) {
     int64_t middle = low + (high - low) / 2;
     PlacementResult one = solveByTimeBounds(within(problem, middle), how);
     ++trials, examined += one.examined, pruned += one.pruned;

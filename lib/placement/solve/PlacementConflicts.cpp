@@ -34,17 +34,15 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     for (const auto &cost : problem.classes[layer.of].costs)
       if (cost)
         for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-          max =
-              std::max(max, static_cast<double>(cost->staticMemory) +
-                                static_cast<double>(recomputeChoice.activations) * static_cast<double>(problem.batch) +
-                                static_cast<double>(recomputeChoice.workspace));
+          max = std::max(max, cost->staticMemory + static_cast<double>(recomputeChoice.activations) * problem.batch +
+                                  recomputeChoice.workspace);
     everything += max;
   }
   everything = std::min(everything, 4e18);
   int64_t largest = 1;
   for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
     largest = std::max(largest, parallelConfig.devices());
-  auto room = static_cast<double>(largest) * static_cast<double>(problem.layers.size());
+  auto room = static_cast<double>(largest) * problem.layers.size();
   for (Id k = 0; k < problem.deviceTypes.size(); ++k) {
     const PlacementProblem::DeviceType &deviceType = problem.deviceTypes[k];
     auto now = static_cast<double>(deviceType.memory);
@@ -58,7 +56,7 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
                      return fmt::format("{} more memory on each '{}'", bytes(amount - now), name);
                    }});
     if (onHost > 0) {
-      now = static_cast<double>(deviceType.hostMemory);
+      now = deviceType.hostMemory;
       all.push_back(
           {fmt::format("host memory of '{}'", deviceType.name), deviceType.location,
            [k, onHost](PlacementProblem &p) {
@@ -70,7 +68,7 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
              return fmt::format("{} more host memory for each '{}'", bytes(amount - now), name);
            }});
     }
-    now = static_cast<double>(deviceType.devices);
+    now = deviceType.devices;
     all.push_back({fmt::format("devices of '{}'", deviceType.name), deviceType.counted,
                    [k, room](PlacementProblem &p) {
                      p.deviceTypes[k].devices = std::max(p.deviceTypes[k].devices, static_cast<int64_t>(room));

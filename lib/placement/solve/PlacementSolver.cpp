@@ -10,7 +10,7 @@ using namespace placing;
 bool satisfiesLimits(const PlacementProblem &problem, const PlanMetrics &metrics) {
   const PlacementProblem::Limits &limits = problem.limits;
   return (limits.step <= 0 || metrics.step <= limits.step) &&
-         (limits.watts <= 0 || metrics.joules <= limits.watts * static_cast<double>(metrics.step) * 1e-12) &&
+         (limits.watts <= 0 || metrics.joules <= limits.watts * metrics.step * 1e-12) &&
          (limits.devices <= 0 || metrics.devices <= limits.devices) &&
          (limits.joules <= 0 || metrics.joules <= limits.joules) &&
          (limits.price <= 0 || metrics.price <= limits.price);
@@ -90,7 +90,7 @@ private:
         Configuration exact = one;
         exact.min = exact.max = p;
         auto m = static_cast<double>(one.microbatches);
-        double waits = static_cast<double>(p - 1) / static_cast<double>(one.virtualStages) / m;
+        double waits = static_cast<double>(p - 1) / one.virtualStages / m;
         bool known = one.parallelConfigs.size() == 1 && one.virtualStages == 1 && lattice_.chain;
         exact.bound = all_.boundOf(exact) * (known ? 1 : 1 + waits);
         if (!std::isinf(exact.bound))

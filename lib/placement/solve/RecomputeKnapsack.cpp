@@ -16,7 +16,7 @@ using Way = KnapsackAlternative;
 
 /// Time for each byte that is given up.
 double slopeOf(const Way &from, const Way &to) {
-  return static_cast<double>(to.recomputeTime - from.recomputeTime) / static_cast<double>(from.bytes - to.bytes);
+  return static_cast<double>(to.recomputeTime - from.recomputeTime) / (from.bytes - to.bytes);
 }
 
 /// `n` equal items within `budget`, by counts of the ways from `first` on.
@@ -92,12 +92,12 @@ int64_t relaxed(const std::vector<KnapsackItem> &items, const std::vector<std::v
   double recomputeTime = 0, over = -static_cast<double>(budget);
   for (size_t i = 0; i < items.size(); ++i) {
     auto n = static_cast<double>(items[i].count);
-    recomputeTime += n * static_cast<double>(alternatives[i][0].recomputeTime);
-    over += n * static_cast<double>(alternatives[i][0].bytes);
+    recomputeTime += n * alternatives[i][0].recomputeTime;
+    over += n * alternatives[i][0].bytes;
     for (size_t at = 0; at + 1 < alternatives[i].size();) { // the cheapest slope from here
       size_t best = nextOnHull(alternatives[i], at);
       double slope = slopeOf(alternatives[i][at], alternatives[i][best]);
-      steps.push_back({slope, n * static_cast<double>(alternatives[i][at].bytes - alternatives[i][best].bytes)});
+      steps.push_back({slope, n * (alternatives[i][at].bytes - alternatives[i][best].bytes)});
       at = best;
     }
   }
@@ -134,7 +134,7 @@ bool thinnest(const std::vector<KnapsackItem> &items, const std::vector<std::vec
   for (size_t i = 0; i < items.size(); ++i)
     for (size_t w = 0; w + 1 < alternatives[i].size(); ++w)
       undo.push_back({static_cast<double>(alternatives[i].back().recomputeTime - alternatives[i][w].recomputeTime) /
-                          static_cast<double>(alternatives[i][w].bytes - alternatives[i].back().bytes),
+                          (alternatives[i][w].bytes - alternatives[i].back().bytes),
                       i, w});
   std::sort(undo.begin(), undo.end(), [](const Undo &a, const Undo &b) {
     return std::tie(b.saved, a.item, a.way) < std::tie(a.saved, b.item, b.way);

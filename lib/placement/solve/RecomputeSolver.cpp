@@ -66,7 +66,7 @@ GroupRecomputeChoice optionOf(const Places &places, const KnapsackChoice &choice
         option.recomputeChoices[part][position] = recomputeChoice;
         int64_t recomputeTime = (*places.items[item].recomputeChoices)[recomputeChoice].recomputeTime;
         option.recomputeTime[part] += recomputeTime;
-        option.joules += places.items[item].recomputeJoules * static_cast<double>(recomputeTime);
+        option.joules += places.items[item].recomputeJoules * recomputeTime;
       }
   }
   return option;
@@ -91,8 +91,7 @@ std::optional<int64_t> RecomputeSolver::minRecomputeTime(Id parallelConfig, uint
     return std::nullopt;
   if (sums.staticMemory + inFlight * sums.activations + lattice_.maxWorkspace(parallelConfig) <= memory)
     return sums.recomputeTime;
-  uint64_t key = mix(mix(mix(lattice_.classesOf(from, to), parallelConfig), static_cast<uint64_t>(inFlight)),
-                     static_cast<uint64_t>(memory));
+  uint64_t key = mix(mix(mix(lattice_.classesOf(from, to), parallelConfig), inFlight), memory);
   auto [found, added] = cache_.emplace(key, -1);
   if (added) {
     Places places = placesOf(lattice_, parallelConfig, {{from, to}});
@@ -107,7 +106,7 @@ RecomputeSolver::Options RecomputeSolver::options(Id parallelConfig, const std::
   Places places = placesOf(lattice_, parallelConfig, parts);
   std::vector<size_t> sizes;
   for (const Part &part : parts)
-    sizes.push_back(static_cast<size_t>(lattice_.count(part.from, part.to)));
+    sizes.push_back(lattice_.count(part.from, part.to));
   Options options;
   int64_t budget = memory - places.staticMemory, fastest = 0;
   for (const Part &part : parts)

@@ -13,8 +13,8 @@ uint32_t ConfigurationSearch::reach(int64_t stage, uint32_t from, Id parallelCon
     Sums sums = lattice_.between(parallelConfig, line_[from], line_[to]);
     if (sums.cannot || sums.time() > bottleneck)
       return false;
-    auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, line_[from], line_[to],
-                                                           inFlight_[static_cast<size_t>(stage)], memory);
+    auto recomputeTime =
+        recomputeSolver_.minRecomputeTime(parallelConfig, line_[from], line_[to], inFlight_[stage], memory);
     return recomputeTime && sums.time() - sums.recomputeTime + *recomputeTime <= bottleneck;
   };
   uint32_t to = from, beyond = max + 1;
@@ -46,7 +46,7 @@ std::optional<std::vector<ConfigurationSearch::Placed>> ConfigurationSearch::gre
     for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f) {
       Id parallelConfig = configuration_.parallelConfigs[f];
       const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-      if (s >= groups_ && parallelConfig != stages[static_cast<size_t>(s - groups_)].parallelConfig)
+      if (s >= groups_ && parallelConfig != stages[s - groups_].parallelConfig)
         continue;
       if (s < groups_ && used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
         continue;

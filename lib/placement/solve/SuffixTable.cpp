@@ -72,7 +72,7 @@ void ConfigurationSearch::windows() {
       if (sums.cannot || sums.time() + problem_.hostOverheadPerMicrobatch > limit)
         continue;
       auto recomputeTime = recomputeSolver_.minRecomputeTime(
-          parallelConfig, from, to, inFlight_[static_cast<size_t>(s)],
+          parallelConfig, from, to, inFlight_[s],
           problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory);
       if (recomputeTime &&
           sums.time() - sums.recomputeTime + *recomputeTime + problem_.hostOverheadPerMicrobatch <= limit)
@@ -80,9 +80,9 @@ void ConfigurationSearch::windows() {
     }
     return false;
   };
-  high_[0] = 0, low_[static_cast<size_t>(stages_)] = count;
+  high_[0] = 0, low_[stages_] = count;
   for (int64_t s = 0; s < stages_; ++s) {
-    auto from = high_[static_cast<size_t>(s)];
+    auto from = high_[s];
     uint32_t to = from, beyond = count + 1; // `to` fits, `beyond` does not
     uint32_t step = static_cast<uint32_t>(std::max<int64_t>(1, count / stages_));
     for (uint32_t next = from + step; to < count; next = to + step) { // gallop, then bisect
@@ -116,7 +116,7 @@ void ConfigurationSearch::windows() {
       uint32_t middle = beyond + (from - beyond) / 2;
       (fits(s, middle, to) ? from : beyond) = middle;
     }
-    low_[static_cast<size_t>(s)] = std::max(from, static_cast<uint32_t>(s));
+    low_[s] = std::max(from, static_cast<uint32_t>(s));
   }
 }
 
@@ -124,7 +124,7 @@ ConfigurationSearch::Cell *ConfigurationSearch::cellAt(int64_t stage, uint32_t n
   auto s = static_cast<size_t>(stage);
   if (node < low_[s] || node > high_[s])
     return nullptr;
-  size_t states = states_[static_cast<size_t>(stages_ - stage)].size();
+  size_t states = states_[stages_ - stage].size();
   return &cells_[s][(node - low_[s]) * states + state];
 }
 
@@ -134,29 +134,26 @@ double ConfigurationSearch::table() {
   longest_ = longest();
   windows();
   for (int64_t s = 0; s <= stages_; ++s)
-    if (low_[static_cast<size_t>(s)] > high_[static_cast<size_t>(s)])
+    if (low_[s] > high_[s])
       return searchState_.cutoff(); // no cut of better value fits
   if (low_[0] > 0)
     return searchState_.cutoff();
   listStates();
   double cells = 0;
   for (int64_t s = 0; s <= stages_; ++s)
-    cells += static_cast<double>(high_[static_cast<size_t>(s)] - low_[static_cast<size_t>(s)] + 1) *
-             static_cast<double>(states_[static_cast<size_t>(stages_ - s)].size());
+    cells += static_cast<double>(high_[s] - low_[s] + 1) * states_[stages_ - s].size();
   if (cells > 2e7)
     return 0;
   constexpr int64_t Never = INT64_MAX;
   cells_.assign(static_cast<size_t>(stages_) + 1, {});
   for (int64_t s = 0; s <= stages_; ++s)
-    cells_[static_cast<size_t>(s)].assign(
-        static_cast<size_t>(high_[static_cast<size_t>(s)] - low_[static_cast<size_t>(s)] + 1) *
-            states_[static_cast<size_t>(stages_ - s)].size(),
-        {Never, Never, Never, 0, 0, 0});
+    cells_[s].assign(static_cast<size_t>(high_[s] - low_[s] + 1) * states_[stages_ - s].size(),
+                     {Never, Never, Never, 0, 0, 0});
   *cellAt(stages_, lattice_.last(), 0) = {0, 0, 0, 0, 0, 0};
   size_t parallelConfigs = configuration_.parallelConfigs.size();
   for (int64_t s = stages_; s-- > 0;) {
     auto k = static_cast<size_t>(stages_ - s);
-    for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)]; ++from) {
+    for (uint32_t from = low_[s]; from <= high_[s]; ++from) {
       if (!mayHold(s, from))
         continue;
       int64_t limit = limitAt(s, from);
@@ -212,7 +209,7 @@ double ConfigurationSearch::table() {
   }
   tabled_ = true;
   double best = INFINITY;
-  const auto &states = states_[static_cast<size_t>(groups_)];
+  const auto &states = states_[groups_];
   for (uint32_t u = 0; u < states.size(); ++u) {
     Cell *cell = cellAt(0, 0, u);
     if (cell->end == Never)
@@ -240,7 +237,7 @@ double ConfigurationSearch::table() {
              n * problem_.deviceTypes[deviceType].tdpWatts, states[u][deviceType]};
       }
     }
-    double bound = value(static_cast<double>(cell->end), rates);
+    double bound = value(cell->end, rates);
     if (bound >= best)
       continue;
     best = bound;

@@ -14,7 +14,7 @@ BalancedStages::BalancedStages(const PlacementProblem &problem, const Configurat
     : p(problem), c(configuration), groups(groups), work(work), parallelConfig(parallelConfig),
       layers(static_cast<int64_t>(problem.layers.size())), count(groups * configuration.virtualStages),
       min(layers / count), larger(layers % count),
-      memory(static_cast<double>(p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory)) {
+      memory(p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory) {
   std::map<Id, uint32_t> known;
   for (Id l = 0; l < p.layers.size() && possible; ++l) {
     possible = min > 0 && p.cost(l, parallelConfig) && mayBeOn(p, l, p.parallelConfigs[parallelConfig].deviceType);
@@ -40,13 +40,13 @@ double BalancedStages::joules() const {
     int64_t recomputeTime = INT64_MAX;
     for (const auto &recomputeChoice : costs[of]->recomputeChoices)
       recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-    sum += costs[of]->joules + static_cast<double>(recomputeTime) * costs[of]->recomputeJoules;
+    sum += costs[of]->joules + recomputeTime * costs[of]->recomputeJoules;
   }
   return sum;
 }
 
 void BalancedStages::cut() {
-  std::vector<int64_t> equalUntil(static_cast<size_t>(layers), layers);
+  std::vector<int64_t> equalUntil(layers, layers);
   for (auto l = static_cast<size_t>(layers) - 1; l-- > 0;)
     equalUntil[l] = classes[l] == classes[l + 1] ? equalUntil[l + 1] : static_cast<int64_t>(l) + 1;
   crossing.assign(static_cast<size_t>(layers) + 1, 0);
@@ -65,11 +65,11 @@ void BalancedStages::cut() {
       std::set<Window> seen;
       for (int64_t at = low; at <= high; ++at) {
         Window window;
-        if (equalUntil[static_cast<size_t>(at)] >= high + size)
-          window = {{classes[static_cast<size_t>(at)], static_cast<double>(size)}}, high = at;
+        if (equalUntil[at] >= high + size)
+          window = {{classes[at], static_cast<double>(size)}}, high = at;
         std::map<uint32_t, double> counts;
         for (int64_t l = at; l < at + size && window.empty(); ++l)
-          counts[classes[static_cast<size_t>(l)]] += 1;
+          counts[classes[l]] += 1;
         work += counts.empty() ? 1 : static_cast<uint64_t>(size);
         if (window.empty())
           window.assign(counts.begin(), counts.end());
@@ -80,9 +80,9 @@ void BalancedStages::cut() {
       for (const Window &window : seen) {
         double weights = 0, gradients = 0, experts = 0;
         for (auto [of, n] : window) {
-          weights += n * static_cast<double>(costs[of]->weights);
-          gradients += n * static_cast<double>(costs[of]->gradients);
-          experts += n * static_cast<double>(costs[of]->expertGradients);
+          weights += n * costs[of]->weights;
+          gradients += n * costs[of]->gradients;
+          experts += n * costs[of]->expertGradients;
         }
         stage.gather[extra] = std::min(stage.gather[extra], static_cast<double>(minReplayTime(f.gather, weights)));
         stage.gradients[extra] = std::min(stage.gradients[extra], gradients);
@@ -121,9 +121,7 @@ double BalancedStages::transfer(int64_t stage) const {
   const auto &f = p.parallelConfigs[parallelConfig];
   const auto &link = p.links[f.deviceType * p.deviceTypes.size() + f.deviceType];
   bool intraNode = onOneNode((stage - 1) % groups, stage % groups);
-  return static_cast<double>(
-      minReplayTime({intraNode ? link.intraNode : link.interNode},
-                    bytes * static_cast<double>(f.data * f.microbatch) / static_cast<double>(f.devices())));
+  return minReplayTime({intraNode ? link.intraNode : link.interNode}, bytes * (f.data * f.microbatch) / f.devices());
 }
 
 double BalancedStages::minOverWindows(const std::vector<Window> &windows, const std::vector<double> &byClass) const {
@@ -140,9 +138,9 @@ double BalancedStages::minOverWindows(const std::vector<Window> &windows, const 
 double BalancedStages::forward(int64_t stage) const {
   std::vector<double> each;
   for (const auto *cost : costs)
-    each.push_back(static_cast<double>(cost->forward));
-  const Stage &part = parts[static_cast<size_t>(stage)];
-  return minOverWindows(part.windows[0], each) + part.gather[0] + static_cast<double>(p.hostOverheadPerMicrobatch) +
+    each.push_back(cost->forward);
+  const Stage &part = parts[stage];
+  return minOverWindows(part.windows[0], each) + part.gather[0] + p.hostOverheadPerMicrobatch +
          (p.blockingTransfers ? arrives(stage) : 0);
 }
 
@@ -152,9 +150,9 @@ double BalancedStages::backward(int64_t stage) const {
     int64_t recomputeTime = INT64_MAX;
     for (const auto &recomputeChoice : cost->recomputeChoices)
       recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-    each.push_back(static_cast<double>(cost->backward + cost->weight + recomputeTime));
+    each.push_back(cost->backward + cost->weight + recomputeTime);
   }
-  const Stage &part = parts[static_cast<size_t>(stage)];
+  const Stage &part = parts[stage];
   return minOverWindows(part.windows[0], each) + part.gather[0] + (p.blockingTransfers ? arrives(stage + 1) : 0);
 }
 
@@ -168,7 +166,7 @@ double BalancedStages::exchange(int64_t group, int64_t n) const {
     double bytes = 0;
     std::vector<double> extra;
     for (int64_t s = group; s < count; s += groups) {
-      const auto &mine = parts[static_cast<size_t>(s)].*of;
+      const auto &mine = parts[s].*of;
       bytes += mine[0];
       extra.push_back(mine[1] - mine[0]);
     }
@@ -194,9 +192,8 @@ double BalancedStages::tied(int64_t group) const {
   const auto &link = p.links[f.deviceType * p.deviceTypes.size() + f.deviceType];
   for (const auto &tie : p.ties)
     if (tie.a == 0 && tie.b + 1 == p.layers.size())
-      sum += static_cast<double>(minReplayTime(
-          {onOneNode(0, groups - 1) ? link.intraNode : link.interNode},
-          static_cast<double>(std::max(p.cost(tie.a, parallelConfig)->tied, p.cost(tie.b, parallelConfig)->tied))));
+      sum += minReplayTime({onOneNode(0, groups - 1) ? link.intraNode : link.interNode},
+                           std::max(p.cost(tie.a, parallelConfig)->tied, p.cost(tie.b, parallelConfig)->tied));
   return sum;
 }
 
@@ -217,20 +214,17 @@ std::vector<double> BalancedStages::atPrice(int64_t group, const GroupShare &sha
       const auto &cost = *costs[of];
       double recomputeChoices = INFINITY;
       for (const auto &recomputeChoice : cost.recomputeChoices)
-        if (static_cast<double>(recomputeChoice.workspace) <= threshold)
-          recomputeChoices = std::min(recomputeChoices, shows * static_cast<double>(recomputeChoice.recomputeTime) +
-                                                            price * held[virtualStage] *
-                                                                static_cast<double>(recomputeChoice.activations));
-      byClass[of] = recomputeChoices + before * static_cast<double>(cost.forward) +
-                    shows * static_cast<double>(cost.backward + cost.weight) +
-                    (bytes ? 0 : share.ends * static_cast<double>(cost.update)) +
-                    price * static_cast<double>(cost.staticMemory);
+        if (recomputeChoice.workspace <= threshold)
+          recomputeChoices = std::min(recomputeChoices, shows * recomputeChoice.recomputeTime +
+                                                            price * held[virtualStage] * recomputeChoice.activations);
+      byClass[of] = recomputeChoices + before * cost.forward + shows * (cost.backward + cost.weight) +
+                    (bytes ? 0 : share.ends * cost.update) + price * cost.staticMemory;
     }
     auto s = static_cast<int64_t>(virtualStage) * groups + group;
-    const Stage &part = parts[static_cast<size_t>(s)];
+    const Stage &part = parts[s];
     double blocks = p.blockingTransfers ? before * arrives(s) + back * arrives(s + 1) : 0;
     double one = minOverWindows(part.windows[0], byClass) + (before + back) * part.gather[0];
-    sum += one + blocks + before * static_cast<double>(p.hostOverheadPerMicrobatch);
+    sum += one + blocks + before * p.hostOverheadPerMicrobatch;
     work += 1 + costs.size() / 4;
     if (larger == 0 || fixed[virtualStage] == 0)
       continue;
@@ -257,7 +251,7 @@ std::vector<double> BalancedStages::group(int64_t group, const GroupShare &share
   auto size = static_cast<size_t>(max()) + 1;
   std::vector<double> best(size, -INFINITY), exchanges(size);
   for (size_t n = 0; n < size && share.ends > 0; ++n)
-    exchanges[n] = exchange(group, static_cast<int64_t>(n));
+    exchanges[n] = exchange(group, n);
   double never = std::max(0.0, 1 - p.maxOverlap);
   for (bool shows : {false, true}) {
     if (shows && (share.ends == 0 || exchanges.back() == 0))
@@ -275,9 +269,9 @@ std::vector<double> BalancedStages::group(int64_t group, const GroupShare &share
           for (const auto &a : cost->recomputeChoices)
             for (const auto &b : cost->recomputeChoices)
               if (b.recomputeTime > a.recomputeTime && b.activations < a.activations &&
-                  static_cast<double>(std::max(a.workspace, b.workspace)) <= threshold)
-                prices.push_back(recomputeTime * static_cast<double>(b.recomputeTime - a.recomputeTime) /
-                                 (held[virtualStage] * static_cast<double>(a.activations - b.activations)));
+                  std::max(a.workspace, b.workspace) <= threshold)
+                prices.push_back(recomputeTime * (b.recomputeTime - a.recomputeTime) /
+                                 (held[virtualStage] * (a.activations - b.activations)));
       }
       std::sort(prices.begin(), prices.end());
       prices.erase(std::unique(prices.begin(), prices.end(), [](double a, double b) { return b - a <= 1e-12 * b; }),

@@ -56,9 +56,7 @@ private:
   void cut();
   bool onOneNode(int64_t a, int64_t b) const;
   double transfer(int64_t stage) const;
-  double arrives(int64_t stage) const {
-    return stage <= 0 || stage >= count ? 0 : parts[static_cast<size_t>(stage)].arrives;
-  }
+  double arrives(int64_t stage) const { return stage <= 0 || stage >= count ? 0 : parts[stage].arrives; }
   double minOverWindows(const std::vector<Window> &windows, const std::vector<double> &byClass) const;
   double exchange(int64_t group, int64_t larger) const;
   double tied(int64_t group) const;

@@ -27,7 +27,7 @@ public:
   /// With the micro-batches of each chunk that a group holds, or a mean of such.
   void hold(int64_t group, const std::vector<double> &held) {
     auto g = static_cast<size_t>(group);
-    std::vector<double> all(static_cast<size_t>(c.virtualStages), static_cast<double>(c.microbatches));
+    std::vector<double> all(c.virtualStages, static_cast<double>(c.microbatches));
     std::vector<int8_t> either(all.size(), -1);
     for (size_t f = 0; f < parallelConfigs.size(); ++f) {
       auto &mine = ends[f][g];
@@ -73,7 +73,7 @@ public:
 
 private:
   bool longEnough(double step) const {
-    int64_t room = 0, groups = static_cast<int64_t>(ends[0].size());
+    int64_t room = 0, groups = ends[0].size();
     std::vector<int64_t> alone(parallelConfigs.size()); // groups that can have no other form
     std::vector<char> some(parallelConfigs.size());
     std::vector<int64_t> gains; // of the second form, where both can be
@@ -88,7 +88,7 @@ private:
       for (size_t f = 0; f < parallelConfigs.size(); ++f)
         able += can[f] >= 0, some[f] |= can[f] >= 0;
       if (able == 1)
-        ++alone[static_cast<size_t>(best - can.begin())];
+        ++alone[best - can.begin()];
       bool two = parallelConfigs.size() == 2 && able == 2;
       room += two ? can[0] : *best;
       if (two)
@@ -138,7 +138,7 @@ const std::vector<double> &meanHeld(BalancedStepCache &known, const Configuratio
     auto [bytes, held] = peakOf(shape, group, activations);
     work += static_cast<uint64_t>(m * c.virtualStages / 16 + 1);
     for (size_t virtualStage = 0; virtualStage < v; ++virtualStage)
-      mean[virtualStage] += static_cast<double>(held[virtualStage]) / static_cast<double>(v);
+      mean[virtualStage] += static_cast<double>(held[virtualStage]) / v;
   }
   return found->second = std::move(mean);
 }
@@ -177,7 +177,7 @@ BalancedStepBound balancedStepBound(const PlacementProblem &problem, const Confi
     if (answer.proved)
       return answer;
   }
-  if (!paths || parallelConfigs.size() > 1 || 2.0 * static_cast<double>(c.microbatches * stages.stages()) > passes)
+  if (!paths || parallelConfigs.size() > 1 || 2.0 * (c.microbatches * stages.stages()) > passes)
     return answer;
   auto [orders, isNew] =
       known.orders.try_emplace({groups, c.virtualStages, c.microbatches}, groups, c.virtualStages, c.microbatches);

@@ -68,8 +68,7 @@ class PathMeanChecker {
 public:
   PathMeanChecker(const PathBound &bound, const BalancedStages &stages, PathOrders &orders,
                   const std::vector<int64_t> &max, const std::function<bool(double)> &enough, std::string &error)
-      : bound(bound), stages(stages), orders(orders), enough(enough), error(error),
-        fixed(static_cast<size_t>(stages.stages()), -1) {
+      : bound(bound), stages(stages), orders(orders), enough(enough), error(error), fixed(stages.stages(), -1) {
     for (int64_t n : max)
       ranges.push_back({0, n});
   }
@@ -163,7 +162,7 @@ private:
         passes[i] += weight * counts.passes[i];
       for (size_t s = 0; s < counts.sends.size(); ++s)
         if (counts.sends[s] > 0)
-          sends += weight * counts.sends[s] * stages.sends(static_cast<int64_t>(s));
+          sends += weight * counts.sends[s] * stages.sends(s);
       ends[counts.end] += weight;
     }
     auto more = static_cast<size_t>(stages.more());
@@ -179,9 +178,9 @@ private:
       for (const auto &share : here.moments[g]) {
         if (share.of == 0)
           return wrong("a moment before any pass");
-        const auto &now = orders.held(static_cast<int64_t>(g), share.of);
+        const auto &now = orders.held(g, share.of);
         for (size_t virtualStage = 0; virtualStage < v; ++virtualStage)
-          held[virtualStage] += share.weight / *all * static_cast<double>(now[virtualStage]);
+          held[virtualStage] += share.weight / *all * now[virtualStage];
       }
       GroupShare share{{}, {}, ends[g]};
       std::vector<int8_t> chosen;
@@ -189,7 +188,7 @@ private:
         share.forward.push_back(passes[2 * s]), share.backward.push_back(passes[2 * s + 1]);
         chosen.push_back(fixed[s]);
       }
-      std::vector<double> mine = stages.group(static_cast<int64_t>(g), share, held, chosen);
+      std::vector<double> mine = stages.group(g, share, held, chosen);
       std::vector<double> next(more + 1, INFINITY);
       for (size_t n = 0; n < mine.size(); ++n)
         if (auto k = static_cast<int64_t>(n); k >= ranges[g].first && k <= ranges[g].second)

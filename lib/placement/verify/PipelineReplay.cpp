@@ -224,12 +224,12 @@ std::pair<int64_t, std::vector<int64_t>> peakOf(const ReplayInput &pipeline, int
 }
 
 std::vector<int64_t> heldAfter(const ReplayInput &pipeline, int64_t group, int64_t passes) {
-  std::vector<int64_t> held(static_cast<size_t>(pipeline.virtualStages));
+  std::vector<int64_t> held(pipeline.virtualStages);
   Cursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
   for (int64_t k = 0, window = windowOf(pipeline, group); k < passes && !forward.done(); ++k) {
     if (k >= window)
-      --held[static_cast<size_t>(backward.virtualStage())], backward.next();
-    ++held[static_cast<size_t>(forward.virtualStage())], forward.next();
+      --held[backward.virtualStage()], backward.next();
+    ++held[forward.virtualStage()], forward.next();
   }
   return held;
 }

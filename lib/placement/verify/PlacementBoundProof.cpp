@@ -151,14 +151,14 @@ private:
           continue;
         if (!suffixes.tabulate(c, groups, table, 0.5))
           return false;
-        leave(groups, table[static_cast<size_t>(groups)][0]);
+        leave(groups, table[groups][0]);
       }
       return true;
     }
     if (!suffixes.tabulate(c, max, table, 0.5))
       return false;
     for (int64_t groups = 1; groups <= max; ++groups)
-      leave(groups, table[static_cast<size_t>(groups)][0]);
+      leave(groups, table[groups][0]);
     return true;
   }
 
@@ -196,7 +196,7 @@ private:
         continue;
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent(); ++to) {
         ++work;
-        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1, static_cast<int64_t>(stages)) ||
+        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1, stages) ||
             (c.virtualStages > 1 && !even(from, to, stages)) ||
             (c.virtualStages == 1 && table[stages - at - 1][to].empty()))
           continue;
@@ -312,12 +312,11 @@ private:
   }
 
   bool within(const PlanMetrics &metrics) const {
-    double watts = metrics.step > 0 ? metrics.joules / (static_cast<double>(metrics.step) * 1e-12) : 0;
+    double watts = metrics.step > 0 ? metrics.joules / (metrics.step * 1e-12) : 0;
     auto passed = [](double is, double max) { return max > 0 && is > max; };
-    return !passed(static_cast<double>(metrics.step), static_cast<double>(p.limits.step)) &&
-           !passed(watts, p.limits.watts) && !passed(metrics.joules, p.limits.joules) &&
-           !passed(metrics.price, p.limits.price) &&
-           !passed(static_cast<double>(metrics.devices), static_cast<double>(p.limits.devices));
+    return !passed(metrics.step, p.limits.step) && !passed(watts, p.limits.watts) &&
+           !passed(metrics.joules, p.limits.joules) && !passed(metrics.price, p.limits.price) &&
+           !passed(metrics.devices, p.limits.devices);
   }
 
   bool better(const Placement &plan, const PlanMetrics &metrics) {

@@ -14,7 +14,7 @@ BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t ef
   PlacementProblem less = problem;
   less.objective = PlacementObjective::StepTime;
   for (auto &deviceType : less.deviceTypes)
-    if (static_cast<double>(deviceType.memory) >= bound)
+    if (deviceType.memory >= bound)
       deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
   BoundProof proof = proveTimedBound(less, INFINITY, effort, passes);
   if (proof.better)

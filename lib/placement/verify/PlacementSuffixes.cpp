@@ -7,12 +7,11 @@ namespace accord {
 using Id = PlacementProblem::Id;
 
 double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends, double ofLayers) const {
-  double step =
-      std::max(static_cast<double>(ends) + static_cast<double>(p.hostOverheadPerStep), static_cast<double>(p.minStep));
+  double step = std::max(static_cast<double>(ends) + p.hostOverheadPerStep, static_cast<double>(p.minStep));
   double seconds = step * 1e-12, idle = 0, price = 0, tdp = 0;
   int64_t devices = 0;
   for (size_t k = 0; k < p.deviceTypes.size(); ++k) {
-    double count = static_cast<double>(used[k]);
+    double count = used[k];
     idle += count * p.deviceTypes[k].idleWatts;
     price += count * p.deviceTypes[k].pricePerHour / 3600;
     tdp += count * p.deviceTypes[k].tdpWatts;
@@ -20,8 +19,8 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
   }
   double joules = ofLayers + idle * seconds;
   auto passed = [](double is, double max) { return max > 0 && is > max * (1 + 1e-9); };
-  if (passed(step, static_cast<double>(p.limits.step)) || passed(joules, p.limits.joules) ||
-      passed(price * seconds, p.limits.price) || (p.limits.devices > 0 && devices > p.limits.devices))
+  if (passed(step, p.limits.step) || passed(joules, p.limits.joules) || passed(price * seconds, p.limits.price) ||
+      (p.limits.devices > 0 && devices > p.limits.devices))
     return INFINITY;
   switch (p.objective) {
   case PlacementObjective::StepTime:
@@ -82,7 +81,7 @@ bool PlacementSuffixes::roomFor(const std::vector<int64_t> &used, Id parallelCon
 bool PlacementSuffixes::tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
   size_t sets = cuts.size();
   // Hopeless ones would use up what proves others.
-  if (static_cast<double>(sets * sets) * static_cast<double>(groups) > static_cast<double>(effort) / 8)
+  if (static_cast<double>(sets * sets) * groups > static_cast<double>(effort) / 8)
     return false;
   table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
   if (cuts.mayCut(sets - 1, groups, groups))
@@ -116,7 +115,7 @@ bool PlacementSuffixes::tabulate(const Configuration &c, int64_t groups, Table &
                 continue; // nor do those before it
             }
             with.leaves = rest.leaves, with.ends = rest.ends, with.joules = rest.joules;
-            if (prepend(c, from, to, parallelConfig, groups, static_cast<int64_t>(k), with) &&
+            if (prepend(c, from, to, parallelConfig, groups, k, with) &&
                 !reaches(cuts.chain() ? valueWith(c, before[from], left, with) : valueOf(with)))
               merge(table[k][from], with);
           }
@@ -133,7 +132,7 @@ std::vector<PlacementSuffixes::PrefixBound> PlacementSuffixes::prefixBounds(cons
     for (Id parallelConfig : c.parallelConfigs)
       if (auto takes = costs.busy(l, l + 1, parallelConfig)) {
         busy = std::min(busy, static_cast<double>(*takes));
-        paid = std::min(paid, static_cast<double>(*takes) * ratePerSecond(p, parallelConfig));
+        paid = std::min(paid, (*takes) * ratePerSecond(p, parallelConfig));
       }
     list.push_back({list.back().busy + busy, list.back().paid + paid});
   }
@@ -146,9 +145,9 @@ double PlacementSuffixes::valueWith(const Configuration &c, const PrefixBound &b
     return valueOf(state);
   if (left == 0)
     return INFINITY;
-  double m = static_cast<double>(c.microbatches), ends = m * before.busy / double(left);
+  double m = c.microbatches, ends = m * before.busy / double(left);
   if (c.schedule != PipelineSchedule::ZeroBubble)
-    ends = std::max(ends, static_cast<double>(state.leaves) + before.busy);
+    ends = std::max(ends, state.leaves + before.busy);
   auto min = std::max(state.ends, static_cast<int64_t>(std::min(ends, 0x1p61)));
   return valueOf(state.used, min, state.joules) + m * before.paid * 1e-12;
 }

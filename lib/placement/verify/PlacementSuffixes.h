@@ -33,9 +33,7 @@ public:
   double valueOf(const State &state) const { return valueOf(state.used, state.ends, state.joules); }
   bool roomFor(const std::vector<int64_t> &used, Id parallelConfig) const;
   bool reaches(double value) const { return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9); }
-  bool spent(double share = 1) const {
-    return static_cast<double>(work + costs.work) > share * static_cast<double>(effort);
-  }
+  bool spent(double share = 1) const { return (work + costs.work) > share * effort; }
   /// Micro-batches that a group with `behind` groups from itself on holds.
   static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind);
 

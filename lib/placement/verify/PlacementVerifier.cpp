@@ -12,28 +12,29 @@ public:
   PlanChecker(const PlacementProblem &problem, const PlacementResult &result, const PlanMetrics &reevaluated)
       : p(problem), stated(result.metrics), result(result), reevaluated(reevaluated) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     stages();
     memories();
     if (stated.step != reevaluated.step)
-      report("A0912",
+      report(Code::WrongLength,
              fmt::format("the step is stated to take {} ps, replayed it takes {}", stated.step, reevaluated.step));
     if (stated.devices != reevaluated.devices)
-      report("A0951", fmt::format("{} devices are stated, the stages have {}", stated.devices, reevaluated.devices));
-    same("A0951", "the energy of a step", "J", stated.joules, reevaluated.joules);
-    same("A0951", "the price of a step", "", stated.price, reevaluated.price);
-    same("A0905", "the objective", "", stated.value, reevaluated.value);
-    same("A0905", "the objective of the answer", "", result.value, reevaluated.value);
+      report(Code::WrongPlacementMetrics,
+             fmt::format("{} devices are stated, the stages have {}", stated.devices, reevaluated.devices));
+    same(Code::WrongPlacementMetrics, "the energy of a step", "J", stated.joules, reevaluated.joules);
+    same(Code::WrongPlacementMetrics, "the price of a step", "", stated.price, reevaluated.price);
+    same(Code::WrongObjective, "the objective", "", stated.value, reevaluated.value);
+    same(Code::WrongObjective, "the objective of the answer", "", result.value, reevaluated.value);
     limits();
-    return std::move(issues);
+    return std::move(errors);
   }
 
 private:
-  void report(const char *code, std::string text, const SourceLocation &at = {}) {
-    if (issues.size() < 20)
-      issues.push_back({code, std::move(text), at, {}});
+  void report(Code code, std::string text, const SourceLocation &at = {}) {
+    if (errors.size() < 20)
+      errors.push_back({code, std::move(text), at, {}});
   }
-  void same(const char *code, const char *what, const char *unit, double said, double is) {
+  void same(Code code, const char *what, const char *unit, double said, double is) {
     if (!(std::abs(said - is) <= 1e-9 * std::abs(is)))
       report(code, fmt::format("{} is stated to be {} {}, recomputed it is {}", what, said, unit, is));
   }
@@ -41,10 +42,11 @@ private:
   void stages() {
     if (stated.times.size() != reevaluated.times.size() || stated.inFlight.size() != reevaluated.inFlight.size() ||
         stated.memory.size() != reevaluated.memory.size() || stated.host.size() != reevaluated.host.size())
-      return report("A0951", fmt::format("times of {} stages, micro-batches in {} and memory of {} groups "
-                                         "are stated, there are {} stages on {} groups",
-                                         stated.times.size(), stated.inFlight.size(), stated.memory.size(),
-                                         reevaluated.times.size(), reevaluated.memory.size()));
+      return report(Code::WrongPlacementMetrics,
+                    fmt::format("times of {} stages, micro-batches in {} and memory of {} groups "
+                                "are stated, there are {} stages on {} groups",
+                                stated.times.size(), stated.inFlight.size(), stated.memory.size(),
+                                reevaluated.times.size(), reevaluated.memory.size()));
     for (size_t s = 0; s < reevaluated.times.size(); ++s) {
       for (auto [what, field] : {std::pair{"forward", &StageTimes::forward},
                                  {"backward", &StageTimes::backward},
@@ -52,11 +54,11 @@ private:
                                  {"to send", &StageTimes::send},
                                  {"to finish", &StageTimes::stepTail}})
         if (stated.times[s].*field != reevaluated.times[s].*field)
-          report("A0951", fmt::format("stage {} is stated to take {} ps {}, recomputed {}", s, stated.times[s].*field,
-                                      what, reevaluated.times[s].*field));
+          report(Code::WrongPlacementMetrics, fmt::format("stage {} is stated to take {} ps {}, recomputed {}", s,
+                                                          stated.times[s].*field, what, reevaluated.times[s].*field));
       if (stated.inFlight[s] != reevaluated.inFlight[s])
-        report("A0951", fmt::format("stage {} is stated to hold {} micro-batches, replayed {}", s, stated.inFlight[s],
-                                    reevaluated.inFlight[s]));
+        report(Code::WrongPlacementMetrics, fmt::format("stage {} is stated to hold {} micro-batches, replayed {}", s,
+                                                        stated.inFlight[s], reevaluated.inFlight[s]));
     }
   }
 
@@ -64,42 +66,44 @@ private:
     const Placement &plan = *result.plan;
     for (size_t g = 0; g < reevaluated.memory.size(); ++g) {
       if (g < stated.memory.size() && stated.memory[g] != reevaluated.memory[g])
-        report("A0913", fmt::format("group {} is stated to need {} bytes, recomputed {}", g, stated.memory[g],
-                                    reevaluated.memory[g]));
+        report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes, recomputed {}", g, stated.memory[g],
+                                              reevaluated.memory[g]));
       const auto &deviceType = p.deviceTypes[p.parallelConfigs[plan.stages[g].parallelConfig].deviceType];
       if (reevaluated.memory[g] > deviceType.memory)
-        report("A0904",
+        report(Code::MemoryExceeded,
                fmt::format("group {} needs {} bytes of each '{}', which has {}", g, reevaluated.memory[g],
                            deviceType.name, deviceType.memory),
                deviceType.location);
     }
     for (size_t g = 0; g < reevaluated.host.size(); ++g) {
       if (g < stated.host.size() && stated.host[g] != reevaluated.host[g])
-        report("A0913", fmt::format("group {} is stated to need {} bytes of the host, recomputed {}", g, stated.host[g],
-                                    reevaluated.host[g]));
+        report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes of the host, recomputed {}", g,
+                                              stated.host[g], reevaluated.host[g]));
       const auto &deviceType = p.deviceTypes[p.parallelConfigs[plan.stages[g].parallelConfig].deviceType];
       if (reevaluated.host[g] > deviceType.hostMemory)
-        report("A0904",
+        report(Code::MemoryExceeded,
                fmt::format("group {} needs {} bytes of the host for each '{}', which has {}", g, reevaluated.host[g],
                            deviceType.name, deviceType.hostMemory),
                deviceType.location);
     }
     if (stated.fits != reevaluated.fits)
-      report("A0951", fmt::format("the plan is stated {}to fit, recomputed it {}", stated.fits ? "" : "not ",
-                                  reevaluated.fits ? "does" : "does not"));
+      report(Code::WrongPlacementMetrics,
+             fmt::format("the plan is stated {}to fit, recomputed it {}", stated.fits ? "" : "not ",
+                         reevaluated.fits ? "does" : "does not"));
   }
 
   void limits() {
-    double watts = reevaluated.step > 0 ? reevaluated.joules / (static_cast<double>(reevaluated.step) * 1e-12) : 0;
+    double watts = reevaluated.step > 0 ? reevaluated.joules / (reevaluated.step * 1e-12) : 0;
     auto within = [&](const char *what, double is, double max) {
       if (max > 0 && is > max * (1 + 1e-9))
-        report("A0952", fmt::format("{} {}, at most {} may be", what, is, max), p.location);
+        report(Code::PlacementLimitPassed, fmt::format("{} {}, at most {} may be", what, is, max), p.location);
     };
     if (p.limits.step > 0 && reevaluated.step > p.limits.step)
-      report("A0952", fmt::format("a step takes {} ps, at most {} may be", reevaluated.step, p.limits.step),
-             p.location);
+      report(Code::PlacementLimitPassed,
+             fmt::format("a step takes {} ps, at most {} may be", reevaluated.step, p.limits.step), p.location);
     if (p.limits.devices > 0 && reevaluated.devices > p.limits.devices)
-      report("A0952", fmt::format("{} devices, at most {} may be", reevaluated.devices, p.limits.devices), p.location);
+      report(Code::PlacementLimitPassed,
+             fmt::format("{} devices, at most {} may be", reevaluated.devices, p.limits.devices), p.location);
     within("watts:", watts, p.limits.watts);
     within("joules of a step:", reevaluated.joules, p.limits.joules);
     within("price of a step:", reevaluated.price, p.limits.price);
@@ -109,50 +113,50 @@ private:
   const PlanMetrics &stated;
   const PlacementResult &result;
   const PlanMetrics &reevaluated;
-  std::vector<Issue> issues;
+  Errors errors;
 };
 
 } // namespace
 
-std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult &result,
-                          std::vector<std::string> *trusted, const PlacementProof &options) {
-  if (std::vector<Issue> malformed = check(problem); !malformed.empty())
+Errors verify(const PlacementProblem &problem, const PlacementResult &result, std::vector<std::string> *trusted,
+              const PlacementProof &options) {
+  if (Errors malformed = check(problem); !malformed.empty())
     return malformed;
-  std::vector<Issue> issues;
+  Errors errors;
   auto trust = [&](std::string text) {
     if (trusted)
       trusted->push_back(std::move(text));
   };
   if (result.plan) {
-    issues = placementViolations(problem, *result.plan);
-    if (issues.empty()) {
+    errors = placementViolations(problem, *result.plan);
+    if (errors.empty()) {
       if (auto reevaluated = reevaluate(problem, *result.plan, options.passes))
-        issues = PlanChecker(problem, result, *reevaluated).run();
+        errors = PlanChecker(problem, result, *reevaluated).run();
       else
         trust(fmt::format("the plan's metrics: {} micro-batches through {} stages are too "
                           "many to replay",
                           result.plan->microbatches, result.plan->stages.size()));
     }
     if (!(result.bound <= result.value * (1 + 1e-9)))
-      issues.push_back({"A0906",
+      errors.push_back({Code::BoundNotProved,
                         fmt::format("the plan's objective is {}, but no plan's is stated to be "
                                     "less than {}",
                                     result.value, result.bound),
                         {},
                         {}});
   }
-  if (!issues.empty())
-    return issues;
+  if (!errors.empty())
+    return errors;
   // Without a plan, an infinite bound states that there is none, a finite one that none was found.
   BoundProof proof =
       proveBound(problem, result.plan ? result.bound : INFINITY, options.effort, options.passes, result.paths);
   for (const std::string &text : proof.wrong)
-    if (issues.size() < 20)
-      issues.push_back({"A0967", text, {}, {}});
+    if (errors.size() < 20)
+      errors.push_back({Code::WrongPlacementPaths, text, {}, {}});
   if (proof.better && !result.plan && std::isfinite(result.bound) && proof.value >= result.bound)
     trust(fmt::format("that no plan was found: there is one of objective {}", proof.value));
   else if (proof.better)
-    issues.push_back({"A0906",
+    errors.push_back({Code::BoundNotProved,
                       result.plan || std::isfinite(result.bound)
                           ? fmt::format("no plan's objective is stated to be less than {}, but "
                                         "one has {}",
@@ -163,7 +167,7 @@ std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult
   else
     for (std::string &text : proof.trusted)
       trust(std::move(text));
-  return issues;
+  return errors;
 }
 
 } // namespace accord

@@ -20,7 +20,7 @@ struct PlacementProof {
 ///
 /// The bound is proved by `proveBound` (PlacementBound.h); sentences of what it could not prove,
 /// and of a step too long to replay, are added to `trusted`.
-std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult &result,
-                          std::vector<std::string> *trusted = nullptr, const PlacementProof &options = {});
+Errors verify(const PlacementProblem &problem, const PlacementResult &result,
+              std::vector<std::string> *trusted = nullptr, const PlacementProof &options = {});
 
 } // namespace accord

@@ -7,7 +7,7 @@ namespace accord {
 
 double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool chain) {
   using Id = PlacementProblem::Id;
-  double pass = 0, joules = 0, paid = 0, m = static_cast<double>(c.microbatches);
+  double pass = 0, joules = 0, paid = 0, m = c.microbatches;
   for (Id l = 0; l < p.layers.size(); ++l) {
     double min = INFINITY, minJoules = INFINITY, minPaid = INFINITY;
     for (Id f : c.parallelConfigs) {
@@ -17,9 +17,9 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
       int64_t recomputeTime = INT64_MAX;
       for (const auto &recomputeChoice : cost->recomputeChoices)
         recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-      double takes = static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeTime);
+      double takes = cost->forward + cost->backward + cost->weight + recomputeTime;
       min = std::min(min, takes);
-      minJoules = std::min(minJoules, cost->joules + cost->recomputeJoules * static_cast<double>(recomputeTime));
+      minJoules = std::min(minJoules, cost->joules + cost->recomputeJoules * recomputeTime);
       minPaid = std::min(minPaid, takes * ratePerSecond(p, f));
     }
     pass += min, joules += minJoules, paid += minPaid;
@@ -30,16 +30,16 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
-    double n = static_cast<double>(groups);
-    double all = pass + n * static_cast<double>(c.virtualStages) * static_cast<double>(p.hostOverheadPerMicrobatch);
+    double n = groups;
+    double all = pass + n * c.virtualStages * p.hostOverheadPerMicrobatch;
     bool fills = chain && c.virtualStages == 1 && c.schedule != PipelineSchedule::ZeroBubble;
     bool closes = fills && (c.schedule == PipelineSchedule::GPipe || c.microbatches > groups);
     step = std::min(step, closes  ? (m + n - 1) / n * all
                           : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                   : m * all / n);
   }
-  step = std::max(step + static_cast<double>(p.hostOverheadPerStep), static_cast<double>(p.minStep));
-  if (std::isinf(step) || (p.limits.step > 0 && step > static_cast<double>(p.limits.step) * (1 + 1e-9)))
+  step = std::max(step + p.hostOverheadPerStep, static_cast<double>(p.minStep));
+  if (std::isinf(step) || (p.limits.step > 0 && step > p.limits.step * (1 + 1e-9)))
     return INFINITY;
   if (p.objective == PlacementObjective::StepTime)
     return step;

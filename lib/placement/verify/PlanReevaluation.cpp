@@ -28,11 +28,12 @@ class PlanConstraintChecker {
 public:
   PlanConstraintChecker(const PlacementProblem &problem, const Placement &plan) : p(problem), plan(plan) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     size_t stages = plan.stages.size();
     if (stages == 0 || plan.virtualStages < 1 || stages % static_cast<uint64_t>(plan.virtualStages) != 0) {
-      report("A0950", fmt::format("{} stages in {} virtual stages", stages, plan.virtualStages));
-      return std::move(issues);
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} stages in {} virtual stages", stages, plan.virtualStages));
+      return std::move(errors);
     }
     groups = stages / static_cast<size_t>(plan.virtualStages);
     pipeline();
@@ -42,22 +43,23 @@ public:
       readable &= stage(s);
     for (Id l = 0; l < p.layers.size(); ++l)
       if (where[l] == kNowhere)
-        report("A0909", fmt::format("layer '{}' is in no stage", p.layers[l].name), p.layers[l].location);
+        report(Code::OperationMissing, fmt::format("layer '{}' is in no stage", p.layers[l].name),
+               p.layers[l].location);
     for (const auto &edge : p.edges)
       if (where[edge.from] != kNowhere && where[edge.to] != kNowhere && where[edge.from] > where[edge.to])
-        report("A0902",
+        report(Code::DependenceViolated,
                fmt::format("layer '{}' is in stage {}, but feeds '{}' in stage {}", p.layers[edge.from].name,
                            where[edge.from], p.layers[edge.to].name, where[edge.to]),
                p.layers[edge.from].location);
     if (readable)
       devices(), placementConstraints();
-    return std::move(issues);
+    return std::move(errors);
   }
 
 private:
-  void report(const char *code, std::string text, const SourceLocation &at = {}) {
-    if (issues.size() < 20)
-      issues.push_back({code, std::move(text), at, {}});
+  void report(Code code, std::string text, const SourceLocation &at = {}) {
+    if (errors.size() < 20)
+      errors.push_back({code, std::move(text), at, {}});
   }
 
   void pipeline() {
@@ -67,30 +69,34 @@ private:
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
                      }) &&
         !p.groups.empty())
-      report("A0950", fmt::format("{} groups of devices in a row are not in the search space", groups));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} groups of devices in a row are not in the search space", groups));
     std::vector<size_t> shared;
     for (const PlacedStage &stage : plan.stages) {
       shared.push_back(0);
       for (Id l : stage.layers)
         shared.back() += p.uniformClass && l < p.layers.size() && p.layers[l].of == *p.uniformClass;
       if (shared.back() != shared.front())
-        report("A0950", fmt::format("stages of {} and of {} layers '{}' are not even", shared.front(), shared.back(),
-                                    p.classes[*p.uniformClass].name));
+        report(Code::PlacementNotInSearchSpace,
+               fmt::format("stages of {} and of {} layers '{}' are not even", shared.front(), shared.back(),
+                           p.classes[*p.uniformClass].name));
     }
     for (PipelineSchedule schedule : p.schedules)
       isInSearchSpace |= schedule == plan.schedule;
     if (!isInSearchSpace)
-      report("A0950", "the schedule of the passes is not in the search space");
+      report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not in the search space");
     if (!interleaves && plan.virtualStages != 1)
-      report("A0950", fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
     if (interleaves) {
       bool known = false;
       for (int64_t virtualStages : p.virtualStages)
         known |= virtualStages == plan.virtualStages && virtualStages > 1;
       if (!known)
-        report("A0950", fmt::format("{} virtual stages are not in the search space", plan.virtualStages));
+        report(Code::PlacementNotInSearchSpace,
+               fmt::format("{} virtual stages are not in the search space", plan.virtualStages));
       if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
-        report("A0950",
+        report(Code::PlacementNotInSearchSpace,
                fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
       if (p.uniformClass)
         return;
@@ -98,8 +104,8 @@ private:
         return a.layers.size() < b.layers.size();
       });
       if (max->layers.size() > min->layers.size() + 1)
-        report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even", min->layers.size(),
-                                    max->layers.size()));
+        report(Code::PlacementNotInSearchSpace, fmt::format("interleaved stages of {} and of {} layers are not even",
+                                                            min->layers.size(), max->layers.size()));
     }
   }
 
@@ -108,41 +114,44 @@ private:
     const PlacedStage &stage = plan.stages[s];
     if (stage.parallelConfig >= p.parallelConfigs.size() || stage.layers.empty() ||
         stage.recomputeChoices.size() != stage.layers.size()) {
-      report("A0950", fmt::format("stage {} has parallel configuration {} of {}, {} layers and {} choices of what "
-                                  "they keep",
-                                  s, stage.parallelConfig, p.parallelConfigs.size(), stage.layers.size(),
-                                  stage.recomputeChoices.size()));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("stage {} has parallel configuration {} of {}, {} layers and {} choices of what "
+                         "they keep",
+                         s, stage.parallelConfig, p.parallelConfigs.size(), stage.layers.size(),
+                         stage.recomputeChoices.size()));
       return false;
     }
     const auto &parallelConfig = p.parallelConfigs[stage.parallelConfig];
     __int128 samples = static_cast<__int128>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches;
     if (samples != p.batch)
-      report("A0915", fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
-                                  "make the batch, {}",
-                                  s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
+      report(Code::WrongBatch,
+             fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
+                         "make the batch, {}",
+                         s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
     if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
-      report("A0950",
+      report(Code::PlacementNotInSearchSpace,
              fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
-        report(l < p.layers.size() && l == stage.layers[i - 1] ? "A0909" : "A0950",
+        report(l < p.layers.size() && l == stage.layers[i - 1] ? Code::OperationMissing
+                                                               : Code::PlacementNotInSearchSpace,
                fmt::format("stage {} lists layer {} of {} after {}", s, l, p.layers.size(),
                            i > 0 ? fmt::format("{}", stage.layers[i - 1]) : "nothing"));
         continue;
       }
       if (where[l] != kNowhere)
-        report("A0909", fmt::format("layer '{}' is in stages {} and {}", p.layers[l].name, where[l], s),
+        report(Code::OperationMissing, fmt::format("layer '{}' is in stages {} and {}", p.layers[l].name, where[l], s),
                p.layers[l].location);
       where[l] = s;
       const auto &cost = p.cost(l, stage.parallelConfig);
       if (!cost)
         report(
-            "A0950",
+            Code::PlacementNotInSearchSpace,
             fmt::format("layer '{}' cannot run in parallel configuration {}", p.layers[l].name, stage.parallelConfig),
             p.layers[l].location);
       else if (stage.recomputeChoices[i] >= cost->recomputeChoices.size())
-        report("A0950",
+        report(Code::PlacementNotInSearchSpace,
                fmt::format("layer '{}' keeps choice {} of {}", p.layers[l].name, stage.recomputeChoices[i],
                            cost->recomputeChoices.size()),
                p.layers[l].location);
@@ -156,7 +165,8 @@ private:
       std::set<size_t> stages;
       std::set<Id> deviceTypes(constraint.deviceTypes.begin(), constraint.deviceTypes.end());
       auto against = [&](Id l, const std::string &what) {
-        report("A0950", fmt::format("layer '{}' {}, against '{}'", p.layers[l].name, what, constraint.text),
+        report(Code::PlacementNotInSearchSpace,
+               fmt::format("layer '{}' {}, against '{}'", p.layers[l].name, what, constraint.text),
                constraint.location);
       };
       for (Id l = 0; l < p.layers.size(); ++l) {
@@ -185,7 +195,7 @@ private:
     }
     for (const auto &[deviceType, count] : used) {
       if (count > p.deviceTypes[deviceType].devices)
-        report("A0950",
+        report(Code::PlacementNotInSearchSpace,
                fmt::format("the stages need {} of '{}', there are {}",
                            count > INT64_MAX ? std::string("more than 2^63")
                                              : fmt::format("{}", static_cast<int64_t>(count)),
@@ -195,10 +205,11 @@ private:
       for (Id f : parallelConfigs[deviceType])
         replicaByReplica |= p.parallelConfigs[f].order == PlacementProblem::RankOrder::TensorPipelineData;
       if (replicaByReplica && (parallelConfigs.size() > 1 || parallelConfigs[deviceType].size() > 1))
-        report("A0950", "ranks run replica after replica, but stages have several parallel configurations",
+        report(Code::PlacementNotInSearchSpace,
+               "ranks run replica after replica, but stages have several parallel configurations",
                p.deviceTypes[deviceType].location);
       if (p.uniformConfigPerDeviceType && parallelConfigs[deviceType].size() > 1)
-        report("A0950",
+        report(Code::PlacementNotInSearchSpace,
                fmt::format("stages on '{}' have {} parallel configurations, but must have one",
                            p.deviceTypes[deviceType].name, parallelConfigs[deviceType].size()),
                p.deviceTypes[deviceType].location);
@@ -209,7 +220,7 @@ private:
   const Placement &plan;
   size_t groups = 0;
   std::vector<size_t> where; ///< by layer: its stage
-  std::vector<Issue> issues;
+  Errors errors;
 };
 
 /// What a stage sends to another for one sample.
@@ -235,7 +246,7 @@ Traffic trafficOf(const PlacementProblem &p, const Placement &plan) {
 
 } // namespace
 
-std::vector<Issue> placementViolations(const PlacementProblem &problem, const Placement &plan) {
+Errors placementViolations(const PlacementProblem &problem, const Placement &plan) {
   return PlanConstraintChecker(problem, plan).run();
 }
 
@@ -249,7 +260,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
   Traffic traffic = trafficOf(p, plan);
-  if (static_cast<double>(plan.microbatches) * static_cast<double>(stages + traffic.size()) > passes)
+  if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
     return std::nullopt;
   ReplayInput pipeline{plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
                        plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
@@ -280,11 +291,11 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
       updates[g] += cost.update;
       metrics.memory[g] += cost.staticMemory;
       workspace[g] = std::max(workspace[g], recomputeChoice.workspace);
-      metrics.joules += cost.joules + static_cast<double>(recomputeChoice.recomputeTime) * cost.recomputeJoules;
+      metrics.joules += cost.joules + recomputeChoice.recomputeTime * cost.recomputeJoules;
     }
     recomputeChoices[g].push_back(activations), outside[g].push_back(hostActivations);
     overlapTime[g] += times.backward + times.weight;
-    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, static_cast<double>(weights));
+    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, weights);
     times.forward += gather + p.hostOverheadPerMicrobatch;
     times.backward += gather;
   }
@@ -298,30 +309,30 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     first[g] = taken[parallelConfig.deviceType];
     last[g] = (taken[parallelConfig.deviceType] += devices) - 1;
     metrics.devices += devices;
-    idle += deviceType.idleWatts * static_cast<double>(devices);
-    price += deviceType.pricePerHour * static_cast<double>(devices) / 3600;
-    tdp += deviceType.tdpWatts * static_cast<double>(devices);
-    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), recomputeChoices[g]);
+    idle += deviceType.idleWatts * devices;
+    price += deviceType.pricePerHour * devices / 3600;
+    tdp += deviceType.tdpWatts * devices;
+    auto [bytes, held] = peakOf(pipeline, g, recomputeChoices[g]);
     for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
       metrics.inFlight[virtualStage * groups + g] = held[virtualStage];
     metrics.memory[g] += bytes + workspace[g];
-    metrics.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
+    metrics.host[g] += peakOf(pipeline, g, outside[g]).first;
     metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
 
-    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, static_cast<int64_t>(groups));
+    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, groups);
     int64_t exchange = 0;
     for (size_t i = 0; i < parallelConfig.gradientSyncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || parallelConfig.gradientSyncs[i].replicasPerNode <= replicasPerNode)
-        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, static_cast<double>(gradients[g]));
+        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, gradients[g]);
     // Replicas with the same experts are `expert` apart: so many times fewer are together.
     int64_t experts = 0, same = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
     for (const auto &sync : parallelConfig.expertGradientSyncs)
       if (sync.replicasPerNode <= same || &sync == &parallelConfig.expertGradientSyncs.front())
-        experts = minReplayTime(sync.alternatives, static_cast<double>(expertGradients[g]));
+        experts = minReplayTime(sync.alternatives, expertGradients[g]);
     exchange += experts;
-    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * static_cast<double>(overlapTime[g]));
+    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * overlapTime[g]);
     if (p.maxOverlap < 1)
-      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * static_cast<double>(exchange)));
+      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * exchange));
     pipeline.stages[g].stepTail = (exchange > overlapFraction ? exchange - overlapFraction : 0) + updates[g];
   }
 
@@ -356,8 +367,8 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
                &receives = p.parallelConfigs[plan.stages[b].parallelConfig];
     const auto &link = p.links[sends.deviceType * p.deviceTypes.size() + receives.deviceType];
     bool intraNode = onOneNode(a, b);
-    double each = static_cast<double>(bytes) * static_cast<double>(sends.data * sends.microbatch) /
-                  static_cast<double>(std::min(sends.devices(), receives.devices()));
+    double each =
+        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
     int64_t takes = minReplayTime({intraNode ? link.intraNode : link.interNode}, each);
     if (p.blockingTransfers) {
       pipeline.stages[to].forward += takes;
@@ -398,12 +409,12 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   if (metrics.step < p.minStep)
     metrics.step = p.minStep;
   metrics.times = std::move(pipeline.stages);
-  double seconds = static_cast<double>(metrics.step) * 1e-12;
+  double seconds = metrics.step * 1e-12;
   metrics.joules += idle * seconds;
   metrics.price = price * seconds;
   switch (p.objective) {
   case PlacementObjective::StepTime:
-    metrics.value = static_cast<double>(metrics.step);
+    metrics.value = metrics.step;
     break;
   case PlacementObjective::Energy:
     metrics.value = metrics.joules;

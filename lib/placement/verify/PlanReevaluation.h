@@ -14,7 +14,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &problem, PlacementProblem
 /// points to an earlier stage · A0915 samples of the stages are not the batch · A0950 all else: a
 /// schedule, chunks, form, keep or kind that is not in the search space, more stages or devices than there are.
 /// At most 20. Of a problem that `check` passes, and of any plan.
-std::vector<Issue> placementViolations(const PlacementProblem &problem, const Placement &plan);
+Errors placementViolations(const PlacementProblem &problem, const Placement &plan);
 
 /// Of a plan without misfits, as Placement.h and the comment of lib/place's `judge` state it. Steps
 /// come from `replay`; nothing where it would have to look at more than `passes` passes and

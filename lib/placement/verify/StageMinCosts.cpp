@@ -212,7 +212,7 @@ bool mayBeOn(const PlacementProblem &problem, Id layer, Id deviceType) {
 }
 
 int64_t StageMinCosts::stepTail(const PlacementProblem &p, int64_t groupRecomputeTime) const {
-  auto behind = static_cast<int64_t>(p.overlapFraction * static_cast<double>(overlapTime + groupRecomputeTime));
+  auto behind = static_cast<int64_t>(p.overlapFraction * (overlapTime + groupRecomputeTime));
   int64_t never = p.maxOverlap < 1 ? exchange - static_cast<int64_t>(p.maxOverlap * double(exchange)) : 0;
   return std::max(never, exchange - behind) + update;
 }
@@ -325,13 +325,12 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
   work += cuts.chain() ? to - from : layers.size();
   for (Id l : layers) {
     const auto &cost = p.cost(l, parallelConfig);
-    min.joules +=
-        cost->joules + static_cast<double>(sumsOf(parallelConfig).layers[l].recomputeTime) * cost->recomputeJoules;
+    min.joules += cost->joules + sumsOf(parallelConfig).layers[l].recomputeTime * cost->recomputeJoules;
   }
   min.can = true;
   min.overlapTime = min.backward + min.weight;
   min.busy = min.forward + min.overlapTime + min.recomputeTime;
-  int64_t gather = minReplayTime(f.gather, static_cast<double>(all.weights));
+  int64_t gather = minReplayTime(f.gather, all.weights);
   min.forward += gather + p.hostOverheadPerMicrobatch;
   min.backward += gather;
   // Of ranks that run replica after replica, the best of any number of groups.
@@ -341,7 +340,7 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
     int64_t best = gradientSyncs.empty() ? 0 : INT64_MAX;
     for (size_t i = 0; i < gradientSyncs.size(); ++i)
       if (i == 0 || gradientSyncs[i].replicasPerNode <= max) {
-        int64_t takes = minReplayTime(gradientSyncs[i].alternatives, static_cast<double>(bytes));
+        int64_t takes = minReplayTime(gradientSyncs[i].alternatives, bytes);
         best = stagesBetween ? std::min(best, takes) : takes;
       }
     return best;
@@ -383,18 +382,17 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
     }
   for (const auto &tie : p.ties)
     if (has(tie.a) != has(tie.b))
-      min.update +=
-          minReplayTime({link}, static_cast<double>(p.cost(has(tie.a) ? tie.a : tie.b, parallelConfig)->tied));
+      min.update += minReplayTime({link}, p.cost(has(tie.a) ? tie.a : tie.b, parallelConfig)->tied);
   if (!p.blockingTransfers)
     return min;
-  double share = static_cast<double>(f.data * f.microbatch) / static_cast<double>(f.devices());
+  double share = static_cast<double>(f.data * f.microbatch) / f.devices();
   int64_t bytesIn = 0, bytesOut = 0;
   for (const auto &[layer, bytes] : in)
     bytesIn += bytes;
   for (const auto &[layer, bytes] : out)
     bytesOut += bytes;
-  min.forward += minReplayTime({link}, static_cast<double>(bytesIn) * share);
-  min.backward += minReplayTime({link}, static_cast<double>(bytesOut) * share);
+  min.forward += minReplayTime({link}, bytesIn * share);
+  min.backward += minReplayTime({link}, bytesOut * share);
   return min;
 }
 

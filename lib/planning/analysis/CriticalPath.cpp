@@ -263,13 +263,13 @@ private:
     auto bind = [&](ValueId inside, ValueId outside) {
       if (ports.size() >= kMaxPorts || column_[inside] >= 0)
         return;
-      column_[inside] = static_cast<int>(ports.size());
+      column_[inside] = ports.size();
       bound.push_back(inside);
       ports.push_back(outside);
     };
     for (const Region::Carried &c : r.carried)
       bind(c.argument, deps_.source[c.initial]);
-    unsigned carried = static_cast<unsigned>(ports.size());
+    unsigned carried = ports.size();
     unsigned end = carried;
     ports.push_back(kNone);
     auto outside = [&](ValueId source) {
@@ -287,14 +287,14 @@ private:
     // Tensors that are taken apart, then stacks by which iteration needs the slice made last.
     unsigned firstOf[3];
     for (Slices kind : {Slices::Whole, Slices::Newest, Slices::Oldest}) {
-      firstOf[static_cast<int>(kind)] = static_cast<unsigned>(ports.size());
+      firstOf[static_cast<int>(kind)] = ports.size();
       for (const Region::Slice &s : r.unstashed)
         if (deps_.order(graph_, r, s) == kind)
           bind(s.inside, deps_.source[s.stacked]);
     }
     unsigned newest = firstOf[1], oldest = firstOf[2];
     ports.push_back(kNone);
-    unsigned width = static_cast<unsigned>(ports.size()), start = width - 1;
+    unsigned width = ports.size(), start = width - 1;
 
     Iteration it = evaluate(region, width);
     auto row = [&](ValueId source) {

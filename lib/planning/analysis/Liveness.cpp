@@ -348,7 +348,7 @@ private:
     if (stack.first.empty())
       return bound_[deps_.root[s.stacked]];
     int64_t count = body.count, index = newestFirst(body, s) ? count - 1 - k : k;
-    size_t fromEnd = static_cast<size_t>(count - 1 - index);
+    size_t fromEnd = count - 1 - index;
     if (index < static_cast<int64_t>(stack.first.size()))
       return stack.first[index];
     return fromEnd < stack.last.size() ? stack.last[stack.last.size() - 1 - fromEnd] : -1;

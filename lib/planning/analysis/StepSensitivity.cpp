@@ -28,11 +28,11 @@ void follow(const WorkGraph &graph, const StepTiming &timing, RegionId region, i
 
 } // namespace
 
-std::variant<StepSensitivity, Issue> StepSensitivity::of(const Plan &plan) {
+Result<StepSensitivity> StepSensitivity::of(const Plan &plan) {
   auto made = StepTiming::of(plan);
-  if (Issue *problem = std::get_if<Issue>(&made))
-    return *problem;
-  const StepTiming &timing = std::get<StepTiming>(made);
+  if (!made)
+    return made.error();
+  const StepTiming &timing = *made;
   const WorkGraph &graph = plan.graph;
   StepSensitivity out;
   out.step = {timing.step()};
@@ -45,7 +45,7 @@ std::variant<StepSensitivity, Issue> StepSensitivity::of(const Plan &plan) {
     durations[id] = {duration};
     auto shorter = [&](int64_t takes) {
       auto step = timing.stepWith(id, takes); // cannot be refused: it is not longer
-      return Picoseconds{out.step.value - std::get<int64_t>(step)};
+      return Picoseconds{out.step.value - *step};
     };
     OperationSensitivity s{id, {}, shorter(duration / 2), shorter(0), {timing.slack(id)}};
     if (s.gainIfFree.value > 0)
@@ -56,7 +56,7 @@ std::variant<StepSensitivity, Issue> StepSensitivity::of(const Plan &plan) {
     }
   }
   if (sumOfWork(graph, durations) >= kLongestStep)
-    return Issue{"A0920", "the step takes 2^61 ps or more, one operation after the other", {}, {}};
+    return Error{Code::MalformedGraph, "the step takes 2^61 ps or more, one operation after the other", {}, {}};
   for (OperationSensitivity &s : out.operations)
     s.busy = {static_cast<int64_t>(graph.executions(s.operation) * durations[s.operation].value)};
   std::sort(out.operations.begin(), out.operations.end(),

@@ -36,7 +36,7 @@ struct StepSensitivity {
   OperationId next = kNone;
   Picoseconds nextSlack;
 
-  static std::variant<StepSensitivity, Issue> of(const Plan &plan);
+  static Result<StepSensitivity> of(const Plan &plan);
 };
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/planning/analysis/StepTiming.h"
+#include "lib/machine/model/Check.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include <algorithm>
 #include <map>
@@ -7,7 +8,7 @@
 namespace accord {
 namespace {
 
-Issue issue(std::string message) { return {"A0920", std::move(message), {}, {}}; }
+Error error(std::string message) { return {Code::MalformedGraph, std::move(message), {}, {}}; }
 
 /// What an operation holds while it runs: "core tc 0", "memory hbm", "network nvlink".
 using Held = std::set<std::string>;
@@ -17,7 +18,7 @@ void addHeld(const Plan &plan, const Slot &slot, Held &held) {
   const OperationCost &cost = plan.costs.operations[id];
   for (size_t c = 0; c < plan.machine.cores.size(); ++c) {
     const Core &core = plan.machine.cores[c];
-    if (!usesCore(cost, static_cast<int>(c)))
+    if (!usesCore(cost, c))
       continue;
     bool one = core.perInstanceMapping && cost.parts.empty(); // a fused operation holds all instances
     int64_t first = one ? slot.instance : 0, last = one || !core.perInstanceMapping ? first : core.count - 1;
@@ -65,7 +66,7 @@ void addOrder(std::vector<User> byStart, std::vector<TimingGraph::Edge> &edges) 
 
 } // namespace
 
-std::optional<Issue> StepTiming::build(const Plan &plan, const Dependences &deps, RegionId r) {
+std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps, RegionId r) {
   const Region &region = plan.graph.regions[r];
   for (OperationId id : region.operations)
     if (RegionId body = plan.graph.operations[id].body; body != kNone)
@@ -84,7 +85,7 @@ std::optional<Issue> StepTiming::build(const Plan &plan, const Dependences &deps
     const Operation &op = plan.graph.operations[id];
     names.push_back(op.name);
     if (!slots[node])
-      return issue("'" + op.name + "' has no slot in the schedule");
+      return error("'" + op.name + "' has no slot in the schedule");
     const Slot &slot = *slots[node];
     Held held;
     Wide duration = slot.duration.value;
@@ -96,7 +97,7 @@ std::optional<Issue> StepTiming::build(const Plan &plan, const Dependences &deps
     }
     if (duration >= kLongestStep || slot.start.value < 0 || slot.start.value >= kLongestStep ||
         slot.duration.value < 0 || slot.duration.value >= kLongestStep)
-      return issue("'" + op.name + "' runs outside of the longest step, 2^61 ps");
+      return error("'" + op.name + "' runs outside of the longest step, 2^61 ps");
     durations.push_back(static_cast<int64_t>(duration));
     if (slot.duration.value > 0)
       for (const std::string &what : held)
@@ -110,9 +111,9 @@ std::optional<Issue> StepTiming::build(const Plan &plan, const Dependences &deps
     for (OperationId before : deps.predecessors[region.operations[node]])
       edges.push_back({node_[before], node, 0});
   auto graph = TimingGraph::of(std::move(durations), edges, names);
-  if (Issue *problem = std::get_if<Issue>(&graph))
-    return *problem;
-  graphs_[r] = std::move(std::get<TimingGraph>(graph));
+  if (!graph)
+    return graph.error();
+  graphs_[r] = std::move(*graph);
   return std::nullopt;
 }
 
@@ -120,17 +121,17 @@ bool StepTiming::fits(Wide micro, Wide update) const {
   return Wide{microbatches_} * (micro + hostMicrobatch_) + update + hostStep_ < kLongestStep;
 }
 
-std::variant<StepTiming, Issue> StepTiming::of(const Plan &plan) {
+Result<StepTiming> StepTiming::of(const Plan &plan) {
   if (auto problems = check(plan.graph); !problems.empty())
     return problems.front();
   if (plan.costs.operations.size() != plan.graph.operations.size() ||
       plan.schedule.regions.size() != plan.graph.regions.size())
-    return issue("costs or schedule belong to another graph");
+    return error("costs or schedule belong to another graph");
   StepTiming step;
   step.microbatches_ = plan.graph.microbatches;
   for (Seconds host : {plan.machine.host.microbatch, plan.machine.host.step})
     if (!Picoseconds::fits(host))
-      return issue("the host takes longer than the longest step, 2^61 ps");
+      return error("the host takes longer than the longest step, 2^61 ps");
   step.hostMicrobatch_ = Picoseconds::ceil(plan.machine.host.microbatch).value;
   step.hostStep_ = Picoseconds::ceil(plan.machine.host.step).value;
   step.node_.resize(plan.graph.operations.size());
@@ -152,13 +153,13 @@ std::variant<StepTiming, Issue> StepTiming::of(const Plan &plan) {
     if (auto problem = step.build(plan, deps, top))
       return *problem;
   if (!step.fits(step.length(kMicrobatchRegion), step.length(kUpdateRegion)))
-    return issue("the step takes 2^61 ps or more");
+    return error("the step takes 2^61 ps or more");
   return step;
 }
 
-std::variant<int64_t, Issue> StepTiming::stepWith(OperationId id, int64_t duration) const {
+Result<int64_t> StepTiming::stepWith(OperationId id, int64_t duration) const {
   if (duration < 0 || duration >= kLongestStep)
-    return issue("a duration has to be 0 or more and less than 2^61 ps");
+    return error("a duration has to be 0 or more and less than 2^61 ps");
   auto [micro, update] = lengths();
   for (Wide takes = duration;;) {
     RegionId region = region_[id];
@@ -167,7 +168,7 @@ std::variant<int64_t, Issue> StepTiming::stepWith(OperationId id, int64_t durati
       avoiding_[region] = graph.avoiding();
     Wide length = std::max<Wide>(avoiding_[region][node_[id]], graph.through(node_[id]) + takes);
     if (length >= kLongestStep)
-      return issue("the step would take 2^61 ps or more");
+      return error("the step would take 2^61 ps or more");
     if (owner_[region] == kNone) {
       (region == kMicrobatchRegion ? micro : update) = static_cast<int64_t>(length);
       break;
@@ -176,14 +177,14 @@ std::variant<int64_t, Issue> StepTiming::stepWith(OperationId id, int64_t durati
     takes = length * count_[region];
   }
   if (!fits(micro, update))
-    return issue("the step would take 2^61 ps or more");
+    return error("the step would take 2^61 ps or more");
   return stepFrom({micro, update});
 }
 
-std::optional<Issue> StepTiming::setDuration(OperationId id, int64_t duration) {
+std::optional<Error> StepTiming::setDuration(OperationId id, int64_t duration) {
   auto allowed = stepWith(id, duration);
-  if (Issue *problem = std::get_if<Issue>(&allowed))
-    return *problem;
+  if (!allowed)
+    return allowed.error();
   struct Undo {
     OperationId id;
     int64_t duration;

@@ -15,7 +15,7 @@ class StepTiming {
 public:
   /// Issues (A0920): a graph that contradicts itself, an operation without a slot, slots that
   /// contradict the dependences (a cycle, named), a step of 2^61 ps or more.
-  static std::variant<StepTiming, Issue> of(const Plan &plan);
+  static Result<StepTiming> of(const Plan &plan);
 
   /// At most the plan's: what waits for nothing starts earlier here.
   int64_t step() const { return stepFrom(lengths()); }
@@ -25,11 +25,11 @@ public:
   int64_t slack(OperationId id) const { return graphs_[regionOf(id)].slack(node_[id]); }
   int64_t duration(OperationId id) const { return graphs_[regionOf(id)].duration(node_[id]); }
   /// Of an operation that is no repeat. Refused as in `TimingGraph`; then nothing changes.
-  std::optional<Issue> setDuration(OperationId id, int64_t duration);
+  std::optional<Error> setDuration(OperationId id, int64_t duration);
 
   /// The step if one operation took so long, without a change. Constant time in each region after
   /// the first call since a change, which is near-linear; refused when the step is 2^61 or more.
-  std::variant<int64_t, Issue> stepWith(OperationId id, int64_t duration) const;
+  Result<int64_t> stepWith(OperationId id, int64_t duration) const;
 
   /// Operations of one longest path of a region's iteration, repeats as one.
   std::vector<OperationId> criticalPath(RegionId region) const;
@@ -46,7 +46,7 @@ private:
     return microbatches_ * (lengths.first + hostMicrobatch_) + lengths.second + hostStep_;
   }
   bool fits(Wide micro, Wide update) const;
-  std::optional<Issue> build(const Plan &plan, const Dependences &deps, RegionId region);
+  std::optional<Error> build(const Plan &plan, const Dependences &deps, RegionId region);
 
   std::vector<TimingGraph> graphs_;                  ///< by RegionId
   std::vector<std::vector<OperationId>> operations_; ///< by RegionId, then node

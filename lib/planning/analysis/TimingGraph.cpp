@@ -9,7 +9,7 @@ namespace {
 using Edge = TimingGraph::Edge;
 constexpr uint32_t kNoTask = ArrivalTimes::kNone;
 
-Issue issue(std::string message) { return {"A0920", std::move(message), {}, {}}; }
+Error error(std::string message) { return {Code::MalformedGraph, std::move(message), {}, {}}; }
 
 std::string nameOf(const std::vector<std::string> &names, uint32_t op) {
   return op < names.size() && !names[op].empty() ? "'" + names[op] + "'" : "operation " + std::to_string(op);
@@ -113,33 +113,33 @@ bool add(int64_t &into, int64_t amount) {
 
 } // namespace
 
-std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
-                                                 const std::vector<std::string> &names) {
+Result<TimingGraph> TimingGraph::of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
+                                    const std::vector<std::string> &names) {
   size_t n = durations.size();
   if (n >= kNoTask - ArrivalTimes::kBlock || edges.size() >= kNoTask)
-    return issue("a timing graph has less than 2^32 operations and edges");
+    return error("a timing graph has less than 2^32 operations and edges");
   TimingGraph graph;
   for (uint32_t op = 0; op < n; ++op) {
     if (durations[op] < 0)
-      return issue(nameOf(names, op) + " has a negative duration");
+      return error(nameOf(names, op) + " has a negative duration");
     if (!add(graph.total_, durations[op]))
-      return issue("durations and delays together are 2^61 or more, at " + nameOf(names, op));
+      return error("durations and delays together are 2^61 or more, at " + nameOf(names, op));
   }
   for (const Edge &e : edges) {
     if (e.before >= n || e.after >= n)
-      return issue("an edge names operation " + std::to_string(std::max(e.before, e.after)) + ", there are " +
+      return error("an edge names operation " + std::to_string(std::max(e.before, e.after)) + ", there are " +
                    std::to_string(n));
     if (e.delay < 0)
-      return issue("a negative delay between " + nameOf(names, e.before) + " and " + nameOf(names, e.after));
+      return error("a negative delay between " + nameOf(names, e.before) + " and " + nameOf(names, e.after));
     if (!add(graph.total_, e.delay))
-      return issue("durations and delays together are 2^61 or more, between " + nameOf(names, e.before) + " and " +
+      return error("durations and delays together are 2^61 or more, between " + nameOf(names, e.before) + " and " +
                    nameOf(names, e.after));
   }
   Successors after(n, edges);
   std::vector<uint32_t> waits;
   graph.at_ = depthFirstOrder(n, edges, after, {}, waits);
   if (graph.at_.size() != n)
-    return issue("operations wait for each other: " + cycleText(edges, waits, names));
+    return error("operations wait for each other: " + cycleText(edges, waits, names));
   graph.at_ = depthFirstOrder(n, edges, after, depths(graph.at_, after), waits);
   graph.rank_.resize(n);
   for (uint32_t r = 0; r < n; ++r)
@@ -191,14 +191,14 @@ std::vector<uint32_t> TimingGraph::criticalPath() const {
   return path;
 }
 
-std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue> TimingGraph::accept(const std::vector<Change> &changes,
-                                                                                   int64_t &total) const {
+Result<std::vector<std::pair<uint32_t, int64_t>>> TimingGraph::accept(const std::vector<Change> &changes,
+                                                                      int64_t &total) const {
   std::vector<std::pair<uint32_t, size_t>> order; // by rank; of equal ones the last one counts
   for (const Change &c : changes) {
     if (c.operation >= size())
-      return issue("there is no operation " + std::to_string(c.operation) + ", there are " + std::to_string(size()));
+      return error("there is no operation " + std::to_string(c.operation) + ", there are " + std::to_string(size()));
     if (c.duration < 0)
-      return issue("operation " + std::to_string(c.operation) + " would have a negative duration");
+      return error("operation " + std::to_string(c.operation) + " would have a negative duration");
     order.push_back({rank_[c.operation], order.size()});
   }
   std::sort(order.begin(), order.end());
@@ -210,16 +210,16 @@ std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue> TimingGraph::acce
     total -= heads_.weight(rank);
   for (auto [rank, duration] : ranked)
     if (!add(total, duration))
-      return issue("durations and delays together would be 2^61 or more");
+      return error("durations and delays together would be 2^61 or more");
   return ranked;
 }
 
-std::optional<Issue> TimingGraph::setDurations(const std::vector<Change> &changes) {
+std::optional<Error> TimingGraph::setDurations(const std::vector<Change> &changes) {
   int64_t total = total_;
   auto accepted = accept(changes, total);
-  if (auto *refused = std::get_if<Issue>(&accepted))
-    return *refused;
-  auto &ranked = std::get<0>(accepted);
+  if (!accepted)
+    return accepted.error();
+  auto &ranked = *accepted;
   total_ = total;
   heads_.setWeights(ranked);
   for (auto &[rank, duration] : ranked)
@@ -228,12 +228,12 @@ std::optional<Issue> TimingGraph::setDurations(const std::vector<Change> &change
   return std::nullopt;
 }
 
-std::variant<int64_t, Issue> TimingGraph::lengthWith(const std::vector<Change> &changes) {
+Result<int64_t> TimingGraph::lengthWith(const std::vector<Change> &changes) {
   int64_t total = total_;
   auto accepted = accept(changes, total);
-  if (auto *refused = std::get_if<Issue>(&accepted))
-    return *refused;
-  auto &ranked = std::get<0>(accepted), before = ranked;
+  if (!accepted)
+    return accepted.error();
+  auto &ranked = *accepted, before = ranked;
   for (auto &[rank, duration] : before)
     duration = heads_.weight(rank);
   heads_.setWeights(ranked);

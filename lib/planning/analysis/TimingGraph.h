@@ -1,10 +1,9 @@
 // When operations start at the earliest and at the latest, while their durations change.
 #pragma once
 #include "lib/planning/analysis/ArrivalTimes.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace accord {
 
@@ -29,8 +28,8 @@ public:
   /// Linear in operations and edges, which may repeat. Issues (A0920): an edge to an operation that
   /// does not exist, a cycle (its operations are named), a negative duration or delay, and
   /// durations and delays of 2^61 or more together. `names` are for messages; may be empty.
-  static std::variant<TimingGraph, Issue> of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
-                                             const std::vector<std::string> &names = {});
+  static Result<TimingGraph> of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
+                                const std::vector<std::string> &names = {});
 
   uint32_t size() const { return heads_.size(); }
   int64_t length() const { return heads_.length(); }
@@ -46,11 +45,11 @@ public:
   std::vector<uint32_t> criticalPath() const;
 
   /// Times all that moves again. Refused (an issue, and nothing changes) as in `of`.
-  std::optional<Issue> setDuration(uint32_t op, int64_t duration) { return setDurations({{op, duration}}); }
+  std::optional<Error> setDuration(uint32_t op, int64_t duration) { return setDurations({{op, duration}}); }
   /// Of several operations at once; of one that is named twice the last change counts.
-  std::optional<Issue> setDurations(const std::vector<Change> &changes);
+  std::optional<Error> setDurations(const std::vector<Change> &changes);
   /// The length with other durations, which are taken back: exact, and only heads move.
-  std::variant<int64_t, Issue> lengthWith(const std::vector<Change> &changes);
+  Result<int64_t> lengthWith(const std::vector<Change> &changes);
 
   /// By operation, of all at once: the longest path from an operation that waits for none to one
   /// that none waits for, without passing it (0 if each passes it). With it, and with `through`,
@@ -68,8 +67,7 @@ public:
 private:
   uint32_t mirror(uint32_t rank) const { return size() - 1 - rank; }
   /// Ranks and what to set; nothing where the changes are refused.
-  std::variant<std::vector<std::pair<uint32_t, int64_t>>, Issue> accept(const std::vector<Change> &changes,
-                                                                        int64_t &total) const;
+  Result<std::vector<std::pair<uint32_t, int64_t>>> accept(const std::vector<Change> &changes, int64_t &total) const;
 
   std::vector<uint32_t> rank_, at_; ///< by operation, and its inverse: a topological order
   ArrivalTimes heads_;              ///< by rank

@@ -37,7 +37,7 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
     const Core &core = machine.cores[where.first];
     FlopsPerSecond peak = peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
     if (peak.value > 0)
-      atPeak += static_cast<double>(work.contractionFlops) / peak.value;
+      atPeak += work.contractionFlops / peak.value;
   }
   return step.value > 0 ? atPeak / step.value : 0;
 }

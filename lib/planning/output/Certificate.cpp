@@ -12,7 +12,7 @@
 namespace accord {
 namespace {
 
-std::optional<Issue> write(const std::string &path, const std::string &text) {
+std::optional<Error> write(const std::string &path, const std::string &text) {
   std::error_code error;
   llvm::raw_fd_ostream out(path, error);
   if (!error) {
@@ -23,7 +23,7 @@ std::optional<Issue> write(const std::string &path, const std::string &text) {
   }
   if (!error)
     return std::nullopt;
-  return Issue{"A0901", fmt::format("'{}' cannot be written: {}", path, error.message()), {}, {}};
+  return Error{Code::BadPlan, fmt::format("'{}' cannot be written: {}", path, error.message()), {}, {}};
 }
 
 constexpr std::pair<RegionId, const char *> kTops[] = {{kMicrobatchRegion, "microbatch"}, {kUpdateRegion, "update"}};
@@ -64,20 +64,19 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
   if (bound.kind != SchedulingBound::Kind::Solver)
     return std::nullopt;
   auto windows = solverWindows(problem, bound);
-  if (std::holds_alternative<Issue>(windows)) // found by whoever verifies the bound
+  if (!windows) // found by whoever verifies the bound
     return std::nullopt;
   int64_t makespan = bound.value - 1;
   bool plain = bound.unit == 1 && bound.steps.empty();
   return CertificateQuery{makespan, fmt::format("certificate/{}-LE-{}.smt2", name, makespan),
-                          smtQuery(problem, makespan, SmtEncoding::Automatic, bound.unit,
-                                   plain ? nullptr : &std::get<StartWindows>(windows))};
+                          smtQuery(problem, makespan, SmtEncoding::Automatic, bound.unit, plain ? nullptr : &*windows)};
 }
 
-std::optional<Issue> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
+std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
                                       const SchedulingResult &result) {
   std::string queries = queryFolder(folder);
   if (auto error = llvm::sys::fs::create_directories(queries))
-    return Issue{"A0901", fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
+    return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
   removeQueries(queries, {"makespan"});
   if (auto issue = write(folder + "/problem.mlir", schedulingMlir(problem, &result)))
     return issue;
@@ -95,12 +94,12 @@ std::vector<CertificateQuery> smtQueriesOf(const Plan &plan) {
   return queries;
 }
 
-std::optional<Issue> writeCertificate(const std::string &folder, const Plan &plan) {
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan) {
   std::string path = queryFolder(folder);
   removeQueries(path, {kTops[0].second, kTops[1].second});
   for (const CertificateQuery &claimed : smtQueriesOf(plan)) {
     if (auto error = llvm::sys::fs::create_directories(path))
-      return Issue{"A0901", fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
+      return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
     if (auto issue = write(folder + "/" + claimed.file, claimed.text))
       return issue;
   }

@@ -21,14 +21,14 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
 
 /// Writes FOLDER/problem.mlir and, where a solver is to be believed, FOLDER/certificate/….smt2;
 /// takes away claims that an earlier run left there. A0901 where a file cannot be written.
-std::optional<Issue> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
+std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
                                       const SchedulingResult &result);
 
 /// What solvers claimed of a plan that `verify` found to hold: "certificate/microbatch-LE-61.smt2",
 /// "certificate/update-LE-61.smt2"; times are picoseconds.
 std::vector<CertificateQuery> smtQueriesOf(const Plan &plan);
 /// Writes them, and takes away those that an earlier run left there. A0901 as above.
-std::optional<Issue> writeCertificate(const std::string &folder, const Plan &plan);
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan);
 
 /// What a program says of an SMT-LIB file.
 struct SolverResult {

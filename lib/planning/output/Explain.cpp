@@ -120,10 +120,9 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
     std::string shapes;
     for (const TensorAccess &a : other.accesses)
       shapes += (a.written ? " -> " : shapes.empty() ? "; " : ", ") + a.shape;
-    line("backward", fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind,
-                                 formatSi(static_cast<double>(other.flops), "FLOP"),
-                                 formatBytes(static_cast<double>(other.bytesRead)),
-                                 formatBytes(static_cast<double>(other.bytesWritten)), shapes));
+    line("backward",
+         fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind, formatSi(other.flops, "FLOP"),
+                     formatBytes(other.bytesRead), formatBytes(other.bytesWritten), shapes));
   }
 }
 } // namespace
@@ -170,15 +169,15 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     for (size_t l = 0; l < cost.bytes.size(); ++l)
       if (cost.bytes[l].value > 0)
         bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
-    line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
+    line("work", formatSi(op.flops, "FLOP") + bytes);
     addDomain(op, line);
     for (const FusedPart &part : op.parts)
-      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(static_cast<double>(part.flops), "FLOP")));
+      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(part.flops, "FLOP")));
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
     line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
-                             formatSi(cost.time.value * static_cast<double>(executions), "s")));
+                             formatSi(cost.time.value * executions, "s")));
     addVariants(plan, id, line);
     addEnergy(plan, op, cost, line);
   }
@@ -240,8 +239,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
             change(ma.throughput, mb.throughput, false)});
   head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
             change(ma.mfu, mb.mfu, false)});
-  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)), formatBytes(static_cast<double>(mb.peakBytes)),
-            change(static_cast<double>(ma.peakBytes), static_cast<double>(mb.peakBytes), true)});
+  head.row({"memory", formatBytes(ma.peakBytes), formatBytes(mb.peakBytes), change(ma.peakBytes, mb.peakBytes, true)});
   head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
             change(ma.energy.value, mb.energy.value, true)});
   head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100),

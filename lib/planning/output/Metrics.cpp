@@ -10,7 +10,7 @@ Metrics measure(const Plan &plan) {
   StepTotals totals = stepTotals(plan.graph, plan.costs);
   m.step = plan.schedule.step.seconds();
   if (m.step.value > 0) {
-    m.throughput = static_cast<double>(plan.batch) / m.step.value;
+    m.throughput = plan.batch / m.step.value;
     m.mfu = modelFlopsUtilization(totals, plan.machine, m.step);
   }
   m.flops = totals.all.flops;

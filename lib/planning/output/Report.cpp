@@ -68,7 +68,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
   json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts, changes;
   for (auto &[track, index] : tracks) {
     const Core &core = plan.machine.cores[track.first];
-    index = static_cast<int>(names.size());
+    index = names.size();
     names.push_back(jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
   }
   for (size_t r = 0; r < plan.schedule.regions.size() && r < plan.graph.regions.size(); ++r) {
@@ -113,7 +113,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
       used.insert({cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type});
   for (const auto &[index, type] : used) {
     const Core &core = plan.machine.cores[index];
-    double peak = peakOfOne(plan.machine, core, type).value * static_cast<double>(core.count);
+    double peak = peakOfOne(plan.machine, core, type).value * core.count;
     roofs.push_back(json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
   }
   for (const std::string &text : plan.assumptions)
@@ -146,7 +146,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                         {"parameters", plan.graph.parameters},
                         {"flops", static_cast<double>(m.flops)}};
   if (options.sequence)
-    headline["tokens"] = m.throughput * static_cast<double>(*options.sequence);
+    headline["tokens"] = m.throughput * (*options.sequence);
   return json::Object{{"model", jsonString(plan.graph.model)},
                       {"machine", jsonString(plan.machine.name)},
                       {"job", jsonString(plan.job)},

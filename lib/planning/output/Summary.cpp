@@ -28,8 +28,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   SummaryLines lines(style);
   std::string state = plan.feasible ? "" : "  " + inked(style, Ink::Red, "infeasible");
   lines.text = inked(style, Ink::Bold, g.model + " on " + plan.machine.name) + state + "\n";
-  lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer,
-                                    formatSi(static_cast<double>(g.parameters), "")));
+  lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer, formatSi(g.parameters, "")));
   lines.add("batch",
             fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch, times(style), g.microbatches));
   if (g.recompute != "none")
@@ -37,16 +36,16 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")));
   std::string rate = formatSi(m.throughput, "samples/s");
   if (options.sequence)
-    rate += ", " + formatSi(m.throughput * static_cast<double>(*options.sequence), "tokens/s");
+    rate += ", " + formatSi(m.throughput * (*options.sequence), "tokens/s");
   lines.add("throughput", rate);
   lines.add("MFU", fmt::format("{} {} of {} {}", shareBar(style, m.mfu, 20), percent(m.mfu),
                                formatSi(m.peak.value, "FLOP/s"), m.peakType));
-  double full = m.capacity > 0 ? static_cast<double>(m.peakBytes) / static_cast<double>(m.capacity) : 0;
-  std::string memory = formatBytes(static_cast<double>(m.peakBytes));
+  double full = m.capacity > 0 ? static_cast<double>(m.peakBytes) / m.capacity : 0;
+  std::string memory = formatBytes(m.peakBytes);
   if (m.capacity > 0) {
     std::string bar = shareBar(style, full, 20);
     memory = fmt::format("{} {} of {} ({})", full > 1 ? inked(style, Ink::Red, bar) : bar, memory,
-                         formatBytes(static_cast<double>(m.capacity)), percent(full));
+                         formatBytes(m.capacity), percent(full));
   }
   lines.add("memory", memory);
   if (m.energy.value > 0)
@@ -100,8 +99,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                : op.communication ? cost.type.substr(0, cost.type.find(' '))
                                   : "-",
                std::to_string(static_cast<int64_t>(graph.executions(id))), formatSi(cost.time.value, "s"),
-               formatSi(static_cast<double>(op.flops), ""), cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value),
-               cost.bound});
+               formatSi(op.flops, ""), cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
   }
   const DataLoaderRow *dataLoading = totals.dataLoading ? &*totals.dataLoading : nullptr;
   if (dataLoading && dataLoading->step > dataLoading->compute)
@@ -109,7 +107,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                formatBytes(dataLoading->batch.value), dataLoading->bound});
   SummaryLines lines(style);
   lines.text = "\n";
-  lines.add("parameters", formatSi(static_cast<double>(totals.parameters), ""));
+  lines.add("parameters", formatSi(totals.parameters, ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
   lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.stepEnergy().value > 0) {

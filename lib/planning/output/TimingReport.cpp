@@ -19,10 +19,10 @@ const char *kindName(CoreKind kind) { return kind == CoreKind::None ? "no core" 
 
 std::string timingText(const Plan &plan, const TextStyle &style) {
   auto made = StepSensitivity::of(plan);
-  if (const Issue *problem = std::get_if<Issue>(&made))
-    return "\nno timing: " + problem->message + "\n";
-  const StepSensitivity &what = std::get<StepSensitivity>(made);
-  double step = static_cast<double>(std::max<int64_t>(what.step.value, 1));
+  if (!made)
+    return "\nno timing: " + made.error().message + "\n";
+  const StepSensitivity &what = *made;
+  double step = std::max<int64_t>(what.step.value, 1);
   auto percent = [&](Picoseconds t) { return fmt::format("{:.3g} %", 100 * static_cast<double>(t.value) / step); };
   std::string kinds, phases;
   auto add = [&](std::string &to, const char *label, Picoseconds t) {
@@ -67,9 +67,9 @@ std::string timingText(const Plan &plan, const TextStyle &style) {
 
 json::Object timingData(const Plan &plan) {
   auto made = StepSensitivity::of(plan);
-  if (const Issue *problem = std::get_if<Issue>(&made))
-    return json::Object{{"error", jsonString(problem->message)}};
-  const StepSensitivity &what = std::get<StepSensitivity>(made);
+  if (!made)
+    return json::Object{{"error", jsonString(made.error().message)}};
+  const StepSensitivity &what = *made;
   auto nameOf = [&](OperationId id) { return jsonString(plan.graph.operations[id].name); };
   json::Array kinds, phases, critical, operations;
   for (const CoreKindShare &share : what.kinds)

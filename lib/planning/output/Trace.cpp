@@ -12,7 +12,7 @@ namespace {
 constexpr int kCores = 1, kStructure = 2, kMemory = 3; // process ids
 using Time = __int128;                                 // picoseconds; many micro-batches pass 63 bits
 
-double micros(Time ps) { return static_cast<double>(ps) * 1e-6; }
+double micros(Time ps) { return ps * 1e-6; }
 
 class Tracer {
 public:
@@ -114,9 +114,7 @@ private:
     for (const auto &[track, time] : busy(r))
       if (time > 0)
         slice(kCores, tids[track], text, start, length(r) * count,
-              json::Object{{"iterations", count},
-                           {"busy", static_cast<double>(time) / static_cast<double>(length(r))},
-                           {"summary", true}});
+              json::Object{{"iterations", count}, {"busy", static_cast<double>(time) / length(r)}, {"summary", true}});
   }
 
   /// First and last iteration in full, what is between as a summary; all as a summary when there is

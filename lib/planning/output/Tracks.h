@@ -14,7 +14,7 @@ using Track = std::pair<int, int>; ///< core, instance
 inline std::vector<Track> tracksOf(const Plan &plan, const Slot &slot) {
   if (slot.core < 0)
     return {};
-  const Core &core = plan.machine.cores[static_cast<size_t>(slot.core)];
+  const Core &core = plan.machine.cores[slot.core];
   const OperationCost &cost = plan.costs.operations[slot.operation];
   bool all = core.anyMapping && occupiedInstances(plan.machine, cost, slot.core) == core.count;
   std::vector<Track> tracks;

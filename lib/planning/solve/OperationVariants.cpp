@@ -63,16 +63,15 @@ int64_t OperationVariants::capacity(size_t resource) const {
 int64_t OperationVariants::amount(const Variant &variant, size_t resource) const {
   const OperationCost &cost = *variant.cost;
   if (resource < machine_.cores.size()) {
-    int64_t instances = occupiedInstances(machine_, cost, static_cast<int>(resource));
+    int64_t instances = occupiedInstances(machine_, cost, resource);
     return std::min(instances, capacity(resource));
   }
   if (resource >= links_)
     return cost.core < 0 && names_[resource] == cost.model;
-  double transfer = cost.transfer[resource - machine_.cores.size()].value * 1e12,
-         time = static_cast<double>(variant.duration);
+  double transfer = cost.transfer[resource - machine_.cores.size()].value * 1e12, time = variant.duration;
   if (time <= 0 || transfer <= 0)
     return 0;
-  double share = std::floor(transfer / time * static_cast<double>(kFullBandwidth));
+  double share = std::floor(transfer / time * kFullBandwidth);
   return static_cast<int64_t>(std::clamp(share, 0.0, static_cast<double>(kFullBandwidth)));
 }
 

@@ -26,15 +26,14 @@ public:
       options.ordered->regions.assign(graph.regions.size(), {});
   }
 
-  std::variant<Schedule, std::vector<Issue>> run() {
-    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value + machine_.host.step.value;
+  Result<Schedule, Errors> run() {
+    double host = graph_.microbatches * machine_.host.microbatch.value + machine_.host.step.value;
     if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
-      return std::vector<Issue>{
-          {"A0452",
-           fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other", graph_.model,
-                       machine_.name),
-           machine_.location,
-           {}}};
+      return Errors{{Code::TimeOutOfRange,
+                     fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
+                                 graph_.model, machine_.name),
+                     machine_.location,
+                     {}}};
     // Whatever forms are chosen, no chain is shorter than with the shortest.
     std::vector<Picoseconds> min = durations(false);
     CriticalPath path = CriticalPath::of(graph_, deps_, min);
@@ -130,6 +129,7 @@ private:
   }
 
   /// Bodies first. What the scheduler proved holds for regions without repeats, whose iterations
+
   /// might overlap otherwise.
   Proven region(RegionId r) {
     const Region &region = graph_.regions[r];
@@ -187,6 +187,7 @@ private:
   }
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
+
   /// its bound of that where they do not.
   void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found, SolveOptions options) {
     std::vector<SchedulingBound> &regions = options_.ordered->regions;
@@ -240,12 +241,13 @@ private:
   }
 
   /// The first instance that is free for those that run on one, in order of start: there is one,
+
   /// since no more run at a time than there are.
   void assignInstances() {
     for (RegionSchedule &region : schedule_.regions) {
       std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
-        freeAt[c].resize(static_cast<size_t>(variants_.capacity(c)));
+        freeAt[c].resize(variants_.capacity(c));
       for (Slot &slot : region.slots) {
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
@@ -261,7 +263,7 @@ private:
               continue;
             freeAt[c][i] = end;
             if (static_cast<int>(c) == slot.core && needs == variants_.amount(*variant, c))
-              slot.instance = static_cast<int>(i);
+              slot.instance = i;
             --needs;
           }
         }
@@ -270,8 +272,11 @@ private:
   }
 
   /// The best of what the scheduler proved and, of one iteration of a top region, whatever the
+
   /// forms of operations, the order and overlap of the iterations inside: the critical path, and
+
   /// for each resource the best bound over all its work, each piece with the least chain before and
+
   /// after it; for each core the trade between both.
   void raise(Proven &best, RegionId top, const CriticalPath &path, const TimeWindows &windows) {
     SchedulingBound proven = std::move(best.bound);
@@ -317,44 +322,47 @@ private:
   OperationVariants variants_;
   std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
-                                            ///< iteration, bodies included
-  std::vector<std::vector<char>> surely_;   ///< by RegionId and resource: used whatever is chosen
-  std::vector<size_t> chosen_;              ///< by OperationId: `Form::alternative`
+
+  ///< iteration, bodies included
+  std::vector<std::vector<char>> surely_; ///< by RegionId and resource: used whatever is chosen
+  std::vector<size_t> chosen_;            ///< by OperationId: `Form::alternative`
   Schedule schedule_;
 };
 
 } // namespace
 
-std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
-                                                        const ScheduleOptions &options) {
-  std::vector<Issue> issues;
+Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
+                                      const ScheduleOptions &options) {
+  Errors errors;
   if (costs.operations.size() != graph.operations.size())
-    issues.push_back(
-        {"A0917", fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()), {}, {}});
+    errors.push_back({Code::CostsMismatch,
+                      fmt::format("{} costs for {} operations", costs.operations.size(), graph.operations.size()),
+                      {},
+                      {}});
   auto examine = [&](const Operation &op, const OperationCost &cost) {
     if (!Picoseconds::fits(cost.time))
-      issues.push_back({"A0452",
+      errors.push_back({Code::TimeOutOfRange,
                         fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
                         op.location,
                         {}});
     else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
              cost.transfer.size() != machine.memories.size())
-      issues.push_back(
-          {"A0917",
+      errors.push_back(
+          {Code::CostsMismatch,
            fmt::format("the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories", op.name,
                        cost.core, cost.transfer.size(), machine.name, machine.cores.size(), machine.memories.size()),
            op.location,
            {}});
   };
-  for (OperationId id = 0; issues.empty() && id < costs.operations.size(); ++id)
+  for (OperationId id = 0; errors.empty() && id < costs.operations.size(); ++id)
     if (graph.operations[id].body == kNone)
       examine(graph.operations[id], costs.operations[id]);
   for (const auto &[id, others] : costs.alternatives)
     for (const OperationCost &other : others)
-      if (issues.empty() && id < graph.operations.size())
+      if (errors.empty() && id < graph.operations.size())
         examine(graph.operations[id], other);
-  if (!issues.empty())
-    return issues;
+  if (!errors.empty())
+    return errors;
   return StepScheduler(graph, machine, costs, options).run();
 }
 

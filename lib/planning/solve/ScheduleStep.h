@@ -1,11 +1,12 @@
 // Schedules a whole training step, bodies first, and proves how far from the best it can be.
 #pragma once
 #include "lib/machine/model/Costs.h"
+#include "lib/machine/model/Machine.h"
 #include "lib/machine/model/Plan.h"
 #include "lib/machine/model/Schedule.h"
+#include "lib/machine/model/WorkGraph.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "lib/support/Check.h"
-#include <variant>
+#include "lib/support/Result.h"
 
 namespace accord {
 
@@ -42,8 +43,8 @@ struct ScheduleOptions {
 /// no repeats, what the scheduler proved (`RegionSchedule::proven`). Stopped, it is the best step
 /// so far, and says so. Issues: A0917 costs and graph do not fit together, A0452 a step longer than
 /// 26 days.
-std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
-                                                        const ScheduleOptions &options = {});
+Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
+                                      const ScheduleOptions &options = {});
 
 /// Fills what a schedule tells about repeats: time = count * length, energy and bytes of all
 /// iterations, bound "critical path".

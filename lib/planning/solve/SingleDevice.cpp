@@ -1,5 +1,6 @@
 #include "lib/planning/solve/SingleDevice.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/model/Check.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/analysis/Totals.h"
@@ -34,8 +35,8 @@ const char *name(Objective objective) {
 CandidateMetrics measureCandidate(const Plan &plan) {
   CandidateMetrics a;
   a.stepTime = plan.schedule.step.seconds();
-  a.throughput = a.stepTime.value > 0 ? static_cast<double>(plan.batch) / a.stepTime.value : 0;
-  a.deviceMemory = Bytes(static_cast<double>(plan.memory.peak));
+  a.throughput = a.stepTime.value > 0 ? plan.batch / a.stepTime.value : 0;
+  a.deviceMemory = Bytes(plan.memory.peak);
   a.energy = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, a.stepTime);
   if (a.stepTime.value > 0)
     a.power = Watts(a.energy.value / a.stepTime.value);
@@ -47,7 +48,9 @@ namespace {
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
+
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
+
 /// order has the trivial bound: its residents.
 void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
@@ -55,7 +58,7 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
   switch (objective) {
   case Objective::Throughput:
     plan.objectiveValue = achieved.throughput;
-    plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
+    plan.objectiveBound = bound > 0 ? plan.batch / bound : achieved.throughput;
     return;
   case Objective::StepTime:
   case Objective::Price: // of placements alone
@@ -67,7 +70,7 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
     plan.objectiveValue = achieved.deviceMemory.value;
     double staticTensors = 0;
     for (const StaticTensor &r : plan.graph.staticTensors)
-      staticTensors += static_cast<double>(r.bytes);
+      staticTensors += r.bytes;
     plan.objectiveBound = staticTensors;
     return;
   }
@@ -96,10 +99,9 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Candida
 
 } // namespace
 
-std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &machine,
-                                               const SingleDeviceRequest &request) {
-  std::vector<Issue> issues = check(graph);
-  for (Issue &issue : check(machine))
+Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const SingleDeviceRequest &request) {
+  Errors issues = check(graph);
+  for (Error &issue : check(machine))
     issues.push_back(std::move(issue));
   if (!issues.empty())
     return issues;
@@ -108,8 +110,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   options.fabric = request.fabric;
   options.axes = request.axes;
   auto costs = estimate(graph, machine, options);
-  if (auto *failed = std::get_if<std::vector<Issue>>(&costs))
-    return *failed;
+  if (!costs)
+    return costs.error();
   Plan plan;
   plan.job = request.job;
   plan.version = kVersion;
@@ -117,12 +119,12 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.machine = machine;
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
-  plan.costs = std::move(std::get<Costs>(costs));
+  plan.costs = std::move(*costs);
   auto schedule =
       scheduleStep(graph, machine, plan.costs, {request.effort, request.gap, request.stop, request.progress});
-  if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
-    return *failed;
-  plan.schedule = std::move(std::get<Schedule>(schedule));
+  if (!schedule)
+    return schedule.error();
+  plan.schedule = std::move(*schedule);
   addRepeatCosts(graph, plan.schedule, plan.costs);
   CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = std::move(path.timing);
@@ -145,7 +147,7 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   return plan;
 }
 
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request, const Machine &machine) {
+Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const Machine &machine) {
   std::vector<int64_t> sizes;
   for (int64_t size : request.microbatches)
     if (size > 0 && size <= request.batch && request.batch % size == 0)
@@ -153,13 +155,12 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
-    return std::vector<Issue>{
-        {"A0608",
-         fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
-         {},
-         {}}};
+    return Errors{{Code::BatchNotDivisible,
+                   fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
+                   {},
+                   {}}};
 
-  using Outcome = std::variant<Plan, std::vector<Issue>>;
+  using Outcome = Result<Plan, Errors>;
   std::vector<std::pair<int64_t, std::string>> candidates;
   for (const std::string &recompute : request.recomputes)
     for (int64_t size : sizes)
@@ -183,10 +184,10 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
     for (size_t i = next++; i < candidates.size(); i = next++) {
       const auto &[size, recompute] = candidates[i];
       auto graph = request.instantiate(size, request.batch / size, recompute);
-      if (auto *issue = std::get_if<Issue>(&graph))
-        outcomes[i] = std::vector<Issue>{*issue};
+      if (!graph)
+        outcomes[i] = Errors{graph.error()};
       else
-        outcomes[i] = plan(i, std::move(std::get<WorkGraph>(graph)));
+        outcomes[i] = plan(i, std::move(*graph));
     }
   };
   std::vector<std::thread> pool;
@@ -207,14 +208,14 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   };
   bool stopped = false;
   for (Outcome &outcome : outcomes) {
-    auto *plan = std::get_if<Plan>(&outcome);
+    auto *plan = outcome.get();
     if (!plan)
-      return std::get<std::vector<Issue>>(outcome);
+      return outcome.error();
     stopped |= !plan->schedule.stopped.empty();
-    if (!best || better(*plan, std::get<Plan>(*best)))
+    if (!best || better(*plan, *(*best)))
       best = &outcome;
   }
-  Plan chosen = std::move(std::get<Plan>(*best));
+  Plan chosen = std::move(*(*best));
   if (stopped)
     chosen.schedule.stopped = "interrupted";
   if (sizes.size() > 1)

@@ -2,13 +2,14 @@
 // meets the constraints.
 #pragma once
 #include "lib/machine/collectives/Collective.h"
+#include "lib/machine/model/Machine.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/machine/model/WorkGraph.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -56,8 +57,7 @@ struct SingleDeviceRequest {
   /// Called when a number changes, in picoseconds of one iteration of a region; from all threads.
   std::function<void(const SolveProgress &)> progress;
   /// The training step of one candidate; called once for each, possibly from several threads.
-  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches, const std::string &recompute)>
-      instantiate;
+  std::function<Result<WorkGraph>(int64_t microbatch, int64_t microbatches, const std::string &recompute)> instantiate;
 };
 
 /// The best feasible plan; when no candidate is feasible, the one that needs least memory, with
@@ -65,10 +65,10 @@ struct SingleDeviceRequest {
 /// all. The same result whatever `threads`. Candidates whose memory cannot fit are costed and
 /// scheduled all the same: the conflict is stated with numbers. `Schedule::stopped` says where it
 /// was stopped before its work was done.
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &, const Machine &);
+Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &, const Machine &);
 
 /// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan
 /// without any search.
-std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
+Result<Plan, Errors> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
 
 } // namespace accord

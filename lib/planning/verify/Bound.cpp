@@ -1,4 +1,5 @@
 // The lower bound again: longest walk with unlimited cores, work of each core and memory.
+
 #include "lib/planning/verify/SharedResources.h"
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kMaxSubsets = 3000;
 
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
+
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
 int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
                    const std::vector<int64_t> &tail) {
@@ -41,6 +43,7 @@ long double workOf(const Proof &p, const SharedResource &sharedResource, RegionI
 }
 
 /// For all that is shared: its work, each operation's with the least head and tail of all its
+
 /// executions.
 int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const ScheduleReplay &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
@@ -77,7 +80,9 @@ int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const 
 }
 
 /// No step is shorter than a mean of the time of its longest chain and of what it takes of
+
 /// something shared. In the mean each operation has the form that is best for it, not the one that
+
 /// is best for both: of 31 means the largest is the bound.
 int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId top) {
   constexpr int kMeans = 32;
@@ -151,7 +156,7 @@ void raiseByWeightedMeans(const Proof &p, RegionId r, Derived &derived) {
 void verifyTiming(Proof &p) {
   const Plan &plan = p.plan;
   if (!plan.timing.empty() && plan.timing.size() != plan.graph.operations.size())
-    return p.find("A0914", {}, "the plan has {} timings for {} operations", plan.timing.size(),
+    return p.find(Code::WrongTiming, {}, "the plan has {} timings for {} operations", plan.timing.size(),
                   plan.graph.operations.size());
   if (!plan.timing.empty())
     for (const RegionSchedule &region : plan.schedule.regions)
@@ -161,14 +166,14 @@ void verifyTiming(Proof &p) {
         if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > region.length ||
             (op.body == kNone &&
              (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
-          p.find("A0914", op.location,
+          p.find(Code::WrongTiming, op.location,
                  "'{}' is stated to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
                  t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
       }
   std::vector<bool> seen(plan.graph.operations.size());
   for (OperationId id : plan.criticalPath) {
     if (id >= seen.size() || seen[id])
-      return p.find("A0914", {}, "the critical path names operation {} twice, or it does not exist", id);
+      return p.find(Code::WrongTiming, {}, "the critical path names operation {} twice, or it does not exist", id);
     seen[id] = true;
   }
   p.checked("earliest and latest starts agree with the schedule");
@@ -184,12 +189,13 @@ void verifyBound(Proof &p) {
   for (RegionId r = 0; r < s.regions.size(); ++r)
     if (const RegionSchedule &region = s.regions[r];
         region.criticalPath > region.length || region.resourceBound > region.length)
-      p.find("A0906", {}, "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
+      p.find(Code::BoundNotProved, {},
+             "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
              p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value, region.resourceBound.value);
   if (s.bound > s.step)
-    p.find("A0906", {}, "the bound of {} ps is above the step of {} ps", s.bound.value, s.step.value);
+    p.find(Code::BoundNotProved, {}, "the bound of {} ps is above the step of {} ps", s.bound.value, s.step.value);
   if (s.bound.value < 0)
-    p.find("A0906", {}, "the bound is {} ps", s.bound.value);
+    p.find(Code::BoundNotProved, {}, "the bound is {} ps", s.bound.value);
   size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
@@ -211,8 +217,9 @@ void verifyBound(Proof &p) {
               "iterations gives {:.0f} ps",
               s.bound.value, static_cast<double>(derived));
   else if (s.bound.value > derived + rounding)
-    p.find("A0906", {}, "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps",
-           s.bound.value, static_cast<double>(derived));
+    p.find(Code::BoundNotProved, {},
+           "the plan states that no schedule is below {} ps, critical path and work give {:.0f} ps", s.bound.value,
+           static_cast<double>(derived));
   else
     p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "
               "of {} ps, an update with {} and {} ps",

@@ -1,4 +1,5 @@
 // The roofline again, in a few lines of its own.
+
 #include "lib/machine/model/Lookups.h"
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
@@ -24,8 +25,8 @@ bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 double peakOf(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
-         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) * machine.clock.value
-                         : static_cast<double>(core.lanes) * machine.clock.value;
+         : core.rows > 0           ? 2.0 * core.rows * core.cols * machine.clock.value
+                                   : core.lanes * machine.clock.value;
 }
 
 /// An operation, or a part of one.
@@ -39,32 +40,35 @@ struct Arithmetic {
 };
 
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
+
 /// if it is less, with the cycles that the core states for the kind (not where `peak` is the
+
 /// model).
 double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type, int index,
                   bool peak) {
   const auto &[what, sort, kind, asked, flops, domain, instances] = part;
   const Core &core = p.plan.machine.cores[index];
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
-    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
+    p.find(Code::WrongCost, op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
            name(core.kind));
   bool floats = !integer(asked) && integer(type);
   if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
     floats = true;
   if (floats)
-    p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate = static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
+    p.find(Code::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
+  double rate = instances * peakOf(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
     for (const Loop &loop : domain)
-      points *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+      points *= std::max<int64_t>(loop.extent, 1);
     min = std::min(min, points * stated->second / rate);
   }
   return min;
 }
 
 /// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
+
 /// the plan adds up what it says of the parts.
 double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
@@ -77,20 +81,21 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
-    const Core &core = p.plan.machine.cores[static_cast<size_t>(one.core)];
+    const Core &core = p.plan.machine.cores[one.core];
     flops += part.flops;
     double time = verifyCore(p, op,
                              {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain,
                               core.perInstanceMapping ? 1 : core.count},
                              one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
-      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
-             one.compute.value, time);
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak",
+             part.name, one.compute.value, time);
     min[one.core] += time;
     said[one.core] += one.compute.value;
   }
   if (flops != op.flops)
-    p.find("A0910", op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops, static_cast<double>(flops));
+    p.find(Code::WrongCost, op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
+           static_cast<double>(flops));
   auto largest = [](const std::map<int, double> &of) {
     double max = 0;
     for (const auto &[core, time] : of)
@@ -98,27 +103,28 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
     return max;
   };
   if (!close(largest(said), cost.compute.value))
-    p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
+    p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
            cost.compute.value, largest(said));
   return largest(min);
 }
 
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
+
 /// nothing; what it moves in device memory is known.
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
                          std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
     double transfer = m == 0 && bytes > 0 && memory.bandwidth.value > 0
                           ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
                           : 0;
     if (!close(cost.transfer[m].value, transfer))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
              cost.transfer[m].value, memory.name, transfer);
     if (cost.time.value < transfer * (1 - 1e-9))
-      p.find("A0910", op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
+      p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'", op.name,
              cost.time.value, transfer, memory.name);
   }
   ++given[cost.model];
@@ -126,11 +132,11 @@ void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cos
 
 /// Of a core over which work is spread all, of others one; of those that leave it open either.
 void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
-  const Core &core = p.plan.machine.cores[static_cast<size_t>(cost.core)];
+  const Core &core = p.plan.machine.cores[cost.core];
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
-    p.find("A0910", op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
+    p.find(Code::WrongCost, op.location, "'{}' is stated to run on {} of the {} instances of core '{}'", op.name,
            cost.instances, core.count, core.name);
 }
 
@@ -139,20 +145,20 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   const Machine &machine = p.plan.machine;
   auto differs = [&](const char *what, double reported, double derived) {
     if (!close(reported, derived))
-      p.find("A0910", op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name, reported,
-             machine.name, derived);
+      p.find(Code::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name,
+             reported, machine.name, derived);
   };
   if (op.core == CoreKind::None) {
     if (cost.time.value != 0 || cost.core != -1)
-      p.find("A0910", op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
+      p.find(Code::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
              cost.core);
     return;
   }
   if (op.communication && cost.core < 0)
     return verifyCommunication(p, op, cost, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
-    return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name, name(op.core),
-                  cost.core, machine.cores.size());
+    return p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
+                  name(op.core), cost.core, machine.cores.size());
   verifyInstances(p, op, cost);
   if (op.givenSeconds) { // on any core, and nothing else of it costs
     differs("given time", cost.time.value, *op.givenSeconds);
@@ -161,11 +167,11 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   }
   const Core &core = machine.cores[cost.core];
   if (op.parts.size() != cost.parts.size())
-    return p.find("A0910", op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
+    return p.find(Code::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
                   cost.parts.size());
   for (const PartCost &part : cost.parts)
     if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
-      return p.find("A0910", op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
+      return p.find(Code::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
                     machine.cores.size());
   double compute = verifyCompute(p, op, cost);
 
@@ -173,8 +179,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     ++given[cost.model];
     return;
   }
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
-         flops = static_cast<double>(op.flops);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten, flops = op.flops;
   double energy = flops * energyPerFlop(machine, cost.type).value;
   bool mapped = !cost.tiles.empty();
   if (mapped && !verifyTiles(p, op, cost))
@@ -187,7 +192,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
       moved += sectorOverhead(*lookup, memory.sector.value);
     if (mapped && m < levels) {
       if (said < moved * (1 - 1e-9))
-        p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
+        p.find(Code::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B", op.name,
                memory.name, said, moved);
       moved = said;
     }
@@ -210,8 +215,8 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     differs("compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))
-      p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak", op.name,
-             cost.compute.value, core.name, compute);
+      p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
+             op.name, cost.compute.value, core.name, compute);
     if (!close(cost.compute.value, compute))
       ++given[cost.model];
   }
@@ -227,7 +232,7 @@ bool verifyCapacity(Proof &p, const Operation &op, const OperationCost &cost) {
   for (Seconds transfer : cost.transfer)
     fits &= transfer.value >= 0 && transfer.value < 9e6;
   if (!fits)
-    p.find("A0917", op.location,
+    p.find(Code::CostsMismatch, op.location,
            "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
            "{} memories",
            op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name, p.plan.machine.cores.size(),
@@ -241,7 +246,7 @@ bool verifyCosts(Proof &p) {
   const auto &operations = p.plan.graph.operations;
   const auto &costs = p.plan.costs.operations;
   if (costs.size() != operations.size()) {
-    p.find("A0917", {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
+    p.find(Code::CostsMismatch, {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
     return false;
   }
   p.durations.assign(operations.size(), 0);
@@ -259,12 +264,14 @@ bool verifyCosts(Proof &p) {
   }
   for (const auto &[id, others] : p.plan.costs.alternatives)
     if (id >= operations.size() || operations[id].body != kNone)
-      p.find("A0917", {}, "the plan has {} alternative costs for operation {}, which has none", others.size(), id);
+      p.find(Code::CostsMismatch, {}, "the plan has {} alternative costs for operation {}, which has none",
+             others.size(), id);
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
     sum += static_cast<long double>(p.plan.graph.executions(id)) * static_cast<long double>(p.durations[id]);
   if (sum > 0x1p61L) {
-    p.find("A0452", p.plan.machine.location, "the step takes longer than 26 days, one operation after the other");
+    p.find(Code::TimeOutOfRange, p.plan.machine.location,
+           "the step takes longer than 26 days, one operation after the other");
     return false;
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");

@@ -16,8 +16,7 @@ struct Proof {
   static constexpr int64_t kBudget = 1000000;
   static constexpr size_t kMaxFindings = 50;
 
-  template <typename... T>
-  void find(const char *code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
+  template <typename... T> void find(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
     if (out.findings.size() < kMaxFindings)
       out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
   }
@@ -38,7 +37,7 @@ struct Proof {
   /// Instances of a core that it holds while it runs: all where parts compute on several cores or
   /// work is spread, one where each has its own.
   int64_t instances(const OperationCost &cost, int core) const {
-    const Core &of = plan.machine.cores[static_cast<size_t>(core)];
+    const Core &of = plan.machine.cores[core];
     if (!usesCore(cost, core))
       return 0;
     bool alone = cost.parts.empty() && cost.core == core &&

@@ -95,11 +95,10 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
           mode.usage.push_back({static_cast<uint32_t>(resource), amount});
       };
       for (size_t c = 0; c < machine.cores.size(); ++c)
-        uses(c, p.instances(cost, static_cast<int>(c)));
+        uses(c, p.instances(cost, c));
       for (size_t m = 0; m < machine.memories.size() && mode.duration > 0; ++m)
         uses(machine.cores.size() + m,
-             std::min(kBillion, static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12 /
-                                                                static_cast<double>(mode.duration) * 1e9))));
+             std::min(kBillion, static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12 / mode.duration * 1e9))));
       if (std::string network = p.network(id); !network.empty())
         uses(networks[network], 1);
     });
@@ -228,10 +227,10 @@ OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &
       if (RegionId body = graph.operations[id].body; body != kNone && !self(self, body))
         return false;
     std::vector<std::string> trusted;
-    std::vector<Issue> issues = verify(orderedProblem(plan, r, lengths), regions[r], &trusted);
-    if (!issues.empty() || !trusted.empty())
+    Errors errors = verify(orderedProblem(plan, r, lengths), regions[r], &trusted);
+    if (!errors.empty() || !trusted.empty())
       proof.why = fmt::format("region '{}': {}", graph.regions[r].name,
-                              issues.empty() ? trusted.front() : issues.front().message);
+                              errors.empty() ? trusted.front() : errors.front().message);
     lengths[r] = std::max<int64_t>(regions[r].value, 0);
     return proof.why.empty();
   };
@@ -258,7 +257,7 @@ int64_t verifyProvenBound(Proof &p, RegionId top) {
   const Region &region = p.plan.graph.regions[top];
   for (OperationId id : region.operations)
     if (p.operation(id).body != kNone) {
-      p.find("A0906", {},
+      p.find(Code::BoundNotProved, {},
              "region '{}' repeats '{}', whose iterations may overlap: what was proved "
              "of units of them says nothing",
              region.name, p.operation(id).name);
@@ -266,12 +265,12 @@ int64_t verifyProvenBound(Proof &p, RegionId top) {
     }
   std::vector<std::string> trusted;
   SchedulingProblem problem = provenProblem(p.plan, top);
-  std::vector<Issue> issues = verify(problem, bound, &trusted);
+  Errors errors = verify(problem, bound, &trusted);
   for (const std::string &sentence : trusted)
     p.trusted("region '{}': {}", region.name, sentence);
-  for (const Issue &issue : issues)
-    p.find("A0906", issue.location, "region '{}': {}", region.name, issue.message);
-  if (!issues.empty())
+  for (const Error &error : errors)
+    p.find(Code::BoundNotProved, error.location, "region '{}': {}", region.name, error.message);
+  if (!errors.empty())
     return 0;
   if (trusted.empty())
     p.checked("no iteration of region '{}' is below {} ps: {}", region.name, bound.value, bound.proof);

@@ -216,8 +216,7 @@ double executionsOf(const WorkGraph &graph, RegionId r, int64_t maxIterations) {
     if (RegionId body = graph.operations[id].body; body == kNone)
       sum += 1;
     else
-      sum += static_cast<double>(std::min(graph.regions[body].count, maxIterations)) *
-             executionsOf(graph, body, maxIterations);
+      sum += std::min(graph.regions[body].count, maxIterations) * executionsOf(graph, body, maxIterations);
   return sum;
 }
 
@@ -232,7 +231,7 @@ ScheduleReplay replaySchedule(const WorkGraph &graph, const Schedule &schedule, 
       sum += executionsOf(graph, r, maxIterations);
     return sum;
   };
-  for (int64_t cut = int64_t{1} << 20; cut >= 2 && size() > static_cast<double>(budget); cut /= 2)
+  for (int64_t cut = int64_t{1} << 20; cut >= 2 && size() > budget; cut /= 2)
     maxIterations = cut;
   ScheduleReplayer replayer(graph, schedule, durations, clock, maxIterations);
   for (RegionId r : regions) {

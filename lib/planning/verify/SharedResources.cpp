@@ -12,8 +12,7 @@ constexpr long double kFull = 1 + 1e-9L;
 int64_t durationOf(const OperationCost &cost) { return Picoseconds::ceil(cost.time).value; }
 
 long double coreShare(const Proof &p, const OperationCost &cost, size_t core) {
-  return static_cast<long double>(p.instances(cost, static_cast<int>(core))) /
-         static_cast<long double>(p.plan.machine.cores[core].count);
+  return static_cast<long double>(p.instances(cost, core)) / static_cast<long double>(p.plan.machine.cores[core].count);
 }
 
 /// Of a memory's bandwidth, while it runs.

@@ -1,4 +1,5 @@
 // Each operation once, as long as it costs, and lengths that add up.
+
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
@@ -7,7 +8,7 @@ namespace accord {
 
 /// Where an operation may start among the instances of its core: spread over all it is the first.
 static int64_t places(const Proof &p, const OperationCost &cost) {
-  int64_t count = p.plan.machine.cores[static_cast<size_t>(cost.core)].count;
+  int64_t count = p.plan.machine.cores[cost.core].count;
   return cost.parts.empty() ? count - p.instances(cost, cost.core) + 1 : count;
 }
 
@@ -16,7 +17,7 @@ bool verifySlots(Proof &p) {
   const Schedule &schedule = p.plan.schedule;
   size_t before = p.out.findings.size();
   if (schedule.regions.size() != graph.regions.size()) {
-    p.find("A0909", {}, "the plan schedules {} regions, the step has {}", schedule.regions.size(),
+    p.find(Code::OperationMissing, {}, "the plan schedules {} regions, the step has {}", schedule.regions.size(),
            graph.regions.size());
     return false;
   }
@@ -30,15 +31,15 @@ bool verifySlots(Proof &p) {
     int64_t end = static_cast<int64_t>(std::ceil(host * 1e12));
     for (const Slot &slot : region.slots) {
       if (slot.operation >= graph.operations.size() || p.operation(slot.operation).region != r) {
-        p.find("A0909", {}, "region '{}' has a slot for operation {}, which is not in it", graph.regions[r].name,
-               slot.operation);
+        p.find(Code::OperationMissing, {}, "region '{}' has a slot for operation {}, which is not in it",
+               graph.regions[r].name, slot.operation);
         continue;
       }
       const Operation &op = p.operation(slot.operation);
       ++slots[slot.operation];
       if (slot.start.value < 0 || slot.duration.value < 0 || slot.start.value > (int64_t{1} << 61) ||
           slot.duration.value > (int64_t{1} << 61)) {
-        p.find("A0907", op.location, "'{}' starts at {} ps and takes {} ps", op.name, slot.start.value,
+        p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps and takes {} ps", op.name, slot.start.value,
                slot.duration.value);
         return false;
       }
@@ -46,33 +47,34 @@ bool verifySlots(Proof &p) {
       if (op.body != kNone)
         duration = static_cast<Count>(graph.regions[op.body].count) * schedule.regions[op.body].length.value;
       if (duration != slot.duration.value)
-        p.find("A0907", op.location, "'{}' has a slot of {} ps, it takes {:.0f} ps", op.name, slot.duration.value,
-               static_cast<double>(duration));
+        p.find(Code::WrongDuration, op.location, "'{}' has a slot of {} ps, it takes {:.0f} ps", op.name,
+               slot.duration.value, static_cast<double>(duration));
       int core = op.body != kNone ? -1 : p.plan.costs.operations[slot.operation].core;
       if (slot.core != core)
-        p.find("A0903", op.location, "'{}' has a slot on core {}, its cost is for core {}", op.name, slot.core, core);
+        p.find(Code::ResourceOverlap, op.location, "'{}' has a slot on core {}, its cost is for core {}", op.name,
+               slot.core, core);
       else if (core >= 0)
         if (int64_t max = places(p, p.plan.costs.operations[slot.operation]); slot.instance < 0 || slot.instance >= max)
-          p.find("A0903", op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name, slot.instance,
-                 p.plan.machine.cores[core].name, max);
-      if (static_cast<double>(slot.start.value) < host * 1e12 - 0.5)
-        p.find("A0907", op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it", op.name,
+          p.find(Code::ResourceOverlap, op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
+                 slot.instance, p.plan.machine.cores[core].name, max);
+      if (slot.start.value < host * 1e12 - 0.5)
+        p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it", op.name,
                slot.start.value, host * 1e12);
       end = std::max(end, slot.start.value + slot.duration.value);
     }
     if (end != region.length.value)
-      p.find("A0912", {}, "region '{}' is {} ps long, its last slot ends at {} ps", graph.regions[r].name,
+      p.find(Code::WrongLength, {}, "region '{}' is {} ps long, its last slot ends at {} ps", graph.regions[r].name,
              region.length.value, end);
     longest = std::max<Count>(longest, region.length.value);
   }
   for (OperationId id = 0; id < slots.size(); ++id)
     if (slots[id] != 1)
-      p.find("A0909", p.operation(id).location, "'{}' has {} slots, it has to have one", p.operation(id).name,
-             slots[id]);
+      p.find(Code::OperationMissing, p.operation(id).location, "'{}' has {} slots, it has to have one",
+             p.operation(id).name, slots[id]);
   Count step = static_cast<Count>(graph.microbatches) * schedule.regions[kMicrobatchRegion].length.value +
                schedule.regions[kUpdateRegion].length.value;
   if (step != schedule.step.value)
-    p.find("A0912", {}, "the step is {} ps, {} micro-batches of {} ps and an update of {} ps give {:.0f} ps",
+    p.find(Code::WrongLength, {}, "the step is {} ps, {} micro-batches of {} ps and an update of {} ps give {:.0f} ps",
            schedule.step.value, graph.microbatches, schedule.regions[kMicrobatchRegion].length.value,
            schedule.regions[kUpdateRegion].length.value, static_cast<double>(step));
   if (p.out.findings.size() > before)

@@ -45,7 +45,7 @@ double pieces(int64_t extent, const std::vector<int64_t> &cuts) {
     return 1;
   std::vector<int64_t> rest(cuts.begin() + 1, cuts.end());
   int64_t whole = extent / cuts[0], left = extent % cuts[0];
-  return static_cast<double>(whole) * pieces(cuts[0], rest) + (left ? pieces(left, rest) : 0);
+  return whole * pieces(cuts[0], rest) + (left ? pieces(left, rest) : 0);
 }
 
 /// Bytes between memory `memory` and the one behind it, of one tensor. A tile is fetched where the
@@ -56,7 +56,7 @@ double crossing(const Operation &op, const LoopTensor &tensor, const std::set<un
   size_t groups = tiles[0].groups.size();
   double elements = 1;
   for (unsigned group : own)
-    elements *= static_cast<double>(extentOf(op, tiles[0], group));
+    elements *= extentOf(op, tiles[0], group);
   // For each group the cuts of the memories whose loop stands around the fetch.
   std::vector<std::vector<int64_t>> around(groups), pending = around;
   for (int m = 1; m <= memory; ++m)
@@ -71,7 +71,7 @@ double crossing(const Operation &op, const LoopTensor &tensor, const std::set<un
     if (!own.count(group))
       times *= pieces(extentOf(op, tiles[0], group), around[group]);
   double moved = tensor.written ? 2 * times - 1 : times;
-  return moved * elements * static_cast<double>(tensor.elementBits) / 8;
+  return moved * elements * tensor.elementBits / 8;
 }
 
 /// Each loop is in one group, each tile has the same groups and is a piece of the one around it.
@@ -85,7 +85,7 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
       ++count;
       if (loop >= op.domain.size())
         return false;
-      points *= static_cast<double>(op.domain[loop].extent);
+      points *= op.domain[loop].extent;
     }
   if (count != op.domain.size() || loops.size() != count || points > 0x1p62)
     return false;
@@ -111,7 +111,7 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
 bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
   const Machine &machine = p.plan.machine;
   if (cost.bytes.size() != machine.memories.size() || !wellFormed(op, cost.tiles, machine.memories.size())) {
-    p.find("A0910", op.location, "the tiles of '{}' are not pieces of its loops", op.name);
+    p.find(Code::WrongCost, op.location, "the tiles of '{}' are not pieces of its loops", op.name);
     return false;
   }
   std::vector<std::set<unsigned>> groups;
@@ -119,7 +119,7 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     for (const auto &terms : tensor.dimensions)
       for (const LoopTensor::Term &term : terms)
         if (term.loop >= op.domain.size()) {
-          p.find("A0910", op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name, term.loop,
+          p.find(Code::WrongCost, op.location, "a tensor of '{}' is indexed by loop {} of {}", op.name, term.loop,
                  op.domain.size());
           return false;
         }
@@ -134,17 +134,17 @@ bool verifyTiles(Proof &p, const Operation &op, const OperationCost &cost) {
       crossed += crossing(op, op.tensors[t], groups[t], cost.tiles, tile.memory);
       double elements = 1;
       for (unsigned group : groups[t])
-        elements *= static_cast<double>(tile.extents[group]);
-      held += elements * static_cast<double>(op.tensors[t].elementBits) / 8;
+        elements *= tile.extents[group];
+      held += elements * op.tensors[t].elementBits / 8;
     }
     const Memory &memory = machine.memories[tile.memory];
     double room = memory.capacity.value / (memory.doubleBuffered ? 2 : 1);
     if (held > room * (1 + 1e-9))
-      p.find("A0910", op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B", op.name, held,
+      p.find(Code::WrongCost, op.location, "a tile of '{}' has {:.0f} B, '{}' has room for {:.0f} B", op.name, held,
              memory.name, room);
     double said = cost.bytes[tile.memory - 1].value;
     if (said < crossed * (1 - 1e-9))
-      p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B",
+      p.find(Code::WrongCost, op.location, "traffic of '{}' at {} is {:.9g} B, its tiles and their order give {:.9g} B",
              op.name, machine.memories[tile.memory - 1].name, said, crossed);
   }
   return true;

@@ -1,4 +1,5 @@
 #include "lib/planning/verify/Verify.h"
+#include "lib/machine/model/Check.h"
 #include "lib/planning/verify/Proof.h"
 #include <cmath>
 
@@ -10,37 +11,37 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::
 void verifyVerdict(Proof &p) {
   const Plan &plan = p.plan;
   if (plan.feasible && !plan.conflicts.empty())
-    p.find("A0916", {}, "the plan is feasible and names {} conflicts, the first '{}'", plan.conflicts.size(),
+    p.find(Code::WrongVerdict, {}, "the plan is feasible and names {} conflicts, the first '{}'", plan.conflicts.size(),
            plan.conflicts[0].constraint);
   if (!plan.feasible && plan.conflicts.empty())
-    p.find("A0916", {}, "the plan is infeasible and names no conflict");
+    p.find(Code::WrongVerdict, {}, "the plan is infeasible and names no conflict");
   Count samples = static_cast<Count>(plan.graph.microbatch) * plan.graph.microbatches;
   if (samples != plan.batch)
-    p.find("A0915", {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
+    p.find(Code::WrongBatch, {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
            plan.graph.microbatches, static_cast<double>(samples));
 
-  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value,
-         batch = static_cast<double>(plan.batch);
+  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value, batch = plan.batch;
   auto is = [&](const char *what, double value) {
     if (!close(plan.objectiveValue, value))
-      p.find("A0905", {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective, plan.objectiveValue, what,
-             value);
+      p.find(Code::WrongObjective, {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective,
+             plan.objectiveValue, what, value);
   };
   if (plan.objective == "throughput") {
     if (step > 0)
       is("batch / step time", batch / step);
     if (bound > 0 && plan.objectiveBound < batch / bound * (1 - 1e-9))
-      p.find("A0905", {},
+      p.find(Code::WrongObjective, {},
              "the bound states that no plan is faster than {:.9g} samples/s, the bound of {:.9g} s on the "
              "step allows {:.9g}",
              plan.objectiveBound, bound, batch / bound);
   } else if (plan.objective == "step_time") {
     is("the step", step);
     if (plan.objectiveBound > bound * (1 + 1e-9))
-      p.find("A0905", {}, "the bound states that no plan takes less than {:.9g} s, the bound on the step is {:.9g} s",
+      p.find(Code::WrongObjective, {},
+             "the bound states that no plan takes less than {:.9g} s, the bound on the step is {:.9g} s",
              plan.objectiveBound, bound);
   } else if (plan.objective == "memory") {
-    is("peak memory", static_cast<double>(plan.memory.peak));
+    is("peak memory", plan.memory.peak);
   } else {
     p.trusted("the value of objective '{}' is assumed", plan.objective);
     return;
@@ -53,20 +54,20 @@ void verifyTotals(Proof &p) {
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
     double times = p.operation(id).region == kUpdateRegion ? 1 : static_cast<double>(p.plan.graph.microbatches);
     for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
-      times *= static_cast<double>(p.plan.graph.regions[r].count);
-    flops += times * static_cast<double>(p.operation(id).flops);
+      times *= p.plan.graph.regions[r].count;
+    flops += times * p.operation(id).flops;
   }
   double max = 0;
   for (const Core &core : p.plan.machine.cores) {
-    double fastest = core.rows > 0 ? 2.0 * static_cast<double>(core.rows * core.cols) * p.plan.machine.clock.value
-                                   : static_cast<double>(core.lanes) * p.plan.machine.clock.value;
+    double fastest = core.rows > 0 ? 2.0 * (core.rows * core.cols) * p.plan.machine.clock.value
+                                   : core.lanes * p.plan.machine.clock.value;
     for (const auto &[type, peak] : core.peak)
       fastest = std::max(fastest, peak.value);
-    max += fastest * static_cast<double>(core.count);
+    max += fastest * core.count;
   }
   double step = p.plan.schedule.step.seconds().value;
   if (p.out.trusted.empty() && flops > max * step * (1 + 1e-9))
-    p.find("A0912", {}, "{:.6g} FLOP in {:.6g} s are more than the {:.6g} FLOP/s of '{}'", flops, step, max,
+    p.find(Code::WrongLength, {}, "{:.6g} FLOP in {:.6g} s are more than the {:.6g} FLOP/s of '{}'", flops, step, max,
            p.plan.machine.name);
   p.checked("{:.6g} FLOP in {:.6g} s are within the peak of '{}'", flops, step, p.plan.machine.name);
 }
@@ -75,8 +76,8 @@ void verifyTotals(Proof &p) {
 
 Verification verify(const Plan &plan) {
   Proof p{plan, {}, {}};
-  for (auto &issues : {check(plan.graph), check(plan.machine)})
-    p.out.findings.insert(p.out.findings.end(), issues.begin(), issues.end());
+  for (auto &errors : {check(plan.graph), check(plan.machine)})
+    p.out.findings.insert(p.out.findings.end(), errors.begin(), errors.end());
   if (!p.out.findings.empty())
     return p.out;
   p.checked("{} operations in {} regions are in order, ids and repeats agree", plan.graph.operations.size(),

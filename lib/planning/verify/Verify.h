@@ -2,12 +2,13 @@
 // arithmetic of the bound.
 #pragma once
 #include "lib/machine/model/Plan.h"
-#include "lib/support/Check.h"
+#include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Result.h"
 
 namespace accord {
 
 struct Verification {
-  std::vector<Issue> findings;      ///< what is wrong, sentences with both numbers; empty: the plan holds
+  Errors findings;                  ///< what is wrong, sentences with both numbers; empty: the plan holds
   std::vector<std::string> checked; ///< what was proved: "412 operations each have one slot"
   std::vector<std::string> trusted; ///< what the proof rests on: "times of 3 operations by cost
                                     ///< model 'mine' are taken as given"

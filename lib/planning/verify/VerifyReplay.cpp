@@ -1,4 +1,5 @@
 // Dependences, cores, bandwidth and memory, from a walk through all executions.
+
 #include "lib/planning/verify/Proof.h"
 #include <algorithm>
 #include <map>
@@ -25,8 +26,8 @@ template <typename T> std::vector<T> merge(std::vector<T> ends, std::vector<T> b
 void verifyDependences(Proof &p, const ScheduleReplay &w) {
   for (const Execution &e : w.executions)
     if (e.start < e.ready)
-      p.find("A0902", p.operation(e.operation).location, "'{}' starts at {} ps, '{}' gives it a value at {} ps",
-             p.operation(e.operation).name, e.start,
+      p.find(Code::DependenceViolated, p.operation(e.operation).location,
+             "'{}' starts at {} ps, '{}' gives it a value at {} ps", p.operation(e.operation).name, e.start,
              e.last == kNone ? std::string("the region") : p.operation(e.last).name, e.ready);
   p.checked("{} executions start after their operands are there", w.executions.size());
 }
@@ -62,7 +63,7 @@ void verifyCores(Proof &p, const ScheduleReplay &w) {
     size_t longest = 0;
     for (size_t i = 1; i < busy.size(); ++i) {
       if (busy[i].start < busy[longest].end) {
-        p.find("A0903", p.operation(busy[i].operation).location,
+        p.find(Code::ResourceOverlap, p.operation(busy[i].operation).location,
                "'{}' starts at {} ps on core '{}', on which '{}' runs until {} ps", p.operation(busy[i].operation).name,
                busy[i].start, p.plan.machine.cores[lane.first].name, p.operation(busy[longest].operation).name,
                busy[longest].end);
@@ -86,7 +87,7 @@ void verifyNetworks(Proof &p, const ScheduleReplay &w) {
     });
     for (size_t i = 1; i < list.size(); ++i)
       if (list[i].start < list[i - 1].end) {
-        p.find("A0903", p.operation(list[i].operation).location,
+        p.find(Code::ResourceOverlap, p.operation(list[i].operation).location,
                "'{}' starts at {} ps on network '{}', on which '{}' runs until {} ps",
                p.operation(list[i].operation).name, list[i].start, network, p.operation(list[i - 1].operation).name,
                list[i - 1].end);
@@ -111,7 +112,7 @@ void verifyBandwidth(Proof &p, const ScheduleReplay &w) {
     for (const auto &[time, share] : merge(std::move(ends), std::move(begins))) {
       used += share;
       if (used > 1.000001L) {
-        p.find("A0911", {}, "at {} ps operations move {:.6f} times what memory '{}' carries", time,
+        p.find(Code::BandwidthExceeded, {}, "at {} ps operations move {:.6f} times what memory '{}' carries", time,
                static_cast<double>(used), p.plan.machine.memories[m].name);
         break;
       }
@@ -140,6 +141,7 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
   for (int64_t bytes : p.plan.memory.atPeak)
     sum += bytes;
   // What runs beside a repeat may be counted for all of it: more than needed is allowed there, less
+
   // never.
   bool beside = false;
   for (const RegionSchedule &region : p.plan.schedule.regions)
@@ -149,17 +151,17 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
           beside |= &a != &b && a.start < b.start + b.duration && b.start < a.start + a.duration;
   bool equal = w.complete && !beside;
   if (reported < peak || (equal && reported != peak))
-    p.find("A0913", {}, "the plan reports a peak of {} B, the replay finds {}{} B", reported, equal ? "" : "at least ",
-           peak);
+    p.find(Code::WrongMemory, {}, "the plan reports a peak of {} B, the replay finds {}{} B", reported,
+           equal ? "" : "at least ", peak);
   if (sum != reported)
-    p.find("A0913", {}, "the categories at the peak add up to {:.0f} B, the peak is {} B", static_cast<double>(sum),
-           reported);
+    p.find(Code::WrongMemory, {}, "the categories at the peak add up to {:.0f} B, the peak is {} B",
+           static_cast<double>(sum), reported);
   if (p.plan.memory.when.value < 0 || p.plan.memory.when > p.plan.schedule.step)
-    p.find("A0913", {}, "the peak is stated to be at {} ps of a step of {} ps", p.plan.memory.when.value,
+    p.find(Code::WrongMemory, {}, "the peak is stated to be at {} ps of a step of {} ps", p.plan.memory.when.value,
            p.plan.schedule.step.value);
   double capacity = p.plan.machine.memories[0].capacity.value;
-  if (p.plan.feasible && capacity > 0 && static_cast<double>(std::max(peak, reported)) > capacity)
-    p.find("A0904", {}, "the plan needs {} B, memory '{}' has {:.0f} B", std::max(peak, reported),
+  if (p.plan.feasible && capacity > 0 && std::max(peak, reported) > capacity)
+    p.find(Code::MemoryExceeded, {}, "the plan needs {} B, memory '{}' has {:.0f} B", std::max(peak, reported),
            p.plan.machine.memories[0].name, capacity);
   if (equal)
     p.checked("the replay needs {} B at its peak, as reported", peak);

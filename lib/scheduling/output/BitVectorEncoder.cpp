@@ -265,7 +265,7 @@ private:
     unsigned digits = 1;
     while (max >> digits)
       ++digits;
-    auto number = [&](int64_t value) { return text.bitsOf(llvm::APInt(digits, static_cast<uint64_t>(value))); };
+    auto number = [&](int64_t value) { return text.bitsOf(llvm::APInt(digits, value)); };
     Term sum = number(0);
     for (auto [amount, when] : spent)
       sum = text.add(sum, when ? text.choose(when, number(amount), number(0)) : number(amount));

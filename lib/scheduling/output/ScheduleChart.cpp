@@ -113,14 +113,14 @@ std::vector<int64_t> ScheduleChart::load(Id resource) const {
         change[solution.start[t]] += use.amount;
         change[solution.start[t] + modeOf(t).duration] -= use.amount;
       }
-  std::vector<int64_t> max(static_cast<size_t>(width));
+  std::vector<int64_t> max(width);
   int64_t level = 0;
   for (auto at = change.begin(); at != change.end(); ++at) {
     level += at->second;
     auto next = std::next(at);
     int64_t end = next == change.end() ? at->first : next->first;
     for (int64_t c = column(at->first); c < std::min(std::max(column(end), column(at->first) + 1), width); ++c)
-      max[static_cast<size_t>(c)] = std::max(max[static_cast<size_t>(c)], level);
+      max[c] = std::max(max[c], level);
   }
   return max;
 }

@@ -3,7 +3,6 @@
 #include "lib/scheduling/problem/SchedulingResult.h"
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace accord {
 
@@ -19,6 +18,6 @@ struct ScheduledProblem {
 
 /// The first problem of the text and the first solution of it. A0901 with the place where the
 /// text cannot be read or its verifier finds something, and what `check` finds in the problem.
-std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text, const std::string &file);
+Result<ScheduledProblem> readSchedulingMlir(const std::string &text, const std::string &file);
 
 } // namespace accord

@@ -92,12 +92,11 @@ private:
       }
       p.tasks.push_back(std::move(task));
     } else if (auto edge = dyn_cast<plan::PrecedenceOp>(operation)) {
-      p.addPrecedence(tasks(edge.getBefore()), tasks(edge.getAfter()),
-                      static_cast<int64_t>(edge.getDelay().value_or(0)));
+      p.addPrecedence(tasks(edge.getBefore()), tasks(edge.getAfter()), edge.getDelay().value_or(0));
     } else if (auto b = dyn_cast<plan::BufferOp>(operation)) {
       Problem::Buffer buffer;
       buffer.name = b.getName().str();
-      buffer.bytes = static_cast<int64_t>(b.getBytes());
+      buffer.bytes = b.getBytes();
       buffer.memory = memories(b.getMemory());
       if (b.getProducer())
         buffer.producer = tasks(*b.getProducer());
@@ -127,7 +126,7 @@ private:
   SchedulingResult result(plan::SolutionOp solution, size_t count) {
     SchedulingResult result;
     result.status = valueOf<SchedulingResult::Status>(kVerdictKeywords, solution.getVerdict());
-    result.solution.makespan = static_cast<int64_t>(solution.getMakespan().value_or(0));
+    result.solution.makespan = solution.getMakespan().value_or(0);
     if (auto conflict = solution.getConflict())
       for (auto line : conflict->getAsRange<StringAttr>())
         result.conflict.push_back(line.str());
@@ -137,7 +136,7 @@ private:
       result.solution.mode.assign(count, 0);
       for (auto start : solution.getBody().getOps<plan::StartOp>()) {
         Id id = tasks(start.getTask());
-        result.solution.start[id] = static_cast<int64_t>(start.getStart());
+        result.solution.start[id] = start.getStart();
         result.solution.mode[id] = static_cast<Id>(start.getMode().value_or(0));
       }
     }
@@ -148,13 +147,13 @@ private:
 
   SchedulingBound bound(plan::LowerBoundOp lowerBound) {
     SchedulingBound bound;
-    bound.value = static_cast<int64_t>(lowerBound.getValue());
+    bound.value = lowerBound.getValue();
     bound.kind = valueOf<SchedulingBound::Kind>(kBoundKeywords, lowerBound.getKind());
     bound.proof = lowerBound.getProof().str();
     bound.tasks = list(lowerBound.getTasks());
     if (lowerBound.getResource())
       bound.resource = resources(*lowerBound.getResource());
-    bound.unit = static_cast<int64_t>(lowerBound.getUnit().value_or(1));
+    bound.unit = lowerBound.getUnit().value_or(1);
     if (lowerBound.getSteps().empty())
       return bound;
     for (auto step : lowerBound.getSteps().getOps<plan::StepOp>()) {
@@ -171,17 +170,19 @@ private:
 
 } // namespace
 
-std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text, const std::string &file) {
+Result<ScheduledProblem> readSchedulingMlir(const std::string &text, const std::string &file) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<plan::PlanDialect>();
-  std::optional<Issue> first;
+  std::optional<Error> first;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (!first && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      first = Issue{"A0901", diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
+      first = Error{Code::BadPlan, diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
     return success();
   });
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), file);
-  auto failed = [&](const std::string &message) { return first ? *first : Issue{"A0901", message, {file, 1, 1}, {}}; };
+  auto failed = [&](const std::string &message) {
+    return first ? *first : Error{Code::BadPlan, message, {file, 1, 1}, {}};
+  };
   if (!module)
     return failed("this is no text of the plan dialect");
   auto problems = module->getOps<plan::ProblemOp>();
@@ -193,8 +194,8 @@ std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text
     if (!solution && candidate.getProblem() == problem.getSymName())
       solution = candidate;
   ScheduledProblem all = Reader().read(problem, solution);
-  if (auto issues = check(all.problem); !issues.empty())
-    return issues[0];
+  if (auto errors = check(all.problem); !errors.empty())
+    return errors[0];
   return all;
 }
 

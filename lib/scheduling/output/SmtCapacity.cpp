@@ -53,7 +53,7 @@ private:
 
   Term zeros(Term like) {
     auto type = llvm::cast<mlir::smt::BitVectorType>(like.getType());
-    return text.bitsOf(llvm::APInt(static_cast<unsigned>(type.getWidth()), 0));
+    return text.bitsOf(llvm::APInt(type.getWidth(), 0));
   }
 
   /// When the groups from `group` on take at least `k`.
@@ -155,7 +155,7 @@ public:
     }
     for (Term way : above) {
       auto type = llvm::cast<mlir::smt::BitVectorType>(way.getType());
-      text.require(text.equal(way, text.bitsOf(llvm::APInt(static_cast<unsigned>(type.getWidth()), 0))));
+      text.require(text.equal(way, text.bitsOf(llvm::APInt(type.getWidth(), 0))));
     }
   }
 

@@ -51,7 +51,7 @@ class Checker {
 public:
   explicit Checker(const SchedulingProblem &problem) : p(problem) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     for (const auto &r : p.resources)
       if (r.capacity < 0)
         report({}, fmt::format("resource '{}' has capacity {}", r.name, r.capacity));
@@ -80,7 +80,7 @@ public:
 private:
   void report(const SourceLocation &at, std::string text) {
     if (issues.size() < 20)
-      issues.push_back({"A0930", std::move(text), at, {}});
+      issues.push_back({Code::MalformedSchedulingProblem, std::move(text), at, {}});
   }
 
   void task(Id t) {
@@ -214,12 +214,12 @@ private:
   }
 
   const SchedulingProblem &p;
-  std::vector<Issue> issues;
+  Errors issues;
   __int128 longest = 0, bytes = 0, amounts = 0;
 };
 
 } // namespace
 
-std::vector<Issue> check(const SchedulingProblem &problem) { return Checker(problem).run(); }
+Errors check(const SchedulingProblem &problem) { return Checker(problem).run(); }
 
 } // namespace accord

@@ -1,6 +1,6 @@
 // Tasks, their ways of running, and what they share: the input and the answer of every scheduler.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -110,6 +110,6 @@ int64_t serialLength(const SchedulingProblem &problem);
 /// ones, negative numbers, a mode that needs more than there is while no other mode is left,
 /// precedences that form a cycle (named, with a note at each task of it), sums beyond 2^61. Code
 /// A0930; at most 20 issues. Empty: every solver may compute on it.
-std::vector<Issue> check(const SchedulingProblem &problem);
+Errors check(const SchedulingProblem &problem);
 
 } // namespace accord

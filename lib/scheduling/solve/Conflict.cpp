@@ -31,7 +31,7 @@ public:
             for (Id b = 0; b < p.tasks[pairing.b].modes.size(); ++b)
               pairing.allowed.push_back({a, b});
         } else {
-          pairing = whole.pairings[static_cast<size_t>(&pairing - p.pairings.data())];
+          pairing = whole.pairings[&pairing - p.pairings.data()];
         }
       });
     for (size_t b = 0; b < p.budgets.size(); ++b)

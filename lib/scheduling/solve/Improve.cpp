@@ -26,8 +26,8 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best, c
   size_t n = in.size();
   // A short search needs few, a long one would settle too early with them: one for each 200
   // children of four schedules or so.
-  const size_t population = static_cast<size_t>(std::clamp<int64_t>(
-      std::min(limits.work, kPopulationWork) / (800 * static_cast<int64_t>(std::max<size_t>(n, 1))), 40, 200));
+  const size_t population = std::clamp<int64_t>(
+      std::min(limits.work, kPopulationWork) / (800 * static_cast<int64_t>(std::max<size_t>(n, 1))), 40, 200);
   std::vector<int64_t> key(n);
   std::uniform_real_distribution<double> share(0, 1);
   bool better = false;
@@ -70,19 +70,19 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best, c
   std::vector<double> use;
   auto stretch = [&](const Individual &one, double width, double anywhere) {
     auto length = static_cast<size_t>(one.makespan);
-    auto wide = static_cast<size_t>((0.25 + 0.5 * width) * static_cast<double>(length));
+    auto wide = static_cast<size_t>((0.25 + 0.5 * width) * length);
     size_t from = 0;
     if (anywhere >= 0 || length > kMaxTimes) {
-      from = static_cast<size_t>(std::abs(anywhere) * static_cast<double>(length - wide));
+      from = static_cast<size_t>(std::abs(anywhere) * (length - wide));
     } else {
       use.assign(length + 1, 0); // changes of the load, then the load of all times before
       for (Id t = 0; t < n; ++t) {
         double load = 0;
         const SchedulingProblem::Mode &mode = in.mode(t, one.mode[t]);
         for (const SchedulingProblem::Usage &usage : mode.usage)
-          load += static_cast<double>(usage.amount) / static_cast<double>(in.problem.resources[usage.of].capacity);
-        use[static_cast<size_t>(one.start[t])] += load;
-        use[static_cast<size_t>(one.start[t] + mode.duration)] -= load;
+          load += static_cast<double>(usage.amount) / in.problem.resources[usage.of].capacity;
+        use[one.start[t]] += load;
+        use[one.start[t] + mode.duration] -= load;
       }
       double now = 0, sum = 0;
       for (double &change : use) {
@@ -112,7 +112,7 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best, c
     }
     for (size_t i = all.size(); i < population && !spent(); ++i) {
       Individual one{{}, best.mode, INT64_MAX};
-      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) / static_cast<double>(population);
+      double width = in.path() * 0.5 * i / population;
       for (Id t = 0; t < n; ++t)
         key[t] = -(in.tails[t] + in.minDuration[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
       if (i > population / 2)
@@ -178,7 +178,7 @@ std::optional<SchedulingSolution> findScheduleWithMemories(const Instance &in, c
   MemoryScheduler scheduler(in);
   std::uniform_real_distribution<double> share(0, 1);
   std::vector<int64_t> tried = key;
-  double width = static_cast<double>(in.path());
+  double width = in.path();
   for (unsigned round = 0; round < 200; ++round) {
     if (auto found = scheduler.run(tried, chosen))
       return found;
@@ -199,7 +199,7 @@ bool improveWithMemories(const Instance &in, const Modes &modes, SchedulingSolut
   std::vector<int64_t> key(in.size());
   bool better = false;
   while (best.makespan > limits.bound && scheduler.placed() < limits.work && !(limits.stop && *limits.stop)) {
-    double width = static_cast<double>(current.makespan) * 0.5 * share(random) * share(random);
+    double width = current.makespan * 0.5 * share(random) * share(random);
     std::vector<Id> chosen = current.mode;
     for (Id t = 0; t < in.size(); ++t)
       key[t] = current.start[t] + (random() % 4 == 0 ? static_cast<int64_t>(width * (2 * share(random) - 1)) : 0);

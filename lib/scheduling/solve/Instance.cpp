@@ -48,7 +48,7 @@ Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
 
   position.resize(n);
   for (size_t i = 0; i < n; ++i)
-    position[order[i]] = static_cast<int64_t>(i);
+    position[order[i]] = i;
   heads.assign(n, 0), tails.assign(n, 0);
   for (Id t : order)
     if (mandatory[t])

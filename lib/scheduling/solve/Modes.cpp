@@ -148,8 +148,8 @@ std::vector<Id> Modes::relaxed(const std::vector<Id> &from, int64_t slack) const
     double sum = 0;
     const auto &mode = in.mode(t, m);
     for (const auto &use : mode.usage)
-      sum += static_cast<double>(use.amount) * static_cast<double>(mode.duration) /
-             static_cast<double>(std::max<int64_t>(in.problem.resources[use.of].capacity, 1));
+      sum +=
+          static_cast<double>(use.amount) * mode.duration / std::max<int64_t>(in.problem.resources[use.of].capacity, 1);
     return sum;
   };
   for (Id t : choices)

@@ -78,7 +78,7 @@ struct Oracle::Z3Encoding {
       return {0, none};
     if (time >= latest[t])
       return {1, none};
-    return {-1, started[t][static_cast<size_t>(time - earliest[t])]};
+    return {-1, started[t][time - earliest[t]]};
   }
   Truth runsIn(Id t, Id mode) const {
     if (chosen[t].empty())
@@ -244,8 +244,8 @@ struct Oracle::Z3Encoding {
       ++shift;
     std::vector<int> weights;
     for (int64_t amount : amounts)
-      weights.push_back(static_cast<int>(std::min<int64_t>(amount >> shift, (capacity >> shift) + 1)));
-    solver.add(z3::pble(literals, weights.data(), static_cast<int>(capacity >> shift)));
+      weights.push_back(std::min<int64_t>(amount >> shift, (capacity >> shift) + 1));
+    solver.add(z3::pble(literals, weights.data(), capacity >> shift));
   }
 
   void resource(Id r) {
@@ -446,8 +446,8 @@ uint64_t Oracle::work() const {
 int64_t estimateLiterals(const Instance &in, const Propagator &windows, int64_t unit) {
   double sum = 0; // of starts and of running in each mode
   for (Id t = 0; t < in.size(); ++t)
-    sum += static_cast<double>((windows.latest[t] - windows.earliest[t]) / unit) *
-           static_cast<double>(1 + in.problem.tasks[t].modes.size());
+    sum +=
+        static_cast<double>((windows.latest[t] - windows.earliest[t]) / unit) * (1 + in.problem.tasks[t].modes.size());
   return static_cast<int64_t>(std::min(sum, 9e18));
 }
 

@@ -75,7 +75,7 @@ public:
     double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - 4);
     // Lists end after some seconds at most: more effort is for the solver.
     double max = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
-    double n = static_cast<double>(in.size());
+    double n = in.size();
     listWork =
         static_cast<int64_t>(std::max({std::min(passes * n, max), 2 * n * effort, effort == 0 ? 0.0 : kMinListWork}));
     solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
@@ -185,7 +185,7 @@ private:
         !in.problem.buffers.empty())
       return;
     int64_t bound = result.bound.value;
-    double n = static_cast<double>(in.size());
+    double n = in.size();
     lists(options.effort < 6 ? bound + bound / kNear : bound,
           static_cast<int64_t>(std::min(kSmallProblemListWork, kListWorkPerPair * n * n)));
   }
@@ -204,8 +204,7 @@ private:
     if (in.size() > (options.effort < 6 ? 300 : kMaxForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
-    size_t busy = static_cast<size_t>(
-        std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; }));
+    size_t busy = std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; });
     bool quick = options.effort < 6;
     size_t energetic = quick ? (busy <= kSmallProblemTasks / 2 ? in.size() : 48) : 150;
     while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
@@ -226,8 +225,7 @@ private:
         solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
-    int64_t goal =
-        std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
+    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(result.bound.value * (1 + options.gap)));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
     result.work += static_cast<int64_t>(spent);

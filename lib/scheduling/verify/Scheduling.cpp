@@ -15,17 +15,17 @@ class Replay {
 public:
   Replay(const SchedulingProblem &problem, const SchedulingSolution &solution) : p(problem), s(solution) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     if (!tasks())
-      return std::move(issues);
+      return std::move(errors);
     precedences();
     resources();
     memories();
     budgets();
     pairings();
     if (s.makespan != last)
-      report("A0912", {}, fmt::format("the makespan is {}, but the last task ends at {}", s.makespan, last));
-    return std::move(issues);
+      report(Code::WrongLength, {}, fmt::format("the makespan is {}, but the last task ends at {}", s.makespan, last));
+    return std::move(errors);
   }
 
 private:
@@ -35,10 +35,10 @@ private:
     size_t who;
   };
 
-  Issue *report(const char *code, const SourceLocation &at, std::string text) {
-    if (issues.size() >= 20)
+  Error *report(Code code, const SourceLocation &at, std::string text) {
+    if (errors.size() >= 20)
       return nullptr;
-    return &issues.emplace_back(Issue{code, std::move(text), at, {}});
+    return &errors.emplace_back(Error{code, std::move(text), at, {}});
   }
   const SchedulingProblem::Mode &mode(Id t) const { return p.tasks[t].modes[s.mode[t]]; }
   bool happens(Id t) const { return !mode(t).absent; }
@@ -48,23 +48,25 @@ private:
   bool tasks() {
     size_t n = p.tasks.size();
     if (s.start.size() != n || s.mode.size() != n) {
-      report("A0909", {}, fmt::format("{} starts and {} modes for {} tasks", s.start.size(), s.mode.size(), n));
+      report(Code::OperationMissing, {},
+             fmt::format("{} starts and {} modes for {} tasks", s.start.size(), s.mode.size(), n));
       return false;
     }
     bool readable = true;
     for (Id t = 0; t < n; ++t) {
       const auto &at = p.tasks[t].location;
       if (s.mode[t] >= p.tasks[t].modes.size()) {
-        report("A0931", at,
+        report(Code::WrongMode, at,
                fmt::format("task '{}' runs in mode {}, but has {} modes", p.nameOf(t), s.mode[t],
                            p.tasks[t].modes.size()));
         readable = false;
       } else if (s.start[t] < 0 || s.start[t] > kLatest) {
-        report("A0932", at, fmt::format("task '{}' starts at {}", p.nameOf(t), s.start[t]));
+        report(Code::WrongStart, at, fmt::format("task '{}' starts at {}", p.nameOf(t), s.start[t]));
         readable = false;
       } else if (!happens(t)) {
         if (s.start[t] != 0)
-          report("A0932", at, fmt::format("task '{}' does not happen, but starts at {}", p.nameOf(t), s.start[t]));
+          report(Code::WrongStart, at,
+                 fmt::format("task '{}' does not happen, but starts at {}", p.nameOf(t), s.start[t]));
       } else {
         last = std::max(last, end(t));
       }
@@ -76,12 +78,12 @@ private:
     for (const auto &edge : p.precedences) {
       if (!happens(edge.before) || !happens(edge.after) || s.start[edge.after] >= end(edge.before) + edge.delay)
         continue;
-      Issue *issue = report("A0902", p.tasks[edge.after].location,
+      Error *error = report(Code::DependenceViolated, p.tasks[edge.after].location,
                             fmt::format("task '{}' starts at {}, but '{}' ends at {}{}", p.nameOf(edge.after),
                                         s.start[edge.after], p.nameOf(edge.before), end(edge.before),
                                         edge.delay > 0 ? fmt::format(" and {} must pass", edge.delay) : ""));
-      if (issue)
-        issue->notes.push_back(
+      if (error)
+        error->notes.push_back(
             {p.tasks[edge.before].location, fmt::format("'{}' is before it", p.nameOf(edge.before))});
     }
   }
@@ -108,14 +110,14 @@ private:
 
   /// Reports an overfull resource or memory, with those that share it then.
   template <typename Name, typename Place>
-  void share(const char *code, const char *what, const std::string &name, int64_t capacity,
-             const std::vector<Hold> &holds, Name nameOf, Place placeOf) {
+  void share(Code code, const char *what, const std::string &name, int64_t capacity, const std::vector<Hold> &holds,
+             Name nameOf, Place placeOf) {
     __int128 max;
     int64_t time = overfull(holds, capacity, max);
     if (time < 0)
       return;
     std::string who;
-    Issue *issue = nullptr;
+    Error *error = nullptr;
     size_t count = 0;
     std::vector<const Hold *> there;
     max = 0; // at that time in full: several may start at once
@@ -126,11 +128,11 @@ private:
         if (++count <= 5)
           who += fmt::format("{}'{}'", who.empty() ? "" : ", ", nameOf(hold.who));
       }
-    issue = report(code, placeOf(there[0]->who),
+    error = report(code, placeOf(there[0]->who),
                    fmt::format("at {}, {} of {} '{}' are taken, which has {}: {}{}", time, print(max), what, name,
                                capacity, who, count > 5 ? ", …" : ""));
-    for (size_t i = 1; issue && i < std::min<size_t>(count, 5); ++i)
-      issue->notes.push_back(
+    for (size_t i = 1; error && i < std::min<size_t>(count, 5); ++i)
+      error->notes.push_back(
           {placeOf(there[i]->who), fmt::format("'{}' takes {} of it", nameOf(there[i]->who), there[i]->amount)});
   }
 
@@ -139,14 +141,14 @@ private:
     for (Id t = 0; t < p.tasks.size(); ++t)
       for (const auto &use : mode(t).usage) {
         if (use.amount > p.resources[use.of].capacity && mode(t).duration == 0)
-          report("A0931", p.tasks[t].location,
+          report(Code::WrongMode, p.tasks[t].location,
                  fmt::format("task '{}' runs in a mode that needs {} of resource '{}', which has {}", p.nameOf(t),
                              use.amount, p.resources[use.of].name, p.resources[use.of].capacity));
         holds[use.of].push_back({s.start[t], end(t), use.amount, t});
       }
     for (Id r = 0; r < p.resources.size(); ++r)
       share(
-          "A0903", "resource", p.resources[r].name, p.resources[r].capacity, holds[r],
+          Code::ResourceOverlap, "resource", p.resources[r].name, p.resources[r].capacity, holds[r],
           [&](size_t t) { return p.nameOf(static_cast<Id>(t)); }, [&](size_t t) { return p.tasks[t].location; });
   }
 
@@ -166,7 +168,7 @@ private:
     }
     for (Id m = 0; m < p.memories.size(); ++m)
       share(
-          "A0904", "memory", p.memories[m].name, p.memories[m].capacity, holds[m],
+          Code::MemoryExceeded, "memory", p.memories[m].name, p.memories[m].capacity, holds[m],
           [&](size_t b) { return p.buffers[b].name.empty() ? fmt::format("#{}", b) : p.buffers[b].name; },
           [&](size_t b) {
             return p.buffers[b].producer == SchedulingProblem::kNoTask ? SourceLocation{}
@@ -181,7 +183,7 @@ private:
         spent[use.of] += use.amount;
     for (Id b = 0; b < p.budgets.size(); ++b)
       if (spent[b] > p.budgets[b].capacity)
-        report("A0933", {},
+        report(Code::BudgetOverspent, {},
                fmt::format("{} of budget '{}' are spent, which has {}", print(spent[b]), p.budgets[b].name,
                            p.budgets[b].capacity));
   }
@@ -191,11 +193,11 @@ private:
       std::pair<Id, Id> chosen{s.mode[pairing.a], s.mode[pairing.b]};
       if (std::find(pairing.allowed.begin(), pairing.allowed.end(), chosen) != pairing.allowed.end())
         continue;
-      Issue *issue = report("A0934", p.tasks[pairing.a].location,
+      Error *error = report(Code::PairingBroken, p.tasks[pairing.a].location,
                             fmt::format("mode {} of '{}' does not go with mode {} of '{}'", modeName(pairing.a),
                                         p.nameOf(pairing.a), modeName(pairing.b), p.nameOf(pairing.b)));
-      if (issue)
-        issue->notes.push_back({p.tasks[pairing.b].location, fmt::format("'{}' is here", p.nameOf(pairing.b))});
+      if (error)
+        error->notes.push_back({p.tasks[pairing.b].location, fmt::format("'{}' is here", p.nameOf(pairing.b))});
     }
   }
   std::string modeName(Id t) const {
@@ -204,42 +206,41 @@ private:
 
   const SchedulingProblem &p;
   const SchedulingSolution &s;
-  std::vector<Issue> issues;
+  Errors errors;
   int64_t last = 0; ///< the end of the last task
 };
 
 } // namespace
 
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolution &solution) {
-  if (std::vector<Issue> malformed = check(problem); !malformed.empty())
+Errors verify(const SchedulingProblem &problem, const SchedulingSolution &solution) {
+  if (Errors malformed = check(problem); !malformed.empty())
     return malformed;
   return Replay(problem, solution).run();
 }
 
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingResult &result,
-                          std::vector<std::string> *trusted) {
-  std::vector<Issue> issues = verify(problem, result.bound, trusted);
-  if (!issues.empty() && issues[0].code == "A0930")
-    return issues;
-  auto add = [&](const char *code, std::string text) { issues.push_back({code, std::move(text), {}, {}}); };
+Errors verify(const SchedulingProblem &problem, const SchedulingResult &result, std::vector<std::string> *trusted) {
+  Errors errors = verify(problem, result.bound, trusted);
+  if (!errors.empty() && errors[0].code == Code::MalformedSchedulingProblem)
+    return errors;
+  auto add = [&](Code code, std::string text) { errors.push_back({code, std::move(text), {}, {}}); };
   using Status = SchedulingResult::Status;
   if (result.status == Status::Infeasible) {
     if (result.conflict.empty())
-      add("A0916", "no schedule exists, but no conflict says why");
+      add(Code::WrongVerdict, "no schedule exists, but no conflict says why");
     else if (trusted)
       trusted->push_back("that no schedule exists is the answer of the solver");
-    return issues;
+    return errors;
   }
   if (!result.conflict.empty())
-    add("A0916", fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
+    add(Code::WrongVerdict, fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
   if (result.status == Status::Unknown)
-    return issues;
-  for (Issue &issue : Replay(problem, result.solution).run())
-    issues.push_back(std::move(issue));
+    return errors;
+  for (Error &error : Replay(problem, result.solution).run())
+    errors.push_back(std::move(error));
   if (result.bound.value > result.solution.makespan)
-    add("A0906",
+    add(Code::BoundNotProved,
         fmt::format("the makespan is {}, but stated to be at least {}", result.solution.makespan, result.bound.value));
-  return issues;
+  return errors;
 }
 
 } // namespace accord

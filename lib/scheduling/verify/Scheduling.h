@@ -1,7 +1,6 @@
 // Proves schedules and bounds of a SchedulingProblem again, without the code that made them.
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
-#include <variant>
 
 namespace accord {
 
@@ -14,7 +13,7 @@ namespace accord {
 /// pairing allows · A0912 a makespan that is not the end of the last task. One issue per
 /// resource and memory (the first time at which it is overfull), at most 20 in all. O(n log n) in
 /// the size of the problem.
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolution &solution);
+Errors verify(const SchedulingProblem &problem, const SchedulingSolution &solution);
 
 /// Proves a bound again by its kind; A0906 where the proof gives less than `value`, A0930 as above.
 /// Least durations, amounts and work are those over the modes that fit when alone; only tasks
@@ -32,8 +31,8 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolu
 /// - Solver: rests on a solver's answer, about windows whose steps follow; adds a sentence to
 ///   `trusted`. See `solverWindows`.
 /// - Nothing: value at most 0.
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBound &bound,
-                          std::vector<std::string> *trusted = nullptr);
+Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
+              std::vector<std::string> *trusted = nullptr);
 
 /// Where tasks start in schedules shorter than a bound, and pairs whose order follows.
 struct StartWindows {
@@ -43,11 +42,11 @@ struct StartWindows {
 /// What the steps of a Solver's bound prove of starts in schedules of at most value - 1: what the
 /// solver was told. A0906 where a step does not follow, or its unit is none. Needs a problem that
 /// `check` passes.
-std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound);
+Result<StartWindows> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// Both, and what holds between them: no schedule is shorter than its bound (A0906); infeasible
 /// with a reason and feasible without one (A0916).
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingResult &result,
-                          std::vector<std::string> *trusted = nullptr);
+Errors verify(const SchedulingProblem &problem, const SchedulingResult &result,
+              std::vector<std::string> *trusted = nullptr);
 
 } // namespace accord

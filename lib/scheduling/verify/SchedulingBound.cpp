@@ -18,7 +18,7 @@ public:
   SchedulingBoundProof(const SchedulingProblem &problem, const SchedulingBound &bound)
       : p(problem), b(bound), facts(problem) {}
 
-  std::vector<Issue> run(std::vector<std::string> *trusted) {
+  Errors run(std::vector<std::string> *trusted) {
     using Kind = SchedulingBound::Kind;
     if (b.value <= 0)
       return {}; // as every schedule is
@@ -34,9 +34,9 @@ public:
     case Kind::Windows:
       return windows();
     case Kind::Solver: {
-      auto windowsOrIssue = solver();
-      if (auto *issue = std::get_if<Issue>(&windowsOrIssue))
-        return {*issue};
+      auto windowsOrError = solver();
+      if (!windowsOrError)
+        return {windowsOrError.error()};
       if (trusted)
         trusted->push_back(fmt::format("that no schedule of at most {} exists is the answer of a solver{}", b.value - 1,
                                        b.proof.empty() ? "" : " (" + b.proof + ")"));
@@ -46,7 +46,7 @@ public:
     return report("its kind is unknown");
   }
 
-  std::variant<StartWindows, Issue> solver() {
+  Result<StartWindows> solver() {
     if (b.value <= 0 || b.value > kMaxValue)
       return report("it is beyond every schedule")[0];
     if (b.unit < 1)
@@ -59,12 +59,15 @@ public:
   }
 
 private:
-  std::vector<Issue> report(const std::string &error, Id task = SchedulingProblem::kNoTask) {
+  Errors report(const std::string &error, Id task = SchedulingProblem::kNoTask) {
     SourceLocation at = facts.known(task) ? p.tasks[task].location : SourceLocation{};
-    return {{"A0906", fmt::format("no schedule is stated to be shorter than {}, but {}", b.value, error), at, {}}};
+    return {{Code::BoundNotProved,
+             fmt::format("no schedule is stated to be shorter than {}, but {}", b.value, error),
+             at,
+             {}}};
   }
   /// Each listed task happens in every schedule and is listed once; else why not.
-  std::vector<Issue> members() {
+  Errors members() {
     std::vector<char> seen(p.tasks.size());
     for (Id t : b.tasks) {
       if (!facts.known(t))
@@ -76,13 +79,13 @@ private:
     }
     return {};
   }
-  std::vector<Issue> compare(__int128 proved, const char *what) {
+  Errors compare(__int128 proved, const char *what) {
     if (proved >= b.value)
       return {};
     return report(fmt::format("{} proves {}", what, static_cast<int64_t>(proved)));
   }
 
-  std::vector<Issue> path() {
+  Errors path() {
     if (auto issues = members(); !issues.empty())
       return issues;
     std::vector<Id> next(p.tasks.size(), SchedulingProblem::kNoTask);
@@ -106,7 +109,7 @@ private:
     return compare(length, "the path");
   }
 
-  std::vector<Issue> set() {
+  Errors set() {
     if (auto issues = members(); !issues.empty())
       return issues;
     if (b.resource >= p.resources.size())
@@ -129,19 +132,19 @@ private:
     return compare(length + head + tail, "the set");
   }
 
-  std::vector<Issue> take(SchedulingWindows &windows) {
+  Errors take(SchedulingWindows &windows) {
     for (size_t i = 0; i < b.steps.size() && !windows.closed(); ++i)
       if (std::string error = windows.take(b.steps[i]); !error.empty())
         return report(fmt::format("step {} of its proof does not follow: {}", i + 1, error), b.steps[i].task);
     return {};
   }
 
-  std::vector<Issue> windows() {
+  Errors windows() {
     SchedulingWindows windows(facts, b.value - 1);
     if (auto issues = take(windows); !issues.empty())
       return issues;
     windows.chains();
-    return windows.closed() ? std::vector<Issue>{} : report("the steps of its proof lead to no contradiction");
+    return windows.closed() ? Errors{} : report("the steps of its proof lead to no contradiction");
   }
 
   const SchedulingProblem &p;
@@ -151,14 +154,13 @@ private:
 
 } // namespace
 
-std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBound &bound,
-                          std::vector<std::string> *trusted) {
-  if (std::vector<Issue> malformed = check(problem); !malformed.empty())
+Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound, std::vector<std::string> *trusted) {
+  if (Errors malformed = check(problem); !malformed.empty())
     return malformed;
   return SchedulingBoundProof(problem, bound).run(trusted);
 }
 
-std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound) {
+Result<StartWindows> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound) {
   return SchedulingBoundProof(problem, bound).solver();
 }
 

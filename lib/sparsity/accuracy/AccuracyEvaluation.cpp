@@ -186,7 +186,7 @@ private:
     using Pattern = SparsityPattern::Kind;
     const std::vector<const Measured *> &curve = found->second;
     double density = sparsity.pattern.kind == Pattern::Structured
-                         ? static_cast<double>(sparsity.pattern.kept) / static_cast<double>(sparsity.pattern.of)
+                         ? static_cast<double>(sparsity.pattern.kept) / sparsity.pattern.of
                      : sparsity.pattern.kind == Pattern::Banded ? 0
                                                                 : sparsity.pattern.density;
     size_t last = 0;
@@ -322,7 +322,7 @@ private:
 
   void addRejection(const Rejection &rejection) {
     for (const Rejection &other : out.rejections)
-      if (other.issue.code == rejection.issue.code && other.issue.message == rejection.issue.message)
+      if (other.error.code == rejection.error.code && other.error.message == rejection.error.message)
         return;
     if (out.rejections.size() < kMaxRejections)
       out.rejections.push_back(rejection);

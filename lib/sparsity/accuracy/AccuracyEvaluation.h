@@ -2,7 +2,7 @@
 // not measured is refused.
 #pragma once
 #include "lib/sparsity/problem/SparsityRequest.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <string_view>
 #include <variant>
 
@@ -10,7 +10,7 @@ namespace accord {
 
 /// What is wrong, and a way out of it in one line.
 struct Rejection {
-  Issue issue;
+  Error error;
   std::string help;
 };
 

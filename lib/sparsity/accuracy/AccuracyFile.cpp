@@ -17,7 +17,7 @@ using calibrate::Cell;
 using calibrate::Record;
 using Kind = SparsityRequest::AccuracyMeasurements::Kind;
 
-constexpr size_t kMaxIssues = 20, kMaxLines = 10'000;
+constexpr size_t kMaxErrors = 20, kMaxLines = 10'000;
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr unsigned kMaxNumberBits = 128;
 constexpr double kRoundedShare = 0.005; // a share beside its counts has two digits at least
@@ -55,12 +55,12 @@ public:
                                     out.source.metric),
                         "for example: accuracy \"top1\" from \"measured.csv\"");
     auto records = calibrate::readCsv(text, out.source.file);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&records)) {
-      for (Issue &issue : *issues)
+    if (!records) {
+      for (Error &issue : records.error())
         complainAt(issue.location, issue.message, "a file of comma-separated values, as text");
       return;
     }
-    auto &lines = std::get<std::vector<Record>>(records);
+    auto &lines = *records;
     if (lines.size() < 2 || lines.size() > kMaxLines + 1)
       return complainAt({out.source.file, 1, 1},
                         lines.empty()      ? "an empty file"
@@ -86,8 +86,8 @@ private:
                    : fmt::format("for example: pattern,density,{} / \"nm(2, 4)\",0.5,0.742", out.source.metric);
   }
   void complainAt(const SourceLocation &at, std::string message, std::string help = {}) {
-    if (rejections.size() < kMaxIssues)
-      rejections.push_back({{"A1009", std::move(message), at, {}}, std::move(help)});
+    if (rejections.size() < kMaxErrors)
+      rejections.push_back({{Code::WrongQualityFile, std::move(message), at, {}}, std::move(help)});
     failed = true;
   }
   void complain(const Cell &cell, std::string message, std::string help = {}) {
@@ -258,8 +258,8 @@ private:
     complainAt(second, what + " is in this file twice",
                what == "the dense network" ? "a density of 1 is the dense network, whatever the pattern and the layer"
                                            : "");
-    if (rejections.back().issue.location.line == second.line)
-      rejections.back().issue.notes.push_back({first, "it is here, too"});
+    if (rejections.back().error.location.line == second.line)
+      rejections.back().error.notes.push_back({first, "it is here, too"});
   }
   void repeated() {
     for (size_t i = 1; i < out.accuracies.size(); ++i)
@@ -319,9 +319,11 @@ std::variant<std::vector<AccuracyFile>, std::vector<Rejection>> readAccuracyFile
   for (const SparsityRequest::AccuracyMeasurements &source : request.measurements) {
     auto text = contents(source.file);
     if (text.index() == 1) {
-      rejections.push_back(
-          {{"A1009", fmt::format("cannot read '{}': {}", source.file, std::get<1>(text)), source.location, {}},
-           "paths are beside the file that names them"});
+      rejections.push_back({{Code::WrongQualityFile,
+                             fmt::format("cannot read '{}': {}", source.file, std::get<1>(text)),
+                             source.location,
+                             {}},
+                            "paths are beside the file that names them"});
       continue;
     }
     std::vector<std::string> others;
@@ -336,8 +338,8 @@ std::variant<std::vector<AccuracyFile>, std::vector<Rejection>> readAccuracyFile
     files.push_back(std::get<AccuracyFile>(std::move(read)));
     for (const MeasuredAccuracy &a : files.back().accuracies) {
       auto [other, isNew] = first.emplace(std::tuple_cat(std::tuple(source.metric, source.kind), keyOf(a)), a.location);
-      if (!isNew && rejections.size() < kMaxIssues)
-        rejections.push_back({{"A1009",
+      if (!isNew && rejections.size() < kMaxErrors)
+        rejections.push_back({{Code::WrongQualityFile,
                                fmt::format("'{}' of {} was measured in two files", source.metric, printed(a)),
                                a.location,
                                {{other->second, "it is here, too"}}},

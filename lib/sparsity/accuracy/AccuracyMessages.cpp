@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxNamed = 4;
 const char *const kMeasure = "accuracy \"top1\" from \"measured.csv\" samples 50000";
 
-Rejection rejection(const char *code, const SourceLocation &at, std::string message, std::string help) {
+Rejection rejection(Code code, const SourceLocation &at, std::string message, std::string help) {
   return {{code, std::move(message), at, {}}, std::move(help)};
 }
 
@@ -74,14 +74,14 @@ Rejection noMeasurements(const QualityRequirement &required, const std::vector<A
     for (const AccuracyQuery::Pattern &sparsity : query.sparsity)
       if (measuredPattern(sparsity.of, sparsity.pattern) != "dense")
         texts.push_back(withOperand(sparsity.of, sparsity.text));
-  return rejection("A1001", required.location,
+  return rejection(Code::NoAccuracyMeasurements, required.location,
                    fmt::format("{} is required, and nothing that was measured is stated", print(required)),
                    fmt::format("measure the network dense{} and state: {}",
                                texts.empty() ? "" : " and with " + some(texts), kMeasure));
 }
 
 Rejection denseNotMeasured(const AccuracyQuery &query, const std::string &metric) {
-  return rejection("A1001", query.location,
+  return rejection(Code::NoAccuracyMeasurements, query.location,
                    fmt::format("what {} loses is not known: '{}' of the dense network was not "
                                "measured",
                                textOf(query), metric),
@@ -89,14 +89,14 @@ Rejection denseNotMeasured(const AccuracyQuery &query, const std::string &metric
 }
 
 Rejection layerNotMeasured(const AccuracyQuery &query, const std::string &metric) {
-  return rejection("A1001", query.location,
+  return rejection(Code::NoAccuracyMeasurements, query.location,
                    fmt::format("nothing was measured of '{}' with {}", query.operation, textOf(query)),
                    fmt::format("a line in the file of '{}' whose layer means '{}'", metric, query.operation));
 }
 
 Rejection sparserThanMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity, double density,
                               const MeasuredAccuracy &sparsest) {
-  return rejection("A1002", query.location,
+  return rejection(Code::DensityNotMeasured, query.location,
                    fmt::format("{}{} is sparser than what was measured: {} with density {} is the "
                                "sparsest ({}, line {})",
                                withOperand(sparsity.of, sparsity.text),
@@ -118,7 +118,7 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
       others.empty() || others.front()->layer.empty() ? "" : fmt::format(" in '{}'", others.front()->layer);
   bool fact = pattern == "mask" || pattern == "histogram";
   return rejection(
-      "A1003", query.location,
+      Code::PatternNotMeasured, query.location,
       fmt::format("nothing was measured of {}{}; measured was {}", withOperand(sparsity.of, sparsity.text), where,
                   some(texts)),
       fact ? "a mask or histogram is a fact that stands alone; to choose, state a pattern of which "
@@ -127,22 +127,23 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
 }
 
 Rejection notMeasuredJointly(const AccuracyQuery &query) {
-  return rejection("A1003", query.location, fmt::format("nothing was measured of {} together", textOf(query)),
+  return rejection(Code::PatternNotMeasured, query.location,
+                   fmt::format("nothing was measured of {} together", textOf(query)),
                    "let one of the operands be sparse, or measure by layers and state a margin");
 }
 
 Rejection sensitivitiesOnly(const QualityRequirement &required, const AccuracyMeasurements &sensitivities) {
-  Rejection result = rejection("A1004", required.location,
+  Rejection result = rejection(Code::SensitivitiesOnly, required.location,
                                fmt::format("{} is required, and there are sensitivities alone, from "
                                            "which no accuracy follows",
                                            print(required)),
                                fmt::format("measured accuracies: {}", kMeasure));
-  result.issue.notes.push_back({sensitivities.location, "these only rank layers"});
+  result.error.notes.push_back({sensitivities.location, "these only rank layers"});
   return result;
 }
 
 Rejection estimatesOnly(const QualityRequirement &required, bool published) {
-  return rejection("A1005", required.location,
+  return rejection(Code::RequirementNotShown, required.location,
                    fmt::format("{} is required, and losses {} are estimates without a margin", print(required),
                                published ? "that others measured" : "of layers that were measured apart"),
                    "'margin = 1.25' states by how much all losses together may exceed their sum; or measure "
@@ -150,7 +151,7 @@ Rejection estimatesOnly(const QualityRequirement &required, bool published) {
 }
 
 Rejection ambiguousLayer(const AccuracyQuery &query, const std::string &first, const std::string &second) {
-  return rejection("A1009", query.location,
+  return rejection(Code::WrongQualityFile, query.location,
                    fmt::format("'{}' is meant by two layers of the file of accuracies, '{}' and '{}'", query.operation,
                                first, second),
                    "layers that were measured together have one name, and no other layer means them");
@@ -179,12 +180,12 @@ Rejection limitTooLow(const LimitTooLow &low) {
   else
     help =
         fmt::format("no number of samples with this share shows it; a requirement of {} is kept", printDown(low.limit));
-  return rejection("A1005", low.required.location, std::move(message), std::move(help));
+  return rejection(Code::RequirementNotShown, low.required.location, std::move(message), std::move(help));
 }
 
 Rejection lossTooHigh(const QualityRequirement &required, const AccuracyQuery &query,
                       const AccuracyEvaluation &evaluation, const Rational &loss) {
-  return rejection("A1005", required.location,
+  return rejection(Code::RequirementNotShown, required.location,
                    fmt::format("{} is required, and {} alone in '{}' may lose {}{}, more than the {} "
                                "that the dense network leaves",
                                print(required), textOf(query), query.operation, print(loss),

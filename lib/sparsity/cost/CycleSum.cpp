@@ -17,7 +17,7 @@ double logMoment(const Occupancy &cycles, double s) {
   const auto max = static_cast<double>(last);
   double sum = 0;
   for (size_t k = 0; k < cycles.probability.size(); ++k)
-    sum += cycles.probability[k] * std::exp(s * (static_cast<double>(k) - max));
+    sum += cycles.probability[k] * std::exp(s * (k - max));
   return s * max + std::log(sum);
 }
 
@@ -42,7 +42,7 @@ double chernoffQuantile(const std::vector<EquivalentGroups> &groups, double conf
   const double certain = -std::log1p(-confidence);
   double widest = 1;
   for (const EquivalentGroups &each : groups)
-    widest = std::max(widest, each.weight * static_cast<double>(each.cycles.max()));
+    widest = std::max(widest, each.weight * each.cycles.max());
   auto limit = [&](double logS) {
     const double s = std::exp(logS);
     double sum = certain;

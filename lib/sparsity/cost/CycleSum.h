@@ -46,9 +46,7 @@ PatternBlock patternBlockOf(const SparsityPattern &);
 struct StaticMask {
   int64_t lines = 0, length = 0, words = 0; ///< words of 64 neighbours in a line
   std::vector<uint64_t> bits;
-  bool at(int64_t line, int64_t place) const {
-    return bits[static_cast<size_t>(line * words + place / 64)] >> (place % 64) & 1;
-  }
+  bool at(int64_t line, int64_t place) const { return bits[line * words + place / 64] >> (place % 64) & 1; }
 };
 
 /// An operand as tiles of lanes or of outer products see it.

@@ -12,11 +12,11 @@ namespace {
 
 constexpr int64_t kLargestExtent = int64_t{1} << 40, kLargestTile = 4096, kLargestCount = int64_t{1} << 20;
 
-Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}}; }
+Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
 bool within(int64_t value, int64_t max) { return value >= 1 && value <= max; }
 
-std::optional<Issue> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+std::optional<Error> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                            double confidence) {
   if (!within(p.rows, kLargestExtent) || !within(p.columns, kLargestExtent) || !within(p.depth, kLargestExtent))
     return refused(
@@ -61,38 +61,37 @@ bool skips(const SparseAcceleration &use, const SparsityPattern &pattern, const 
 }
 
 /// Tiles of `tile` neighbours of an operand, those that are not skipped as if nothing were zero.
-std::variant<TiledOperand, Issue> tiled(const SparsityPattern &pattern, OperandShape shape,
-                                        const SparseAcceleration &use, bool skipped, int64_t tile,
-                                        TileDirection direction) {
+Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, const SparseAcceleration &use,
+                           bool skipped, int64_t tile, TileDirection direction) {
   TiledOperand result;
   result.skipped = skipped;
   const bool along = direction == TileDirection::Reduction;
   const int64_t line = along ? shape.reduction : shape.outputs, length = std::min(tile, line), rest = line % length;
   // Zeros of a granule of neighbours along the reduction are no neighbours along the outputs.
   const int64_t granule = along ? use.granule : 1;
-  auto partsOf = [&](int64_t elements, bool last) -> std::variant<TileParts, Issue> {
+  auto partsOf = [&](int64_t elements, bool last) -> Result<TileParts> {
     auto parts = tileParts(skipped ? pattern : SparsityPattern{}, shape, elements, direction, last);
-    if (skipped && std::holds_alternative<TileParts>(parts))
-      return inGranules(std::get<TileParts>(parts), granule);
+    if (skipped && parts)
+      return inGranules(*parts, granule);
     return parts;
   };
   auto whole = partsOf(length, false);
-  if (auto *issue = std::get_if<Issue>(&whole))
-    return std::move(*issue);
-  result.whole = std::move(std::get<TileParts>(whole));
+  if (!whole)
+    return whole.takeError();
+  result.whole = std::move(*whole);
   if (rest > 0) {
     auto last = partsOf(rest, true);
-    if (auto *issue = std::get_if<Issue>(&last))
-      return std::move(*issue);
-    result.rest = std::move(std::get<TileParts>(last));
+    if (!last)
+      return last.takeError();
+    result.rest = std::move(*last);
   }
   result.fixed = pattern.kind == SparsityPattern::Kind::Mask || pattern.kind == SparsityPattern::Kind::Banded;
   if (skipped)
     setStaticMask(result, pattern, shape, length, granule, direction);
   if (pattern.kind == SparsityPattern::Kind::Unstructured && skipped && !pattern.independent && granule <= 1 &&
-      static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction) < 0x1p40) {
+      static_cast<double>(shape.outputs) * shape.reduction < 0x1p40) {
     result.elements = shape.outputs * shape.reduction;
-    result.nonZeros = std::llround(std::get<double>(density(pattern, shape)) * static_cast<double>(result.elements));
+    result.nonZeros = std::llround(*density(pattern, shape) * result.elements);
   }
   if (pattern.kind == SparsityPattern::Kind::Block && skipped) {
     result.block = {pattern.blockRows, pattern.blockColumns};
@@ -111,16 +110,17 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
     double places = 0;
     for (uint64_t word : operand.staticMask->bits)
       places += std::popcount(word);
-    return places / static_cast<double>(operand.staticMask->lines) / static_cast<double>(operand.staticMask->length);
+    return places / operand.staticMask->lines / operand.staticMask->length;
   }
   const int64_t length = std::min(tile, line);
-  double sum = static_cast<double>(line / length) * total(operand.whole).mean();
+  double sum = (line / length) * total(operand.whole).mean();
   if (line % length > 0)
     sum += total(operand.rest).mean();
-  return sum / static_cast<double>(line);
+  return sum / line;
 }
 
 /// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
+
 /// compressed.
 ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                                bool stationary, double confidence) {
@@ -130,8 +130,8 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   const SparseAcceleration &otherUse = stationary ? core.streaming : core.stationary;
   const SparsityPattern &otherPattern = stationary ? p.streaming : p.stationary;
   const int64_t step = core.tile > 1 ? core.tile : use.of;
-  const double padded = std::ceil(static_cast<double>(p.depth) / static_cast<double>(step)) * static_cast<double>(step);
-  const double outputs = static_cast<double>(p.rows) * static_cast<double>(p.columns);
+  const double padded = std::ceil(static_cast<double>(p.depth) / step) * step;
+  const double outputs = static_cast<double>(p.rows) * p.columns;
   const auto bits = static_cast<double>(p.elementBits);
   double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
@@ -141,7 +141,7 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
     OperandShape shape{stationary ? p.rows : p.columns, p.depth};
     auto stored = storedBits(otherPattern, other, shape, p.elementBits, confidence);
-    if (auto *size = std::get_if<StoredBits>(&stored)) {
+    if (auto *size = stored.get()) {
       mean = size->mean / size->dense;
       quantile = size->quantile / size->dense;
       max = quantile;
@@ -149,27 +149,26 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   }
   if (quantile != 1) {
     auto full = storedBits(SparsityPattern{}, other, {1, p.depth}, p.elementBits, confidence);
-    if (auto *size = std::get_if<StoredBits>(&full))
+    if (auto *size = full.get())
       max = std::max(quantile, size->mean / size->dense);
   }
   auto demand = [&](double ofOther) {
-    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + static_cast<double>(step) * ofOther;
+    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) + step * ofOther;
   };
   auto wait = [&](double ofOther) {
     return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
   };
-  const double share = static_cast<double>(use.kept) / static_cast<double>(use.of);
+  const double share = static_cast<double>(use.kept) / use.of;
   ProductCycles result;
-  result.dense = std::ceil(outputs * static_cast<double>(p.depth) / array.perCycle);
+  result.dense = std::ceil(outputs * p.depth / array.perCycle);
   auto cycles = [&](double ofOther) {
-    const double whole =
-        outputs * padded * static_cast<double>(use.kept) / static_cast<double>(use.of) / array.perCycle * wait(ofOther);
+    const double whole = outputs * padded * use.kept / use.of / array.perCycle * wait(ofOther);
     return std::ceil(whole * (1 - 1e-13)) + core.setupCycles;
   };
   result.mean = cycles(mean);
   result.quantile = cycles(quantile);
   result.max = cycles(max);
-  result.active = share * padded / static_cast<double>(p.depth);
+  result.active = share * padded / p.depth;
   result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns, padded, use.kept,
                                use.of, array.perCycle, wait(mean));
   if (wait(mean) > 1)
@@ -201,19 +200,19 @@ bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   return std::min(groups * p.kept, use.of) <= use.kept;
 }
 
-std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const SparseCore &core,
-                                                 const ProductArray &array, double confidence) {
-  if (auto issue = check(p, core, array, confidence))
-    return *issue;
+Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+                                    double confidence) {
+  if (auto error = check(p, core, array, confidence))
+    return *error;
   const OperandShape ofStationary{p.columns, p.depth}, ofStreaming{p.rows, p.depth};
   auto stationaryShare = density(p.stationary, ofStationary), streamingShare = density(p.streaming, ofStreaming);
   for (auto *share : {&stationaryShare, &streamingShare})
-    if (auto *issue = std::get_if<Issue>(share))
-      return std::move(*issue);
+    if (!(*share))
+      return (*share).takeError();
   const bool stationary = skips(core.stationary, p.stationary, p.stationaryFormat),
              streaming = skips(core.streaming, p.streaming, p.streamingFormat);
-  double notZero = (looksAt(core.stationary, p.stationary) ? std::get<double>(stationaryShare) : 1.0) *
-                   (looksAt(core.streaming, p.streaming) ? std::get<double>(streamingShare) : 1.0);
+  double notZero = (looksAt(core.stationary, p.stationary) ? *stationaryShare : 1.0) *
+                   (looksAt(core.streaming, p.streaming) ? *streamingShare : 1.0);
   if (looksAt(core.stationary, p.stationary) && looksAt(core.streaming, p.streaming))
     notZero = staticMaskOverlap(p).value_or(notZero);
   ProductCycles result;
@@ -225,11 +224,11 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
     auto first = tiled(p.stationary, ofStationary, core.stationary, stationary, core.tile, direction),
          second = tiled(p.streaming, ofStreaming, core.streaming, streaming, core.tile, direction);
     for (auto *operand : {&first, &second})
-      if (auto *issue = std::get_if<Issue>(operand))
-        return std::move(*issue);
-    const auto &w = std::get<TiledOperand>(first), &x = std::get<TiledOperand>(second);
-    const double each = outer ? static_cast<double>(array.outerStationary) * static_cast<double>(array.outerStreaming)
-                              : static_cast<double>(core.lanes) * static_cast<double>(core.slots);
+      if (!(*operand))
+        return (*operand).takeError();
+    const auto &w = *first, &x = *second;
+    const double each = outer ? static_cast<double>(array.outerStationary) * array.outerStreaming
+                              : static_cast<double>(core.lanes) * core.slots;
     const double engines = std::max(1.0, std::floor(array.perCycle / each));
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
@@ -239,7 +238,7 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
     if (sum.computed >= 0)
       result.active = sum.computed;
     result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}", p.depth,
-                                         sum.groups / static_cast<double>(p.depth), sum.mean / sum.groups, engines)
+                                         sum.groups / p.depth, sum.mean / sum.groups, engines)
                            : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}", sum.groups, core.lanes,
                                          sum.mean / sum.groups, engines);
     result.sampled = sum.failureProbability > 0;

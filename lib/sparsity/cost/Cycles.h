@@ -95,8 +95,7 @@ struct ProductCycles {
 /// contradicts itself or the shape; extents outside of 1 to 2^40, a tile outside of 1 to 4,096,
 /// slots, granules or lanes outside of 1 to 2^20; a confidence that is not above 0 and below 1;
 /// more cycles than a double counts.
-std::variant<ProductCycles, Issue> productCycles(const SparseProduct &, const SparseCore &, const ProductArray &,
-                                                 double confidence);
+Result<ProductCycles> productCycles(const SparseProduct &, const SparseCore &, const ProductArray &, double confidence);
 
 /// Whether a core's N:M use takes a pattern: at most `kept` of any aligned `of` are not zero,
 /// whatever is drawn.

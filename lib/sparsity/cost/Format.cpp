@@ -13,12 +13,12 @@ using Pattern = SparsityPattern::Kind;
 /// Blocks of a mask or a band that are looked at one by one.
 constexpr double kCounted = 1 << 28;
 
-Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}}; }
+Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 double divideUp(int64_t a, int64_t b) { return number((a - 1) / b + 1); }
 /// Bits that tell `count` positions apart.
-int64_t widthOfCount(int64_t count) { return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count - 1))); }
+int64_t widthOfCount(int64_t count) { return std::bit_width(static_cast<uint64_t>(count - 1)); }
 double elementsOf(OperandShape shape) { return number(shape.outputs) * number(shape.reduction); }
 
 /// A number of things and what it does not exceed.
@@ -92,14 +92,14 @@ bool anyInBlock(const SparsityPattern &p, int64_t top, int64_t bottom, int64_t l
   }
   for (int64_t i = top; i < bottom; ++i)
     for (int64_t j = left; j < right; ++j)
-      if (p.mask[static_cast<size_t>(i)][static_cast<size_t>(j)])
+      if (p.mask[i][j])
         return true;
   return false;
 }
 
 /// Blocks of a format that are stored, as one is not zero.
-std::variant<Amount, Issue> keptBlocks(const SparsityPattern &p, const SparseFormat &f, OperandShape shape,
-                                       double density, double confidence) {
+Result<Amount> keptBlocks(const SparsityPattern &p, const SparseFormat &f, OperandShape shape, double density,
+                          double confidence) {
   const double rows = divideUp(shape.outputs, f.blockRows), columns = divideUp(shape.reduction, f.blockColumns),
                blocks = rows * columns;
   if (f.blockRows * f.blockColumns == 1)
@@ -181,19 +181,18 @@ int64_t widthOf(int64_t bits) {
 
 } // namespace
 
-std::variant<StoredBits, Issue> storedBits(const SparsityPattern &p, const SparseFormat &f, OperandShape shape,
-                                           int64_t elementBits, double confidence) {
+Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, OperandShape shape, int64_t elementBits,
+                              double confidence) {
   auto share = density(p, shape);
-  if (auto *issue = std::get_if<Issue>(&share))
-    return std::move(*issue);
+  if (!share)
+    return share.takeError();
   if (elementBits < 1 || elementBits > 65536 || f.coordinateBits < 1 || f.coordinateBits > 64 || f.pointerBits < 1 ||
       f.pointerBits > 64 || f.blockRows < 1 || f.blockColumns < 1 || f.blockRows > (1 << 20) ||
       f.blockColumns > (1 << 20))
     return refused(
         fmt::format("a format with elements of {} bits, positions of {} and pointers of {}, blocks of {} by {}",
                     elementBits, f.coordinateBits, f.pointerBits, f.blockRows, f.blockColumns));
-  const double d = std::get<double>(share), n = elementsOf(shape), b = number(elementBits),
-               width = number(f.coordinateBits);
+  const double d = *share, n = elementsOf(shape), b = number(elementBits), width = number(f.coordinateBits);
   const Amount kept = nonZeros(p, shape, d, confidence);
   StoredBits bits;
   bits.dense = n * b;
@@ -221,9 +220,9 @@ std::variant<StoredBits, Issue> storedBits(const SparsityPattern &p, const Spars
   }
   case Kind::Rows: {
     auto blocks = keptBlocks(p, f, shape, d, confidence);
-    if (auto *issue = std::get_if<Issue>(&blocks))
-      return std::move(*issue);
-    const Amount &stored = std::get<Amount>(blocks);
+    if (!blocks)
+      return blocks.takeError();
+    const Amount &stored = *blocks;
     const double each = number(f.blockRows) * number(f.blockColumns) * b + width,
                  pointers = (divideUp(shape.outputs, f.blockRows) + 1) * number(f.pointerBits);
     bits = {stored.mean * each + pointers, stored.quantile * each + pointers, bits.dense,
@@ -247,7 +246,7 @@ SparseFormat cheapestFormat(const SparsityPattern &p, OperandShape shape, int64_
   double min = elementsOf(shape) * number(elementBits);
   for (const SparseFormat &format : formats) {
     auto bits = storedBits(p, format, shape, elementBits, confidence);
-    if (auto *size = std::get_if<StoredBits>(&bits); size && size->quantile < min) {
+    if (auto *size = bits.get(); size && size->quantile < min) {
       min = size->quantile;
       best = format;
     }

@@ -30,8 +30,8 @@ struct StoredBits {
 /// quantile is that of the binomial number, or no format has less. Lines of run lengths are along
 /// the reduction. A1010: a Structured format for a pattern that is not as sparse, widths that are
 /// not 1 to 64, and what `tileParts` refuses.
-std::variant<StoredBits, Issue> storedBits(const SparsityPattern &, const SparseFormat &, OperandShape,
-                                           int64_t elementBits, double confidence);
+Result<StoredBits> storedBits(const SparsityPattern &, const SparseFormat &, OperandShape, int64_t elementBits,
+                              double confidence);
 
 /// The one of `formats` with the smallest quantile, the first of equals; Dense where nothing is
 /// smaller.

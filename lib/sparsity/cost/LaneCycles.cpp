@@ -37,7 +37,7 @@ struct UnitCycles {
   double apart = 0;
 };
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 
 std::vector<double> cumulative(const Occupancy &cycles) {
   std::vector<double> sums(cycles.probability.size());
@@ -53,14 +53,14 @@ Conditional given(const TileParts &known, const TileParts &other, int64_t slots)
   result.probability = total(known).probability;
   const int64_t length = static_cast<int64_t>(result.probability.size()) - 1;
   for (int64_t count = 0; count <= length; ++count) {
-    if (result.probability[static_cast<size_t>(count)] <= kNever) {
-      result.probability[static_cast<size_t>(count)] = 0;
+    if (result.probability[count] <= kNever) {
+      result.probability[count] = 0;
       result.atMost.emplace_back();
       continue;
     }
     TilePart exactly{length, {}, known.size() == 1 ? known.front().run : 1};
     exactly.of.probability.assign(static_cast<size_t>(length) + 1, 0.0);
-    exactly.of.probability[static_cast<size_t>(count)] = 1;
+    exactly.of.probability[count] = 1;
     result.atMost.push_back(cumulative(rounds(overlap({exactly}, other), slots)));
   }
   return result;
@@ -75,8 +75,7 @@ UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, i
   unit.slots = slots;
   unit.stationaryAnywhere = stationary.size() == 1 && stationary.front().run == 1;
   unit.streamingAnywhere = streaming.size() == 1 && streaming.front().run == 1;
-  const double steps =
-      static_cast<double>(unit.length) * static_cast<double>(unit.length) * static_cast<double>(unit.length);
+  const double steps = static_cast<double>(unit.length) * unit.length * unit.length;
   if (both && steps <= kSteps) {
     unit.byStationary = given(stationary, streaming, slots);
     unit.byStreaming = given(streaming, stationary, slots);
@@ -84,9 +83,7 @@ UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, i
   return unit;
 }
 
-double at(const std::vector<double> &sums, int64_t a) {
-  return a < static_cast<int64_t>(sums.size()) ? sums[static_cast<size_t>(a)] : 1.0;
-}
+double at(const std::vector<double> &sums, int64_t a) { return a < static_cast<int64_t>(sums.size()) ? sums[a] : 1.0; }
 
 /// Tiles of a group that are alike, and how many units use each.
 struct Used {
@@ -119,8 +116,8 @@ public:
       double all = 1;
       for (const Used &used : group)
         if (used.tiles > 0 && used.units > 0)
-          all *= std::pow(alone(used, a), static_cast<double>(used.tiles));
-      result.probability[static_cast<size_t>(a)] = std::max(0.0, all - before);
+          all *= std::pow(alone(used, a), used.tiles);
+      result.probability[a] = std::max(0.0, all - before);
       before = all;
     }
     return result;
@@ -145,13 +142,13 @@ public:
       levels = std::max(levels, unit.levels);
       used.push_back(each);
     }
-    std::vector<double> alone(static_cast<size_t>(levels), 1.0);
+    std::vector<double> alone(levels, 1.0);
     for (int64_t a = 0; a < levels; ++a)
       for (const Used &each : used)
-        alone[static_cast<size_t>(a)] *= std::pow(this->alone(each, a), number(each.tiles));
+        alone[a] *= std::pow(this->alone(each, a), number(each.tiles));
     // No pair of cycles adds more than this, however much the groups share (Frechet).
     auto limit = [&](int64_t a, int64_t b) {
-      const double p = alone[static_cast<size_t>(a)], q = alone[static_cast<size_t>(b)];
+      const double p = alone[a], q = alone[b];
       return std::min(p, q) - p * q;
     };
     std::vector<std::pair<int64_t, int64_t>> pairs;
@@ -170,7 +167,7 @@ public:
         return max;
     for (size_t i = 0; i < pairs.size(); ++i) {
       auto [a, b] = pairs[i];
-      const double each = both[i] - alone[static_cast<size_t>(a)] * alone[static_cast<size_t>(b)];
+      const double each = both[i] - alone[a] * alone[b];
       sum += std::clamp(each, 0.0, limit(a, b)) * (a == b ? 1 : 2);
     }
     return std::clamp(sum, 0.0, max);
@@ -203,23 +200,22 @@ private:
     double left = 1;
     for (size_t s = 0; s < ofStreaming.size(); ++s)
       if (ofStreaming[s] > kRare) {
-        counts.push_back(static_cast<int64_t>(s));
+        counts.push_back(s);
         left -= ofStreaming[s];
       }
     const auto wide = static_cast<double>(ofStationary.size()), many = static_cast<double>(counts.size());
-    if (many * many * wide * static_cast<double>(pairs.size()) > kSteps || many * wide * wide > kSteps)
+    if (many * many * wide * pairs.size() > kSteps || many * wide * wide > kSteps)
       return false;
     // atMost[s][a][w]: a unit with counts s and w takes at most a cycles.
     std::vector<std::vector<std::vector<double>>> atMost(
-        counts.size(), std::vector<std::vector<double>>(static_cast<size_t>(unit.levels),
-                                                        std::vector<double>(ofStationary.size(), 1.0)));
+        counts.size(), std::vector<std::vector<double>>(unit.levels, std::vector<double>(ofStationary.size(), 1.0)));
     for (size_t s = 0; s < counts.size(); ++s)
       for (size_t w = 0; w < ofStationary.size(); ++w) {
         if (ofStationary[w] <= 0)
           continue;
-        auto sums = cumulative(rounds(hypergeometric(unit.length, static_cast<int64_t>(w), counts[s]), unit.slots));
+        auto sums = cumulative(rounds(hypergeometric(unit.length, w, counts[s]), unit.slots));
         for (int64_t a = 0; a < unit.levels; ++a)
-          atMost[s][static_cast<size_t>(a)][w] = at(sums, a);
+          atMost[s][a][w] = at(sums, a);
       }
     for (size_t i = 0; i < pairs.size(); ++i) {
       const auto a = static_cast<size_t>(std::min(pairs[i].first, unit.levels - 1)),
@@ -233,11 +229,10 @@ private:
           for (size_t w = 0; w < ofStationary.size(); ++w)
             one += ofStationary[w] * (pairs[i].first >= unit.levels ? 1 : atMost[s][a][w]) *
                    (pairs[i].second >= unit.levels ? 1 : atMost[r][b][w]);
-          const double p = at(unit.byStreaming.atMost[static_cast<size_t>(counts[s])], pairs[i].first),
-                       q = at(unit.byStreaming.atMost[static_cast<size_t>(counts[r])], pairs[i].second);
+          const double p = at(unit.byStreaming.atMost[counts[s]], pairs[i].first),
+                       q = at(unit.byStreaming.atMost[counts[r]], pairs[i].second);
           const double min = std::max({0.0, p + q - 1, p * q - unit.apart}), greatest = std::min(p, q);
-          joint += ofStreaming[static_cast<size_t>(counts[s])] * ofStreaming[static_cast<size_t>(counts[r])] *
-                   onChord(one, min, greatest, used.units);
+          joint += ofStreaming[counts[s]] * ofStreaming[counts[r]] * onChord(one, min, greatest, used.units);
         }
       both[i] *= std::pow(std::min(1.0, joint), number(used.tiles));
     }
@@ -251,11 +246,11 @@ private:
       return one;
     const Conditional &by = used.unit->byStreaming;
     if (!streaming_ || by.atMost.empty()) // too large to tell apart: as if each had a tile of its own, which is no less
-      return std::pow(one, static_cast<double>(used.units));
+      return std::pow(one, used.units);
     double sum = 0;
     for (size_t c = 0; c < by.probability.size(); ++c)
       if (by.probability[c] > 0)
-        sum += by.probability[c] * std::pow(at(by.atMost[c], a), static_cast<double>(used.units));
+        sum += by.probability[c] * std::pow(at(by.atMost[c], a), used.units);
     return sum;
   }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSteps = 1 << 25;
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 
 } // namespace
 
@@ -29,8 +29,7 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
   // i * extra passes a multiple.
   const int64_t extra = lanes % tiles;
   const double withLast = shorter ? static_cast<double>(fullGroups * extra / tiles) : 0;
-  std::vector<LaneGroups> kinds = {{groupOf(lanes, true), withLast},
-                                   {groupOf(lanes, false), static_cast<double>(fullGroups) - withLast}};
+  std::vector<LaneGroups> kinds = {{groupOf(lanes, true), withLast}, {groupOf(lanes, false), fullGroups - withLast}};
   if (left > 0)
     kinds.push_back({groupOf(left, left % tiles > 0), 1});
   std::erase_if(kinds, [](const LaneGroups &kind) { return kind.count <= 0; });
@@ -42,24 +41,24 @@ std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t ti
   if (number(columns) * number(tiles) > 1 << 22)
     return {};
   // Tiles inside of one block are one; `classOf` has the first of them.
-  std::vector<int64_t> classOf(static_cast<size_t>(tiles));
+  std::vector<int64_t> classOf(tiles);
   for (int64_t t = 0; t < tiles; ++t) {
     auto blockOf = [&](int64_t place) { return place / block.reduction; };
     const int64_t from = t * tile, to = std::min(from + tile, depth) - 1;
     const bool joins = t > 0 && blockOf((t - 1) * tile) == blockOf(to) && blockOf(from) == blockOf(to);
-    classOf[static_cast<size_t>(t)] = joins ? classOf[static_cast<size_t>(t - 1)] : t;
+    classOf[t] = joins ? classOf[t - 1] : t;
   }
   struct Seen {
     int64_t block = -1, units = 0;
     bool whole = false;
   };
-  std::vector<Seen> seen(static_cast<size_t>(tiles));
+  std::vector<Seen> seen(tiles);
   std::vector<int64_t> touched;
   std::map<std::map<std::pair<bool, int64_t>, int64_t>, double> kinds;
   auto finish = [&] {
     std::map<std::pair<bool, int64_t>, int64_t> group;
     for (int64_t each : touched) {
-      Seen &one = seen[static_cast<size_t>(each)];
+      Seen &one = seen[each];
       ++group[{!one.whole, one.units}];
       one = {};
     }
@@ -69,8 +68,8 @@ std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t ti
   int64_t units = 0;
   for (int64_t n = 0; n < columns; ++n)
     for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t each = classOf[static_cast<size_t>(t)];
-      Seen &one = seen[static_cast<size_t>(each)];
+      const int64_t each = classOf[t];
+      Seen &one = seen[each];
       if (one.units == 0)
         touched.push_back(each);
       if (one.block != n / block.outputs) {
@@ -103,8 +102,7 @@ std::vector<double> maxTileCyclesCdf(int64_t elements, int64_t nonZeros, const s
   if (lengths.size() < 2 || elements > 512 * longest || all > elements)
     return {};
   const int64_t levels = (longest + slots - 1) / slots;
-  if (number(all) * number(all) * number(longest) * number(levels) / number(static_cast<int64_t>(lengths.size())) >
-      kSteps)
+  if (number(all) * number(all) * number(longest) * number(levels) / number(lengths.size()) > kSteps)
     return {};
   // One tile after the other: P(so many non-zeros are drawn, and no tile has taken more than a
   // cycles).
@@ -120,11 +118,11 @@ std::vector<double> maxTileCyclesCdf(int64_t elements, int64_t nonZeros, const s
         continue;
       const Occupancy tile = hypergeometric(left, nonZeros - static_cast<int64_t>(before), length);
       for (int64_t a = 0; a <= levels; ++a) {
-        const double so = sampled[static_cast<size_t>(a)][before];
-        double *to = next[static_cast<size_t>(a)].data() + before;
+        const double so = sampled[a][before];
+        double *to = next[a].data() + before;
         if (so > 1e-18)
           for (int64_t c = 0; c <= std::min(tile.max(), a * slots); ++c)
-            to[c] += so * tile.probability[static_cast<size_t>(c)];
+            to[c] += so * tile.probability[c];
       }
     }
     sampled = std::move(next);

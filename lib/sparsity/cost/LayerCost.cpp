@@ -6,8 +6,8 @@ namespace accord {
 bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
   double elements = op.domain.empty() ? 0 : 1;
   for (const Loop &loop : op.domain)
-    elements *= static_cast<double>(loop.extent);
-  return elements >= static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction);
+    elements *= loop.extent;
+  return elements >= static_cast<double>(layer.weights.outputs) * layer.weights.reduction;
 }
 
 std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
@@ -37,8 +37,8 @@ std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
   return layers;
 }
 
-std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
-                                         const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
+Result<LayerCost> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                            const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
   LayerCost result;
   for (OperationId id : layer.operations) {
     if (id >= costs.operations.size() || costs.operations[id].core < 0)
@@ -47,9 +47,9 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     const Operation &op = graph.operations[id];
     const bool other = op.phase == Phase::Update && !updatesWeights(op, layer);
     auto cost = sparseCost(graph, op, machine, costs.operations[id], other ? LinearSparsity{} : sparsity, confidence);
-    if (auto *issue = std::get_if<Issue>(&cost))
-      return std::move(*issue);
-    SparseCost &one = std::get<SparseCost>(cost);
+    if (!cost)
+      return cost.takeError();
+    SparseCost &one = *cost;
     const auto times = static_cast<double>(graph.executions(id));
     result.time += one.mean.time * times;
     result.quantile += one.quantile * times;
@@ -63,15 +63,14 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     result.parts.emplace_back(id, std::move(one));
   }
   // All iterations of the repeats around it have weights of their own; micro-batches use the same.
-  const double copies = static_cast<double>(graph.executions(layer.forward)) /
-                        static_cast<double>(std::max<int64_t>(1, graph.microbatches));
-  const double dense = static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction) *
-                       static_cast<double>(layer.weightBits) / 8 * copies;
+  const double copies = static_cast<double>(graph.executions(layer.forward)) / std::max<int64_t>(1, graph.microbatches);
+  const double dense =
+      static_cast<double>(layer.weights.outputs) * layer.weights.reduction * layer.weightBits / 8 * copies;
   double kept = dense;
   const int core = layer.forward < costs.operations.size() ? costs.operations[layer.forward].core : -1;
   for (const auto &[id, part] : result.parts)
-    if (id == layer.forward && core >= 0 && machine.cores[static_cast<size_t>(core)].sparse &&
-        machine.cores[static_cast<size_t>(core)].sparse->stationary.compress && part.stationary.value > 0)
+    if (id == layer.forward && core >= 0 && machine.cores[core].sparse &&
+        machine.cores[core].sparse->stationary.compress && part.stationary.value > 0)
       kept = part.stationary.value * copies;
   if (sparsity.weights.pattern.dynamic && kept != dense)
     kept += dense;

@@ -34,7 +34,7 @@ struct LayerCost {
 };
 
 /// With these zeros. A1010 as in `sparseCost`. `LinearZeros{}` is the dense cost.
-std::variant<LayerCost, Issue> layerCost(const WorkGraph &, const Machine &, const Costs &, const PrunedLayer &,
-                                         const LinearSparsity &, double confidence);
+Result<LayerCost> layerCost(const WorkGraph &, const Machine &, const Costs &, const PrunedLayer &,
+                            const LinearSparsity &, double confidence);
 
 } // namespace accord

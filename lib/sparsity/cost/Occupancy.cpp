@@ -13,18 +13,18 @@ constexpr int64_t kLargestTile = 4096, kLargestExtent = int64_t{1} << 40;
 /// Rows times tiles of a banded operand, and elements of a mask, that are counted one by one.
 constexpr int64_t kCounted = int64_t{1} << 28;
 
-Issue refused(std::string message) { return {"A1010", std::move(message), {}, {}}; }
+Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
 
 Occupancy certain(int64_t of, int64_t count) {
   Occupancy one;
   one.probability.assign(static_cast<size_t>(of) + 1, 0.0);
-  one.probability[static_cast<size_t>(count)] = 1;
+  one.probability[count] = 1;
   return one;
 }
 
 bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
-std::optional<Issue> checkHistogram(const SparsityPattern &p) {
+std::optional<Error> checkHistogram(const SparsityPattern &p) {
   if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
     return refused(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number of "
                                "zeros, and windows of 1 to {} elements",
@@ -40,7 +40,7 @@ std::optional<Issue> checkHistogram(const SparsityPattern &p) {
   return std::nullopt;
 }
 
-std::optional<Issue> check(const SparsityPattern &p, OperandShape shape) {
+std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   if (shape.outputs < 1 || shape.reduction < 1 || shape.outputs > kLargestExtent || shape.reduction > kLargestExtent)
     return refused(fmt::format("an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
                                shape.outputs, shape.reduction));
@@ -83,6 +83,7 @@ std::optional<Issue> check(const SparsityPattern &p, OperandShape shape) {
 }
 
 /// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line
+
 /// behind longer ones.
 struct TilesOfLine {
   int64_t tile, line;
@@ -92,6 +93,7 @@ struct TilesOfLine {
 };
 
 /// Groups of `length` follow each other, each with a count like `group`, all places of which are
+
 /// equally likely in runs of `run`.
 TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &group, int64_t run) {
   const int64_t tile = tiles.tile;
@@ -101,7 +103,7 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
     Occupancy part;
     part.probability.assign(static_cast<size_t>(draws) + 1, 0.0);
     for (int64_t j = 0; j <= length; ++j) {
-      double p = group.probability[static_cast<size_t>(j)];
+      double p = group.probability[j];
       if (p <= 0)
         continue;
       Occupancy sampled = run == length ? certain(draws, j == 0 ? 0 : draws) : hypergeometric(length, j, draws);
@@ -129,7 +131,7 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
     const int64_t equivalent = (count - i - 1) / period + 1;
     Occupancy one = total(from(tiles.start(i) % length));
     for (size_t k = 0; k < one.probability.size(); ++k)
-      any.of.probability[k] += one.probability[k] * static_cast<double>(equivalent) / static_cast<double>(count);
+      any.of.probability[k] += one.probability[k] * equivalent / count;
   }
   return {any};
 }
@@ -152,11 +154,11 @@ int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double keptOf(double density, double of) { return std::min(of, std::ceil(density * of - 1e-9)); }
 
 double blocksIn(const SparsityPattern &p, OperandShape shape) {
-  return static_cast<double>(divideUp(shape.outputs, p.blockRows)) *
-         static_cast<double>(divideUp(shape.reduction, p.blockColumns));
+  return static_cast<double>(divideUp(shape.outputs, p.blockRows)) * divideUp(shape.reduction, p.blockColumns);
 }
 
 /// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of
+
 /// which `kept` are not zero.
 Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t blocks, int64_t kept) {
   const int64_t first = std::min(tile, (length - offset) % length), last = (tile - first) % length,
@@ -170,7 +172,7 @@ Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t bloc
       int64_t all = blocks, left = kept;
       for (auto [there, is] : {std::pair{first > 0, a}, std::pair{last > 0, b}})
         if (there) {
-          const double share = static_cast<double>(left) / static_cast<double>(all);
+          const double share = static_cast<double>(left) / all;
           p *= is ? share : 1 - share;
           --all, left -= is;
         }
@@ -178,8 +180,7 @@ Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t bloc
         continue;
       const Occupancy between = hypergeometric(all, left, whole);
       for (int64_t i = 0; i <= whole; ++i)
-        result.probability[static_cast<size_t>(a * first + b * last + i * length)] +=
-            p * between.probability[static_cast<size_t>(i)];
+        result.probability[a * first + b * last + i * length] += p * between.probability[i];
     }
   return result;
 }
@@ -194,7 +195,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
   const double share = p.independent ? p.density : keptOf(p.density, blocks) / blocks;
   // Whole blocks in a tile are drawn from all blocks; else a block passes the border of a tile.
   const bool aligned = tiles.start(0) % length == 0;
-  if (aligned && tile % length == 0 && blocks < static_cast<double>(kLargestExtent)) {
+  if (aligned && tile % length == 0 && blocks < kLargestExtent) {
     const int64_t here = tile / length;
     Occupancy whole =
         p.independent || here > static_cast<int64_t>(blocks)
@@ -202,7 +203,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
             : hypergeometric(static_cast<int64_t>(blocks), static_cast<int64_t>(share * blocks + 0.5), here);
     Occupancy elements = certain(tile, 0);
     for (int64_t i = 0; i <= here; ++i)
-      elements.probability[static_cast<size_t>(i * length)] = whole.probability[static_cast<size_t>(i)];
+      elements.probability[i * length] = whole.probability[i];
     return {{tile, elements, length}};
   }
   auto inside = [&](int64_t elements) { // of one block
@@ -219,8 +220,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
     TilePart any{tile, certain(tile, 0), 1};
     any.of.probability[0] = 0;
     for (int64_t i = 0; i < kinds; ++i) {
-      const double equivalent =
-          static_cast<double>((tiles.count() - i - 1) / period + 1) / static_cast<double>(tiles.count());
+      const double equivalent = static_cast<double>((tiles.count() - i - 1) / period + 1) / tiles.count();
       const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
                                         static_cast<int64_t>(share * blocks + 0.5));
       for (size_t k = 0; k < one.probability.size(); ++k)
@@ -257,8 +257,7 @@ Occupancy ofMask(const SparsityPattern &p, OperandShape shape, const TilesOfLine
   return counted(tiles, alongReduction ? shape.outputs : shape.reduction, [&](int64_t line, int64_t from, int64_t to) {
     int64_t count = 0;
     for (int64_t i = from; i < to; ++i)
-      count += alongReduction ? p.mask[static_cast<size_t>(line)][static_cast<size_t>(i)]
-                              : p.mask[static_cast<size_t>(i)][static_cast<size_t>(line)];
+      count += alongReduction ? p.mask[line][i] : p.mask[i][line];
     return count;
   });
 }
@@ -266,8 +265,8 @@ Occupancy ofMask(const SparsityPattern &p, OperandShape shape, const TilesOfLine
 double meanOfHistogram(const SparsityPattern &p) {
   double zeros = 0;
   for (size_t i = 0; i < p.histogram.size(); ++i)
-    zeros += static_cast<double>(i) * p.histogram[i];
-  return 1 - zeros / static_cast<double>(p.window);
+    zeros += i * p.histogram[i];
+  return 1 - zeros / p.window;
 }
 
 TileParts onePart(Occupancy of) { return {{of.max(), std::move(of), 1}}; }
@@ -279,17 +278,17 @@ int64_t lineOf(OperandShape shape, TileDirection direction) {
 
 } // namespace
 
-std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape shape, int64_t tile,
-                                         TileDirection direction, bool last) {
-  if (auto issue = check(p, shape))
-    return *issue;
+Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_t tile, TileDirection direction,
+                            bool last) {
+  if (auto error = check(p, shape))
+    return *error;
   if (tile < 1 || tile > kLargestTile || tile > lineOf(shape, direction))
     return refused(
         fmt::format("a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line", tile,
                     kLargestTile, lineOf(shape, direction)));
   const bool alongReduction = direction == TileDirection::Reduction;
   const TilesOfLine tiles{tile, lineOf(shape, direction), last};
-  const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
+  const double elements = static_cast<double>(shape.outputs) * shape.reduction;
   switch (p.kind) {
   case Kind::Dense:
     break;
@@ -301,12 +300,12 @@ std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape 
   case Kind::Structured:
     if (p.along == direction || p.transposable)
       return ofGroups(tiles, p.of, certain(p.of, p.kept), 1);
-    return onePart(binomial(tile, static_cast<double>(p.kept) / static_cast<double>(p.of)));
+    return onePart(binomial(tile, static_cast<double>(p.kept) / p.of));
   case Kind::Block:
     return ofBlocks(p, shape, tiles, direction);
   case Kind::Banded:
   case Kind::Mask:
-    if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) > static_cast<double>(kCounted))
+    if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) > kCounted)
       return refused(fmt::format("an operand of {} by {} is too large to count what a {} leaves of it; state a density",
                                  shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
     return onePart(p.kind == Kind::Mask ? ofMask(p, shape, tiles, alongReduction)
@@ -327,31 +326,31 @@ std::variant<TileParts, Issue> tileParts(const SparsityPattern &p, OperandShape 
   return onePart(certain(tile, tile));
 }
 
-std::variant<Occupancy, Issue> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile,
-                                             TileDirection direction) {
+Result<Occupancy> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile, TileDirection direction) {
   auto parts = tileParts(p, shape, tile, direction);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return std::move(*issue);
-  return total(std::get<TileParts>(parts));
+  if (!parts)
+    return parts.takeError();
+  return total(*parts);
 }
 
-std::variant<double, Issue> density(const SparsityPattern &p, OperandShape shape) {
-  if (auto issue = check(p, shape))
-    return *issue;
-  const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
+Result<double> density(const SparsityPattern &p, OperandShape shape) {
+  if (auto error = check(p, shape))
+    return *error;
+  const double elements = static_cast<double>(shape.outputs) * shape.reduction;
   switch (p.kind) {
   case Kind::Dense:
     return 1.0;
   case Kind::Unstructured:
     return p.independent ? p.density : keptOf(p.density, elements) / elements;
   case Kind::Structured:
-    return static_cast<double>(p.kept) / static_cast<double>(p.of);
+    return static_cast<double>(p.kept) / p.of;
   case Kind::Block:
     return p.independent ? p.density : keptOf(p.density, blocksIn(p, shape)) / blocksIn(p, shape);
   case Kind::Histogram:
     return std::clamp(meanOfHistogram(p), 0.0, 1.0);
   case Kind::Banded: {
     // Beyond the square no column is on the diagonal; rows by closed form would save little: each
+
     // is two comparisons.
     if (shape.outputs > kCounted)
       return refused(
@@ -360,14 +359,14 @@ std::variant<double, Issue> density(const SparsityPattern &p, OperandShape shape
     for (int64_t i = 0; i < shape.outputs; ++i) {
       int64_t low = i - std::min(p.band, i),
               high = p.band >= shape.reduction ? shape.reduction : std::min(shape.reduction, i + p.band + 1);
-      kept += static_cast<double>(std::max<int64_t>(0, high - low));
+      kept += std::max<int64_t>(0, high - low);
     }
     return kept / elements;
   }
   case Kind::Mask: {
     double kept = 0;
     for (const std::vector<bool> &row : p.mask)
-      kept += static_cast<double>(std::count(row.begin(), row.end(), true));
+      kept += std::count(row.begin(), row.end(), true);
     return kept / elements;
   }
   }

@@ -2,9 +2,8 @@
 // their mean and their quantiles.
 #pragma once
 #include "lib/sparsity/problem/Sparsity.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -66,13 +65,13 @@ Occupancy binomial(int64_t draws, double probability);
 /// A1010: the pattern contradicts itself or the shape (density outside of 0 to 1, shares that do
 /// not add up to 1, …), or a tile is not 1 to 4,096 elements.
 /// `last`: of what is left of a line behind longer tiles, so it ends where the line ends.
-std::variant<TileParts, Issue> tileParts(const SparsityPattern &, OperandShape, int64_t tile,
-                                         TileDirection = TileDirection::Reduction, bool last = false);
-std::variant<Occupancy, Issue> tileOccupancy(const SparsityPattern &, OperandShape, int64_t tile,
-                                             TileDirection = TileDirection::Reduction);
+Result<TileParts> tileParts(const SparsityPattern &, OperandShape, int64_t tile,
+                            TileDirection = TileDirection::Reduction, bool last = false);
+Result<Occupancy> tileOccupancy(const SparsityPattern &, OperandShape, int64_t tile,
+                                TileDirection = TileDirection::Reduction);
 
 /// Share of elements that are not zero, after the roundings above. A1010 as above.
-std::variant<double, Issue> density(const SparsityPattern &, OperandShape);
+Result<double> density(const SparsityPattern &, OperandShape);
 
 /// Places where both of two tiles of equal length are not zero, of operands independent of each
 /// other: hypergeometric for each pair of counts (part by part where both have the same parts).

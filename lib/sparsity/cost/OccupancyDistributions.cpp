@@ -30,14 +30,14 @@ template <typename Ratio> Occupancy fromRatios(int64_t max, int64_t low, int64_t
 double Occupancy::mean() const {
   double sum = 0;
   for (size_t k = 0; k < probability.size(); ++k)
-    sum += static_cast<double>(k) * probability[k];
+    sum += k * probability[k];
   return sum;
 }
 
 double Occupancy::variance() const {
   double middle = mean(), sum = 0;
   for (size_t k = 0; k < probability.size(); ++k)
-    sum += (static_cast<double>(k) - middle) * (static_cast<double>(k) - middle) * probability[k];
+    sum += (k - middle) * (k - middle) * probability[k];
   return sum;
 }
 
@@ -46,14 +46,14 @@ double Occupancy::atMost(int64_t c) const {
     return 1;
   double sum = 0;
   for (int64_t k = 0; k <= c; ++k)
-    sum += probability[static_cast<size_t>(k)];
+    sum += probability[k];
   return std::min(1.0, sum);
 }
 
 int64_t Occupancy::quantile(double confidence) const {
   double sum = 0;
   for (int64_t k = 0; k < max(); ++k) {
-    sum += probability[static_cast<size_t>(k)];
+    sum += probability[k];
     if (sum >= confidence && confidence < 1)
       return k;
   }
@@ -131,7 +131,7 @@ Occupancy rounds(const Occupancy &count, int64_t slots) {
   Occupancy result;
   result.probability.assign(static_cast<size_t>((count.max() + slots - 1) / slots) + 1, 0.0);
   for (int64_t k = 0; k <= count.max(); ++k)
-    result.probability[static_cast<size_t>((k + slots - 1) / slots)] += count.probability[static_cast<size_t>(k)];
+    result.probability[(k + slots - 1) / slots] += count.probability[k];
   return result;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = SparsityPattern::Kind;
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 
 /// `kept` of `of` places, any of them as likely as any other.
 void choose(int64_t kept, int64_t of, SplitMix &random, uint8_t *places) {
@@ -19,7 +19,7 @@ void choose(int64_t kept, int64_t of, SplitMix &random, uint8_t *places) {
 }
 
 void shuffle(std::vector<int64_t> &order, int64_t size, SplitMix &random) {
-  order.resize(static_cast<size_t>(size));
+  order.resize(size);
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[random.below(i)]);
@@ -40,7 +40,7 @@ OperandSampler::OperandSampler(const SparsityPattern &pattern, OperandShape shap
     : pattern_(pattern), staticMask_(staticMask), tile_(tile), granule_(granule),
       patternBlock_(patternBlockOf(pattern)) {
   const auto share = density(pattern, shape);
-  share_ = std::get_if<double>(&share) ? std::get<double>(share) : 1;
+  share_ = share.get() ? *share : 1;
   if ((pattern.kind != Kind::Unstructured && pattern.kind != Kind::Block) || pattern.independent)
     return;
   auto patternBlocks = [](int64_t line, int64_t piece) { return number(line / piece + (line % piece > 0)); };
@@ -65,20 +65,20 @@ void OperandSampler::elements(const LineSpan &of, size_t span, SplitMix &random)
 /// Groups and windows, one behind the other.
 void OperandSampler::patternBlocks(const LineSpan &of, size_t span, SplitMix &random) {
   const int64_t length = patternBlock_.reduction, start = of.from / length * length;
-  scratch_.resize(static_cast<size_t>((of.to - start + length - 1) / length * length));
+  scratch_.resize((of.to - start + length - 1) / length * length);
   for (size_t at = 0; at < scratch_.size(); at += static_cast<size_t>(length)) {
     int64_t kept = pattern_.kept;
     if (pattern_.kind == Kind::Histogram) {
       double left = random.unit();
       int64_t zeros = 0;
-      while (zeros < length && (left -= pattern_.histogram[static_cast<size_t>(zeros)]) >= 0)
+      while (zeros < length && (left -= pattern_.histogram[zeros]) >= 0)
         ++zeros;
       kept = length - zeros;
     }
     choose(kept, length, random, scratch_.data() + at);
   }
   std::copy_n(scratch_.begin() + (of.from - start), of.to - of.from, bits_[span].begin());
-  numSampled_ += static_cast<double>(scratch_.size());
+  numSampled_ += scratch_.size();
 }
 
 /// Groups of outputs: at each step of the reduction the lines that are looked at are some of the
@@ -91,7 +91,7 @@ void OperandSampler::across(const std::vector<LineSpan> &spans, size_t first, si
       if (k < spans[i].from || k >= spans[i].to)
         continue;
       const bool keep = random.unit() * number(left) < number(kept);
-      bits_[i][static_cast<size_t>(k - spans[i].from)] = keep;
+      bits_[i][k - spans[i].from] = keep;
       --left, kept -= keep;
     }
   }
@@ -106,11 +106,11 @@ void OperandSampler::squares(const std::vector<LineSpan> &spans, size_t first, s
     shuffle(order_, side, random);
     shuffle(columns_, side, random);
     for (size_t i = first; i < last; ++i) {
-      const int64_t row = order_[static_cast<size_t>(spans[i].line % side)];
+      const int64_t row = order_[spans[i].line % side];
       for (int64_t at = 0; at < side; ++at) {
-        const int64_t k = square + columns_[static_cast<size_t>((row + at) % side)];
+        const int64_t k = square + columns_[(row + at) % side];
         if (k >= spans[i].from && k < spans[i].to)
-          bits_[i][static_cast<size_t>(k - spans[i].from)] = at < pattern_.kept;
+          bits_[i][k - spans[i].from] = at < pattern_.kept;
       }
       numSampled_ += number(side);
     }
@@ -121,11 +121,11 @@ void OperandSampler::squares(const std::vector<LineSpan> &spans, size_t first, s
 void OperandSampler::blocks(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
   const auto [from, to] = hullOf(spans, first, last);
   const int64_t length = patternBlock_.reduction;
-  scratch_.resize(static_cast<size_t>(to - from));
+  scratch_.resize(to - from);
   for (int64_t at = from; at < to;) {
     const bool kept = sampleNonZero(random);
     for (const int64_t end = std::min((at / length + 1) * length, to); at < end; ++at)
-      scratch_[static_cast<size_t>(at - from)] = kept;
+      scratch_[at - from] = kept;
   }
   for (size_t i = first; i < last; ++i) {
     std::copy_n(scratch_.begin() + (spans[i].from - from), spans[i].to - spans[i].from, bits_[i].begin());
@@ -162,11 +162,11 @@ void OperandSampler::draw(const std::vector<LineSpan> &spans, SplitMix &random) 
   if (bits_.size() < spans.size())
     bits_.resize(spans.size());
   for (size_t i = 0; i < spans.size(); ++i)
-    bits_[i].resize(static_cast<size_t>(spans[i].to - spans[i].from));
+    bits_[i].resize(spans[i].to - spans[i].from);
   if (staticMask_) {
     for (size_t i = 0; i < spans.size(); ++i)
       for (int64_t k = spans[i].from; k < spans[i].to; ++k)
-        bits_[i][static_cast<size_t>(k - spans[i].from)] = staticMask_->at(spans[i].line, k);
+        bits_[i][k - spans[i].from] = staticMask_->at(spans[i].line, k);
     return; // granules are whole there
   }
   for (size_t first = 0, last = 0; first < spans.size(); first = last) {

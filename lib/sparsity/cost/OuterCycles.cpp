@@ -24,7 +24,7 @@ Steps stepsOf(const TiledOperand &operand, int64_t outputs, int64_t tile, int64_
     result.longest = std::max(result.longest, max);
   };
   if (outputs >= tile)
-    add(operand.whole, static_cast<double>(outputs / tile));
+    add(operand.whole, outputs / tile);
   if (outputs % tile > 0)
     add(operand.rest, 1);
   // Tiles inside of one block have the same zeros.
@@ -46,10 +46,10 @@ CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const Produ
   result.mean = depth * a.mean * b.mean;
   result.dense = depth * a.dense * b.dense;
   result.longest = a.longest * b.longest;
-  const double same = static_cast<double>(std::max(stationary.sameOutputs, streaming.sameOutputs));
+  const double same = std::max(stationary.sameOutputs, streaming.sameOutputs);
   if (stationary.staticMask || streaming.staticMask) {
     // Where zeros are known, each step is what it is: those of both may prefer the same ones.
-    std::vector<double> ofA(static_cast<size_t>(p.depth), a.mean), ofB(ofA.size(), b.mean);
+    std::vector<double> ofA(p.depth, a.mean), ofB(ofA.size(), b.mean);
     if (stationary.staticMask)
       ofA = staticMaskSteps(stationary, std::min(core.tile, p.columns), array.outerStationary);
     if (streaming.staticMask)
@@ -63,8 +63,8 @@ CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const Produ
     if (stationary.staticMask && streaming.staticMask) {
       const std::vector<double> w = staticMaskSteps(stationary, p.columns, 1),
                                 x = staticMaskSteps(streaming, p.rows, 1);
-      result.computed = std::inner_product(w.begin(), w.end(), x.begin(), 0.0) /
-                        (static_cast<double>(p.columns) * static_cast<double>(p.rows) * depth);
+      result.computed =
+          std::inner_product(w.begin(), w.end(), x.begin(), 0.0) / (static_cast<double>(p.columns) * p.rows * depth);
     }
     return result;
   }

@@ -150,7 +150,7 @@ private:
     if (p.kind == Kind::Structured) {
       if (p.kept > p.of)
         return fail(fmt::format("'{}' keeps more than it has", text));
-      out.density = p.density = static_cast<double>(p.kept) / static_cast<double>(p.of);
+      out.density = p.density = static_cast<double>(p.kept) / p.of;
     }
     if (p.kind == Kind::Dense)
       out.density = 1;

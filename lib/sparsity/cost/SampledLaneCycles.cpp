@@ -17,7 +17,7 @@ constexpr double kFailureProbability = 1e-4;
 /// Exact shares of fewer elements or blocks leave to one tile what another has not.
 constexpr double kFew = 4096;
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool isStatic(const SparsityPattern &p) { return p.kind == Kind::Mask || p.kind == Kind::Banded; }
@@ -93,7 +93,7 @@ public:
   GroupSampler(const SparseProduct &p, const SparseCore &core, const TiledOperand &stationary,
                const TiledOperand &streaming)
       : depth_(p.depth), tile_(std::min(core.tile, p.depth)), tiles_(divideUp(p.depth, tile_)), slots_(core.slots),
-        ones_(static_cast<size_t>(tile_), 1) {
+        ones_(tile_, 1) {
     for (int i = 0; i < 2; ++i) {
       if (stationary.skipped)
         stationary_[i].emplace(p.stationary, OperandShape{p.columns, p.depth}, stationary.staticMask, tile_,
@@ -250,7 +250,7 @@ std::optional<CycleSum> sampledLaneCycles(const SparseProduct &p, const SparseCo
     double sum = 0, places = 0;
     for (int i = 0; i <= w; ++i)
       for (int j = 0; j <= x; ++j) {
-        sum += f[static_cast<size_t>(i)][static_cast<size_t>(j)] = number(group.cycles(i, j));
+        sum += f[i][j] = number(group.cycles(i, j));
         places += number(group.taken());
       }
     const double pairs = (1 + w) * (1 + x);

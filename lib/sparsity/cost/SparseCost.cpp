@@ -34,11 +34,11 @@ double elementsOf(const tile::NestTensor &tensor, const tile::Nest &nest) {
 /// Bytes of each tensor at each memory: by the tiles of the dense cost, else each element once.
 std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &machine, const OperationCost &dense) {
   const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
-  const size_t levels = levelsOf(machine, machine.cores[static_cast<size_t>(dense.core)]);
+  const size_t levels = levelsOf(machine, machine.cores[dense.core]);
   std::vector<std::vector<double>> bytes(op.tensors.size(), std::vector<double>(machine.memories.size(), 0.0));
   for (size_t t = 0; t < op.tensors.size(); ++t)
     for (size_t i = 0; i < levels; ++i)
-      bytes[t][i] = elementsOf(nest.tensors[t], nest) * static_cast<double>(op.tensors[t].elementBits) / 8;
+      bytes[t][i] = elementsOf(nest.tensors[t], nest) * op.tensors[t].elementBits / 8;
   if (dense.tiles.size() + 1 != levels || dense.tiles.empty())
     return bytes;
   tile::GroupedNest grouped = tile::grouped(nest);
@@ -52,7 +52,7 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
     if (tile.groups != grouped.members)
       return bytes;
   auto priced = tile::price(grouped.nest, links, tilings, [](std::span<const int64_t>) { return Seconds(0); });
-  if (auto *mapping = std::get_if<tile::Mapping>(&priced))
+  if (auto *mapping = priced.get())
     for (size_t l = 0; l < mapping->levels.size(); ++l)
       for (size_t t = 0; t < op.tensors.size() && t < mapping->levels[l].tensors.size(); ++t)
         bytes[t][l] = mapping->levels[l].tensors[t].read.value;
@@ -60,6 +60,7 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
 }
 
 /// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
+
 /// as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
   if (p.kind != SparsityPattern::Kind::Mask)
@@ -70,8 +71,8 @@ SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
     return p;
   double kept = 0, all = 0;
   for (const std::vector<bool> &row : p.mask) {
-    kept += static_cast<double>(std::count(row.begin(), row.end(), true));
-    all += static_cast<double>(row.size());
+    kept += std::count(row.begin(), row.end(), true);
+    all += row.size();
   }
   SparsityPattern anywhere;
   anywhere.kind = SparsityPattern::Kind::Unstructured;
@@ -86,11 +87,11 @@ const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &spa
                                                : sparsity.gradients;
 }
 
-std::optional<Issue> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
+std::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
   auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
-  if (auto *issue = std::get_if<Issue>(&stored))
-    return std::move(*issue);
-  const auto &bits = std::get<StoredBits>(stored);
+  if (!stored)
+    return stored.takeError();
+  const auto &bits = *stored;
   if (use.compress) {
     operand.mean = bits.mean / bits.dense;
     operand.quantile = bits.quantile / bits.dense;
@@ -123,12 +124,12 @@ SparseCost asDense(const OperationCost &dense) {
   return cost;
 }
 
-std::variant<OperationCost, Issue> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
-                                                Seconds compute, const std::string &how, std::vector<Bytes> bytes) {
+Result<OperationCost> combineCosts(const Operation &op, const Machine &machine, const OperationCost &dense,
+                                   Seconds compute, const std::string &how, std::vector<Bytes> bytes) {
   Assumptions words;
   Traffic traffic{std::move(bytes), dense.tiles, dense.gap, ""};
   auto cost = roofline({op, machine, dense.core, dense.type}, {compute, how}, words, &traffic);
-  if (auto *priced = std::get_if<OperationCost>(&cost)) {
+  if (auto *priced = cost.get()) {
     priced->instances = dense.instances;
     priced->model = dense.model;
   }
@@ -136,8 +137,8 @@ std::variant<OperationCost, Issue> combineCosts(const Operation &op, const Machi
 }
 
 /// Arithmetic and traffic by one share: updates of parameters that the mask keeps.
-std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
-                                           const LinearSparsity &sparsity) {
+Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const OperationCost &dense,
+                              const LinearSparsity &sparsity) {
   // A density alone is asked for, and a mask brings its own shape.
   const SparsityPattern &p = sparsity.weights.pattern;
   OperandShape shape{1 << 20, 1 << 20};
@@ -147,18 +148,18 @@ std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &m
   if (p.kind == SparsityPattern::Kind::Banded || sparsity.weights.format.kind == SparseFormat::Kind::Dense)
     return asDense(dense);
   auto share = updateShare(p, shape);
-  if (auto *issue = std::get_if<Issue>(&share))
-    return std::move(*issue);
-  const double left = std::get<double>(share);
+  if (!share)
+    return share.takeError();
+  const double left = *share;
   std::vector<Bytes> bytes = dense.bytes;
   for (Bytes &each : bytes)
     each = each * left;
   auto cost = combineCosts(op, machine, dense, dense.compute * left,
                            fmt::format("{:.6g} s * {:.6g} of the elements", dense.compute.value, left), bytes);
-  if (auto *issue = std::get_if<Issue>(&cost))
-    return std::move(*issue);
-  SparseCost result = asDense(std::get<OperationCost>(cost));
-  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  if (!cost)
+    return cost.takeError();
+  SparseCost result = asDense(*cost);
+  const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   if (left < 1)
     result.mean.energy = result.mean.energy - arithmetic * (1 - left);
   result.quantileEnergy = result.mean.energy;
@@ -170,7 +171,7 @@ std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &m
 } // namespace
 
 ProductArray productArray(const Machine &machine, const OperationCost &dense) {
-  const Core &core = machine.cores[static_cast<size_t>(dense.core)];
+  const Core &core = machine.cores[dense.core];
   const auto instances = static_cast<double>(dense.instances > 0 ? dense.instances : instancesPerOperation(core));
   const SparseCore sparse = core.sparse.value_or(SparseCore{});
   ProductArray array;
@@ -180,10 +181,10 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   else if (flopsPerCycle(core) > 0)
     array.perCycle = flopsPerCycle(core) / 2 * instances;
   else
-    array.perCycle = static_cast<double>(sparse.lanes) * static_cast<double>(sparse.slots);
+    array.perCycle = static_cast<double>(sparse.lanes) * sparse.slots;
   const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
-    array.stationaryWords = static_cast<double>(core.rows);
+    array.stationaryWords = core.rows;
   if (isArray && !structured && sparse.stationary.mode == Mode::Skip && sparse.streaming.mode == Mode::Skip &&
       sparse.tile > 1 && sparse.lanes == 1) {
     array.outerStationary = core.rows;
@@ -192,18 +193,17 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   return array;
 }
 
-std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
-                                           const OperationCost &dense, const LinearSparsity &sparsity,
-                                           double confidence) {
+Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
+                              const OperationCost &dense, const LinearSparsity &sparsity, double confidence) {
   if (dense.core < 0 || static_cast<size_t>(dense.core) >= machine.cores.size() || op.givenSeconds || lookupRows(op))
     return asDense(dense);
   // What `roofline` does not give back is of a cost model of its own.
   auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
-  if (!std::holds_alternative<OperationCost>(again) || std::get<OperationCost>(again).time != dense.time)
+  if (!again || again->time != dense.time)
     return asDense(dense);
   if (op.phase == Phase::Update)
     return updateCost(op, machine, dense, sparsity);
-  const Core &core = machine.cores[static_cast<size_t>(dense.core)];
+  const Core &core = machine.cores[dense.core];
   auto product = productOf(graph, op);
   if (!product || !core.sparse)
     return asDense(dense);
@@ -222,7 +222,7 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
     operand.bits = bits;
     operand.bytes = traffic[tensor];
     const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
-    operand.whole = elementsOf(nest.tensors[tensor], nest) * static_cast<double>(bits) / 8;
+    operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
   };
   fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
   fill(both.streaming, operands.streaming, product->streaming, product->rows, product->streamingBits);
@@ -235,10 +235,10 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
                         (!supportsPattern(*use, stored) && !supportsPattern(*use, transposed(stored)))))
       operand->format = SparseFormat{};
   }
-  if (auto issue = addStored(both.stationary, sparse.stationary, confidence))
-    return *issue;
-  if (auto issue = addStored(both.streaming, sparse.streaming, confidence))
-    return *issue;
+  if (auto error = addStored(both.stationary, sparse.stationary, confidence))
+    return *error;
+  if (auto error = addStored(both.streaming, sparse.streaming, confidence))
+    return *error;
 
   SparseProduct p;
   p.rows = product->rows, p.columns = product->columns, p.depth = product->depth;
@@ -251,17 +251,17 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   if (sparse.stationary.of > 0 || sparse.streaming.of > 0)
     array.perCycle = 1; // nothing is random: the share of the time, not rounded to whole cycles
   auto counted = productCycles(p, sparse, array, confidence);
-  if (auto *issue = std::get_if<Issue>(&counted)) {
-    issue->location = op.location;
-    return std::move(*issue);
+  if (!counted) {
+    counted.error().location = op.location;
+    return counted.takeError();
   }
-  const auto &cycles = std::get<ProductCycles>(counted);
+  const auto &cycles = *counted;
   double masked = 1;
   if (op.phase == Phase::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
       sparse.stationary.mode == Mode::Skip && sparse.stationary.of == 0) {
     const OperandShape shape{product->rows, product->columns};
     auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
-    if (auto *share = std::get_if<double>(&kept))
+    if (auto *share = kept.get())
       masked = *share;
   }
 
@@ -275,7 +275,7 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   Seconds before;
   if (setup > 0 && saves) {
     if (machine.clock.value <= 0)
-      return Issue{"A1010",
+      return Error{Code::NotSkipped,
                    fmt::format("core '{}' of '{}' takes {:.6g} cycles to set up, but the machine states no clock",
                                core.name, machine.name, setup),
                    op.location,
@@ -289,9 +289,8 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
                        (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
     auto change =
         maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
-    if (auto *bits = std::get_if<MaskChange>(&change); bits && first) {
-      double elements = static_cast<double>(operand->shape.outputs) * static_cast<double>(operand->shape.reduction) *
-                        static_cast<double>(operand->bits);
+    if (auto *bits = change.get(); bits && first) {
+      double elements = static_cast<double>(operand->shape.outputs) * operand->shape.reduction * operand->bits;
       found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
     }
   }
@@ -307,12 +306,12 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   };
   auto mean = at(result.cycles, false), quantile = at(result.quantileCycles, true);
   for (auto *cost : {&mean, &quantile})
-    if (auto *issue = std::get_if<Issue>(cost))
-      return std::move(*issue);
-  result.mean = std::move(std::get<OperationCost>(mean));
-  const auto &max = std::get<OperationCost>(quantile);
+    if (!(*cost))
+      return (*cost).takeError();
+  result.mean = std::move(*mean);
+  const auto &max = *quantile;
   result.quantile = std::max(max.time, result.mean.time);
-  const Joules arithmetic = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, dense.type);
+  const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
   result.quantileEnergy = max.energy;
   if (moved != 1) {

@@ -36,8 +36,8 @@ struct SparseCost {
 /// core without `sparse`, an operation that is no product (`productOf`), or a cost that `roofline`
 /// does not give (a plug-in's) keeps the dense cost. A1010 as in `productCycles` and `storedBits`,
 /// or set-up cycles without a clock.
-std::variant<SparseCost, Issue> sparseCost(const WorkGraph &, const Operation &, const Machine &,
-                                           const OperationCost &dense, const LinearSparsity &, double confidence);
+Result<SparseCost> sparseCost(const WorkGraph &, const Operation &, const Machine &, const OperationCost &dense,
+                              const LinearSparsity &, double confidence);
 
 /// The multipliers of a core for `productCycles`: all instances that the operation runs on. A core
 /// that skips any zeros of both operands, with tiles, an array and no lanes in lock-step, computes

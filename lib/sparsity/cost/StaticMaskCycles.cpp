@@ -10,7 +10,7 @@ namespace {
 /// Places or pairs of tiles that are counted one by one.
 constexpr double kCounted = 1 << 28;
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool isStatic(const SparsityPattern &p) {
@@ -19,15 +19,15 @@ bool isStatic(const SparsityPattern &p) {
 
 StaticMask staticMaskOf(const SparsityPattern &p, OperandShape shape) {
   StaticMask staticMask{shape.outputs, shape.reduction, divideUp(shape.reduction, 64), {}};
-  staticMask.bits.assign(static_cast<size_t>(staticMask.lines * staticMask.words), 0);
+  staticMask.bits.assign(staticMask.lines * staticMask.words, 0);
   for (int64_t line = 0; line < staticMask.lines; ++line) {
     const bool mask = p.kind == SparsityPattern::Kind::Mask;
     const int64_t low = mask ? 0 : line - std::min(p.band, line),
                   high = mask || p.band >= staticMask.length ? staticMask.length
                                                              : std::min(staticMask.length, line + p.band + 1);
     for (int64_t place = low; place < high; ++place)
-      if (!mask || p.mask[static_cast<size_t>(line)][static_cast<size_t>(place)])
-        staticMask.bits[static_cast<size_t>(line * staticMask.words + place / 64)] |= uint64_t{1} << (place % 64);
+      if (!mask || p.mask[line][place])
+        staticMask.bits[line * staticMask.words + place / 64] |= uint64_t{1} << (place % 64);
   }
   return staticMask;
 }
@@ -38,9 +38,9 @@ bool few(OperandShape shape) { return number(shape.outputs) * number(shape.reduc
 int64_t countIn(const StaticMask &a, int64_t line, const StaticMask *b, int64_t other, int64_t from, int64_t to) {
   int64_t count = 0;
   for (int64_t word = from / 64; word * 64 < to; ++word) {
-    uint64_t bits = a.bits[static_cast<size_t>(line * a.words + word)];
+    uint64_t bits = a.bits[line * a.words + word];
     if (b)
-      bits &= b->bits[static_cast<size_t>(other * b->words + word)];
+      bits &= b->bits[other * b->words + word];
     if (word * 64 < from)
       bits &= ~uint64_t{0} << (from % 64);
     if (word * 64 + 64 > to)
@@ -75,24 +75,24 @@ public:
     for (int64_t count = 0; count <= length_; ++count) {
       TilePart exactly{length_, {}, 1};
       exactly.of.probability.assign(static_cast<size_t>(length_) + 1, 0.0);
-      exactly.of.probability[static_cast<size_t>(count)] = 1;
+      exactly.of.probability[count] = 1;
       byCount_.push_back(atMost(overlap({exactly}, random), slots));
     }
     both_.resize(byCount_.size() * byCount_.size());
   }
 
-  const AtMost &with(int64_t count) const { return byCount_[static_cast<size_t>(count)]; }
+  const AtMost &with(int64_t count) const { return byCount_[count]; }
 
   /// Units that share a random tile: the slowest of them.
   AtMost sharing(const std::vector<int64_t> &counts) {
     AtMost result(static_cast<size_t>((length_ + slots_ - 1) / slots_) + 1, 0.0);
     for (int64_t b = 0; b <= length_; ++b) {
-      const double probability = random_.probability[static_cast<size_t>(b)];
+      const double probability = random_.probability[b];
       if (probability <= 1e-18)
         continue;
       AtMost all(result.size(), 1.0);
       for (int64_t count : counts) {
-        AtMost &one = both_[static_cast<size_t>(count * (length_ + 1) + b)];
+        AtMost &one = both_[count * (length_ + 1) + b];
         if (one.empty())
           one = atMost(hypergeometric(length_, count, b), slots_);
         multiply(all, one);
@@ -170,7 +170,7 @@ void setStaticMask(TiledOperand &operand, const SparsityPattern &pattern, Operan
           const int64_t to = std::min(g + granule, end);
           if (countIn(staticMask, line, nullptr, 0, g, to) > 0)
             for (int64_t place = g; place < to; ++place)
-              staticMask.bits[static_cast<size_t>(line * staticMask.words + place / 64)] |= uint64_t{1} << (place % 64);
+              staticMask.bits[line * staticMask.words + place / 64] |= uint64_t{1} << (place % 64);
         }
   operand.staticMask = std::move(staticMask);
 }
@@ -252,13 +252,13 @@ std::optional<double> staticMaskOverlap(const SparseProduct &p) {
 
 std::vector<double> staticMaskSteps(const TiledOperand &operand, int64_t tile, int64_t along) {
   const StaticMask &staticMask = *operand.staticMask;
-  std::vector<double> steps(static_cast<size_t>(staticMask.length), 0.0);
+  std::vector<double> steps(staticMask.length, 0.0);
   for (int64_t k = 0; k < staticMask.length; ++k)
     for (int64_t from = 0; from < staticMask.lines; from += tile) {
       int64_t count = 0;
       for (int64_t line = from; line < std::min(from + tile, staticMask.lines); ++line)
         count += staticMask.at(line, k);
-      steps[static_cast<size_t>(k)] += number(divideUp(count, along));
+      steps[k] += number(divideUp(count, along));
     }
   return steps;
 }

@@ -35,11 +35,11 @@ Occupancy overlapOfParts(const TilePart &a, const TilePart &b) {
   result.probability.assign(static_cast<size_t>(a.length) + 1, 0.0);
   for (int64_t i = 0; i <= a.length; i += run)
     for (int64_t j = 0; j <= b.length; j += run) {
-      double both = a.of.probability[static_cast<size_t>(i)] * b.of.probability[static_cast<size_t>(j)];
+      double both = a.of.probability[i] * b.of.probability[j];
       if (both <= kNegligible)
         continue;
       if (i == a.length || j == b.length) {
-        result.probability[static_cast<size_t>(std::min(i, j))] += both;
+        result.probability[std::min(i, j)] += both;
         continue;
       }
       Occupancy meet = hypergeometric(a.length / run, i / run, j / run);
@@ -61,7 +61,7 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
   for (size_t j = 0; j <= runs; ++j)
     state[j][0] = part.of.probability[j * static_cast<size_t>(part.run)];
   size_t granules = 0;
-  int64_t after = static_cast<int64_t>(runs);
+  int64_t after = runs;
   for (; after > inGranule; after -= inGranule, ++granules) {
     std::vector<std::vector<double>> next(runs + 1, std::vector<double>(granules + 2, 0.0));
     for (size_t left = 0; left <= runs && left <= static_cast<size_t>(after); ++left) {
@@ -70,7 +70,7 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
         any = std::max(any, each);
       if (any <= kNegligible)
         continue;
-      Occupancy here = hypergeometric(after, static_cast<int64_t>(left), inGranule);
+      Occupancy here = hypergeometric(after, left, inGranule);
       for (size_t x = 0; x < here.probability.size() && x <= left; ++x)
         for (size_t c = 0; c < state[left].size(); ++c)
           next[left - x][c + (x > 0)] += state[left][c] * here.probability[x];
@@ -80,7 +80,7 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
   for (size_t left = 0; left <= static_cast<size_t>(after) && left <= runs; ++left)
     for (size_t c = 0; c < state[left].size(); ++c) {
       int64_t elements = static_cast<int64_t>(c) * granule + (left > 0 ? after * part.run : 0);
-      result.of.probability[static_cast<size_t>(elements)] += state[left][c];
+      result.of.probability[elements] += state[left][c];
     }
   return result;
 }
@@ -149,8 +149,7 @@ TileParts inGranules(const TileParts &parts, int64_t granule) {
       max.of.probability.assign(static_cast<size_t>(part.length) + 1, 0.0);
       int64_t touched = ((part.run + granule - 2) / granule + 1) * granule;
       for (int64_t k = 0; k <= part.length; ++k)
-        max.of.probability[static_cast<size_t>(std::min(part.length, k / part.run * touched))] +=
-            part.of.probability[static_cast<size_t>(k)];
+        max.of.probability[std::min(part.length, k / part.run * touched)] += part.of.probability[k];
       result.push_back(max);
     }
   }

@@ -66,9 +66,9 @@ SparsityPattern transposed(const SparsityPattern &p) {
   if (p.kind == SparsityPattern::Kind::Histogram) {
     double sparsity = 0;
     for (size_t i = 0; i < p.histogram.size(); ++i)
-      sparsity += static_cast<double>(i) * p.histogram[i];
+      sparsity += i * p.histogram[i];
     turned.kind = SparsityPattern::Kind::Unstructured;
-    turned.density = p.window > 0 ? std::clamp(1 - sparsity / static_cast<double>(p.window), 0.0, 1.0) : p.density;
+    turned.density = p.window > 0 ? std::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
     turned.independent = true;
   }
   return turned;
@@ -83,19 +83,19 @@ SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity
   return isTransposedIn(phase, operand) ? transposed(pattern) : pattern;
 }
 
-std::variant<PhaseShares, Issue> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows,
-                                            int64_t columns, int64_t depth) {
+Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows, int64_t columns,
+                               int64_t depth) {
   auto shapeOf = [&](GemmOperand operand) {
     return operand == GemmOperand::Weights       ? OperandShape{columns, depth}
            : operand == GemmOperand::Activations ? OperandShape{rows, depth}
                                                  : OperandShape{rows, columns};
   };
-  auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> std::variant<double, Issue> {
+  auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> Result<double> {
     const OperandSparsity &of = sparsityOf(operand, sparsity);
     auto left = density(of.pattern, shapeOf(operand));
-    if (std::holds_alternative<Issue>(left) || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
-      return std::holds_alternative<Issue>(left) ? left : std::variant<double, Issue>(1.0);
-    return use.of > 0 ? std::variant<double, Issue>(static_cast<double>(use.kept) / static_cast<double>(use.of)) : left;
+    if (!left || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
+      return !left ? left : Result<double>(1.0);
+    return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / use.of) : left;
   };
   PhaseShares shares;
   const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},
@@ -105,14 +105,14 @@ std::variant<PhaseShares, Issue> workShares(const LinearSparsity &sparsity, cons
     auto [stationary, streaming] = operandsIn(phase);
     for (auto [operand, use] : {std::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
       auto left = shareOf(phase, operand, *use);
-      if (auto *issue = std::get_if<Issue>(&left))
-        return std::move(*issue);
-      *share *= std::get<double>(left);
+      if (!left)
+        return left.takeError();
+      *share *= *left;
     }
   }
   if (sparsity.maskedGradients && !sparsity.weights.pattern.dynamic) {
     auto left = shareOf(Phase::Forward, GemmOperand::Weights, core.stationary);
-    shares.weightGradient *= std::get<double>(left);
+    shares.weightGradient *= *left;
   }
   return shares;
 }
@@ -121,21 +121,21 @@ double shareWithDenseGradients(double share, double interval) {
   return (3 * share * interval + 2 * share + 1) / (3 * (interval + 1));
 }
 
-std::variant<double, Issue> updateShare(const SparsityPattern &weights, OperandShape shape) {
+Result<double> updateShare(const SparsityPattern &weights, OperandShape shape) {
   auto left = density(weights, shape);
-  if (weights.dynamic && std::holds_alternative<double>(left))
+  if (weights.dynamic && left)
     return 1.0;
   return left;
 }
 
-std::variant<MaskChange, Issue> maskChange(GemmOperand operand, const OperandSparsity &sparsity, OperandShape shape,
-                                           int64_t elementBits, double confidence) {
+Result<MaskChange> maskChange(GemmOperand operand, const OperandSparsity &sparsity, OperandShape shape,
+                              int64_t elementBits, double confidence) {
   auto stored = storedBits(sparsity.pattern, sparsity.format, shape, elementBits, confidence);
-  if (auto *issue = std::get_if<Issue>(&stored))
-    return std::move(*issue);
+  if (!stored)
+    return stored.takeError();
   if (!sparsity.pattern.dynamic || sparsity.format.kind == SparseFormat::Kind::Dense)
     return MaskChange{};
-  const auto &bits = std::get<StoredBits>(stored);
+  const auto &bits = *stored;
   return operand == GemmOperand::Weights ? MaskChange{bits.dense, bits.mean} : MaskChange{0, bits.metadata};
 }
 

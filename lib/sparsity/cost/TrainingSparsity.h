@@ -1,5 +1,6 @@
 // Which products of a training step zeros help, and what of the rest of the step follows a mask.
 #pragma once
+#include "lib/machine/model/WorkGraph.h"
 #include "lib/sparsity/cost/Cycles.h"
 #include <optional>
 
@@ -45,8 +46,8 @@ struct PhaseShares {
   double mean() const { return (forward + dataGradient + weightGradient) / 3; }
 };
 /// Y is rows x columns, the reduction `depth`. A1010 as in `density`.
-std::variant<PhaseShares, Issue> workShares(const LinearSparsity &, const SparseCore &, int64_t rows, int64_t columns,
-                                            int64_t depth);
+Result<PhaseShares> workShares(const LinearSparsity &, const SparseCore &, int64_t rows, int64_t columns,
+                               int64_t depth);
 /// No step of this operation is faster by more than this: static density d alone 3 / (2 d + 1), 2:4
 /// along the reduction 1.2, transposable 2:4 1.5.
 inline double speedUpBound(const PhaseShares &shares) { return 1 / shares.mean(); }
@@ -59,7 +60,7 @@ double shareWithDenseGradients(double share, double interval);
 
 /// Share of a parameter's optimizer states, updates and gradient exchange that is left: its density
 /// if the mask is static (all devices know it, so no positions are sent), 1 if it is dynamic.
-std::variant<double, Issue> updateShare(const SparsityPattern &weights, OperandShape);
+Result<double> updateShare(const SparsityPattern &weights, OperandShape);
 
 /// What a mask that changes in each step moves besides: weights are read whole to find it, and
 /// stored anew; of what an operation has just computed only positions are written. Nothing of a
@@ -67,8 +68,8 @@ std::variant<double, Issue> updateShare(const SparsityPattern &weights, OperandS
 struct MaskChange {
   double readBits = 0, writtenBits = 0;
 };
-std::variant<MaskChange, Issue> maskChange(GemmOperand, const OperandSparsity &, OperandShape, int64_t elementBits,
-                                           double confidence);
+Result<MaskChange> maskChange(GemmOperand, const OperandSparsity &, OperandShape, int64_t elementBits,
+                              double confidence);
 
 /// The operands of an operation of the graph: tensors of W, X or dY, and the extents of one of its
 /// `batch` products.

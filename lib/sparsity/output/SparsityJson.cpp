@@ -99,7 +99,7 @@ bool readLimit(const json::Value &value, json::Path path, int64_t &out) {
 bool readId(const json::Value &value, json::Path path, unsigned &out) {
   int64_t read = 0;
   bool ok = StrictFields::readInteger(value, path, read, 0, 1 << 24);
-  out = static_cast<unsigned>(read);
+  out = read;
   return ok;
 }
 
@@ -175,7 +175,7 @@ bool readResult(const json::Value &value, json::Path path, SelectionResult &resu
                 .read("bound", [&](const json::Value &v, json::Path p) { return readLimit(v, p, result.bound); })
                 .integer("states", states)
                 .end();
-  result.states = static_cast<uint64_t>(states);
+  result.states = states;
   return ok;
 }
 
@@ -212,7 +212,7 @@ json::Value toJson(const SparsityPlan &plan) {
       {"proven", plan.selection().proven()},
       {"assumptions", strings(plan.assumptions)},
       {"excluded_options",
-       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.issue.message); })},
+       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.error.message); })},
   };
   if (plan.step) {
     document["step"] = toJson(*plan.step);

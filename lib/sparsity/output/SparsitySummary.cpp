@@ -32,7 +32,7 @@ public:
     if (label.size() < 12)
       return label;
     auto at = std::find(labels_.begin(), labels_.end(), label);
-    size_t number = static_cast<size_t>(at - labels_.begin());
+    size_t number = at - labels_.begin();
     if (at == labels_.end())
       labels_.push_back(label);
     return fmt::format("[{}]", number + 1);
@@ -163,7 +163,7 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     addAccuracy(lines, *plan.accuracy);
   const std::vector<Rejection> &leftOut = plan.excludedOptions();
   for (size_t i = 0; i < leftOut.size() && i < kMaxReportedRejections; ++i)
-    lines.add("excluded", leftOut[i].issue.message);
+    lines.add("excluded", leftOut[i].error.message);
   if (leftOut.size() > kMaxReportedRejections)
     lines.add("excluded",
               fmt::format("{} more for such reasons, in prune.json", leftOut.size() - kMaxReportedRejections));

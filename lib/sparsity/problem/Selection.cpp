@@ -165,7 +165,7 @@ bool isFeasible(const SelectionProblem &problem, const std::vector<unsigned> &ch
 double SelectionResult::gap() const {
   if (!feasible || bound >= value)
     return 0;
-  return static_cast<double>(value - bound) / static_cast<double>(value);
+  return static_cast<double>(value - bound) / value;
 }
 
 std::string check(const SelectionProblem &problem) {

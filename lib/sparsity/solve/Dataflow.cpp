@@ -74,7 +74,7 @@ private:
   /// Whole picoseconds, rounded up; negative: too many to add.
   int64_t picoseconds(double cycles) const {
     double time = std::ceil(cycles * kPicoseconds / problem.hertz);
-    double max = std::ldexp(1.0, 59) / static_cast<double>(problem.layers.size());
+    double max = std::ldexp(1.0, 59) / problem.layers.size();
     return time <= max ? static_cast<int64_t>(time) : -1;
   }
 
@@ -130,7 +130,7 @@ private:
     front.insert(front.begin(), static_cast<unsigned>(smallest));
     SelectionOperation &operation = out.problem.operations.emplace_back();
     operation.name = layer.name;
-    operation.stage = static_cast<unsigned>(out.problem.operations.size() - 1);
+    operation.stage = out.problem.operations.size() - 1;
     std::vector<LayerConfiguration> &kept = configurations.emplace_back();
     for (bool sparse : {false, true})
       for (unsigned w : front)
@@ -149,7 +149,7 @@ private:
     for (const DataflowLayer &layer : problem.layers) {
       SelectionOperation &operation = whole.operations.emplace_back();
       operation.name = layer.name;
-      operation.stage = static_cast<unsigned>(whole.operations.size() - 1);
+      operation.stage = whole.operations.size() - 1;
       double min = HUGE_VAL;
       for (size_t z = 0; z <= layer.sparsity.size(); ++z) {
         const DataflowSparsity *sparsity = z == 0 ? nullptr : &layer.sparsity[z - 1];
@@ -276,26 +276,26 @@ private:
     bool pixels = first.sparsity.empty() && window(first) > 1;
     return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
                        pixels ? ", as the first one, which reads pixels," : "", dense,
-                       100 * static_cast<double>(dense) / static_cast<double>(dense + sparse));
+                       100 * static_cast<double>(dense) / (dense + sparse));
   }
 };
 
 } // namespace
 
 DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowSparsity *sparsity) {
-  double each = static_cast<double>(divided(window(layer), folding.fine));
+  double each = divided(window(layer), folding.fine);
   if (sparsity) {
     each = 0;
     for (int64_t z = 0; z <= window(layer); ++z)
-      each += sparsity->windows[static_cast<size_t>(z)] * static_cast<double>(divided(window(layer) - z, folding.fine));
+      each += sparsity->windows[z] * divided(window(layer) - z, folding.fine);
   }
-  double groups = static_cast<double>(layer.groups / folding.groups);
-  double in = groups * static_cast<double>(layer.channels / layer.groups / folding.in);
-  double filters = static_cast<double>(layer.filters / layer.groups / folding.out);
-  double results = static_cast<double>(layer.rows) * static_cast<double>(layer.columns);
+  double groups = layer.groups / folding.groups;
+  double in = groups * (layer.channels / layer.groups / folding.in);
+  double filters = layer.filters / layer.groups / folding.out;
+  double results = static_cast<double>(layer.rows) * layer.columns;
   DataflowCycles cycles;
   cycles.products = results * in * filters * each;
-  cycles.input = static_cast<double>(layer.inputRows) * static_cast<double>(layer.inputColumns) * in;
+  cycles.input = static_cast<double>(layer.inputRows) * layer.inputColumns * in;
   cycles.output = results * groups * filters;
   return cycles;
 }

@@ -20,6 +20,7 @@ const Operation *operationOf(const WorkGraph &graph, const std::string &layer) {
 }
 
 /// Zeros among a window's products where each that an activation leaves goes with probability
+
 /// `zero`.
 std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   std::vector<double> result(windows.size(), 0.0);
@@ -27,14 +28,14 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   for (int64_t z = 0; z <= window; ++z) {
     const Occupancy more = binomial(window - z, zero);
     for (int64_t i = 0; i <= more.max(); ++i)
-      result[static_cast<size_t>(z + i)] += windows[static_cast<size_t>(z)] * more.probability[static_cast<size_t>(i)];
+      result[z + i] += windows[z] * more.probability[i];
   }
   return result;
 }
 
 } // namespace
 
-std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest &request, const WorkGraph &graph) {
+Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, const WorkGraph &graph) {
   std::vector<FabricLayer> layers;
   std::string error;
   for (DataflowLayer &layer : dataflowLayers(graph, error)) {
@@ -79,11 +80,11 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
           const OperandShape matrix =
               o == 0 ? OperandShape{product->columns, product->depth} : OperandShape{product->rows, product->depth};
           auto share = density(*one.pattern, matrix);
-          if (auto *issue = std::get_if<Issue>(&share)) {
-            issue->location = rule.location;
-            return *issue;
+          if (!share) {
+            share.error().location = rule.location;
+            return share.error();
           }
-          left[o] = std::get<double>(share);
+          left[o] = *share;
           sparsity.label += fmt::format("{}{} {}", sparsity.label.empty() ? "" : "; ",
                                         o == 0 ? "weights" : "activations", rule.texts[one.choice]);
           if (!rule.given) {
@@ -101,21 +102,23 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
     layers.push_back({std::move(layer), std::move(queries)});
   }
   if (!error.empty())
-    return Issue{"A1010", error, request.location, {}};
+    return Error{Code::NotSkipped, error, request.location, {}};
   return layers;
 }
 
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
                                                             const Machine &machine,
                                                             const std::vector<AccuracyFile> &files) {
-  auto rejected = [](Issue issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
+  auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
   if (request.sparseLayers)
-    return rejected(
-        {"A0705", "not supported yet: 'sparse_layers' on a dataflow device", request.sparseLayers->location, {}});
+    return rejected({Code::NotSupported,
+                     "not supported yet: 'sparse_layers' on a dataflow device",
+                     request.sparseLayers->location,
+                     {}});
   auto found = fabricLayers(request, graph);
-  if (auto *issue = std::get_if<Issue>(&found))
-    return rejected(*issue);
-  auto &layers = std::get<std::vector<FabricLayer>>(found);
+  if (!found)
+    return rejected(found.error());
+  auto &layers = *found;
   std::vector<AccuracyQuery> queries;
   std::vector<unsigned> layerOf;
   for (unsigned i = 0; i < layers.size(); ++i)
@@ -168,7 +171,7 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
           of.push_back(sparsity.label);
     problems *= of.size();
     if (problems > kMaxProblems)
-      return rejected({"A0705",
+      return rejected({Code::NotSupported,
                        fmt::format("not supported yet: more than {} combinations of options of layers "
                                    "that were measured together",
                                    kMaxProblems),
@@ -188,10 +191,10 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
     }
     if (auto unfit = planned(one))
       return rejected(
-          {"A1010", fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit), request.location, {}});
+          {Code::NotSkipped, fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit), request.location, {}});
   }
   if (!plan.result.feasible)
-    return rejected({"A1005",
+    return rejected({Code::RequirementNotShown,
                      "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                      request.accuracy ? request.accuracy->location : request.location,
                      {}});

@@ -14,7 +14,7 @@ struct FabricLayer {
 /// those of a window's products, of activations (a histogram of windows of this size as it is,
 /// other patterns with their density, independent), of weights, or both. A1010 where a density
 /// cannot be had from a pattern, or an operation is no layer.
-std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest &request, const WorkGraph &graph);
+Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, const WorkGraph &graph);
 
 struct FabricPlan {
   DataflowProblem problem; ///< with the options that the answer is the best of

@@ -31,9 +31,9 @@ public:
       unsigned first = 0;
       double min = 0;
       for (unsigned i = 0; i < item.size(); ++i) {
-        double lagrangian = static_cast<double>(item[i].value);
+        double lagrangian = item[i].value;
         for (size_t c = 0; c < kBudgets; ++c)
-          lagrangian += prices[c] * static_cast<double>(item[i].weights[c]);
+          lagrangian += prices[c] * item[i].weights[c];
         if (i == 0 || lagrangian < min) {
           first = i;
           min = lagrangian;
@@ -44,10 +44,10 @@ public:
         at.over[c] += item[first].weights[c];
       choice.push_back(first);
     }
-    at.value = static_cast<double>(value);
+    at.value = value;
     for (size_t c = 0; c < kBudgets; ++c)
       if (limited(c))
-        at.value += prices[c] * static_cast<double>(at.over[c]);
+        at.value += prices[c] * at.over[c];
     bool fits = true;
     for (size_t c = 0; c < kBudgets; ++c)
       fits &= !limited(c) || at.over[c] <= 0;

@@ -9,15 +9,15 @@
 namespace accord {
 namespace {
 
-std::optional<Issue> check(const std::vector<MaskedLayer> &layers, double density) {
+std::optional<Error> check(const std::vector<MaskedLayer> &layers, double density) {
   if (layers.empty())
-    return Issue{"A1010", "no layer has weights that a mask could have zeros in", {}, {}};
+    return Error{Code::NotSkipped, "no layer has weights that a mask could have zeros in", {}, {}};
   if (!(density >= 0 && density <= 1))
-    return Issue{"A1010", fmt::format("a density is {}; it is a share from 0 to 1", density), {}, {}};
+    return Error{Code::NotSkipped, fmt::format("a density is {}; it is a share from 0 to 1", density), {}, {}};
   for (const MaskedLayer &layer : layers)
     if (layer.dims.empty() || !(layer.count >= 1) ||
         std::any_of(layer.dims.begin(), layer.dims.end(), [](int64_t dim) { return dim < 1; }))
-      return Issue{"A1010", fmt::format("layer '{}' has no elements", layer.name), {}, {}};
+      return Error{Code::NotSkipped, fmt::format("layer '{}' has no elements", layer.name), {}, {}};
   return std::nullopt;
 }
 
@@ -59,14 +59,13 @@ private:
 };
 
 double flopsOf(const WorkGraph &graph, OperationId id) {
-  return static_cast<double>(graph.operations[id].flops) * static_cast<double>(graph.executions(id));
+  return static_cast<double>(graph.operations[id].flops) * graph.executions(id);
 }
 
 } // namespace
 
 double MaskedLayer::elements() const {
-  return std::accumulate(dims.begin(), dims.end(), 1.0,
-                         [](double all, int64_t dim) { return all * static_cast<double>(dim); });
+  return std::accumulate(dims.begin(), dims.end(), 1.0, [](double all, int64_t dim) { return all * dim; });
 }
 
 std::vector<MaskedLayer> maskedLayers(const WorkGraph &graph) {
@@ -78,16 +77,15 @@ std::vector<MaskedLayer> maskedLayers(const WorkGraph &graph) {
     auto product = productOf(graph, op);
     if (!product)
       continue;
-    double executions =
-        static_cast<double>(graph.executions(id)) / static_cast<double>(std::max<int64_t>(1, graph.microbatches));
+    double executions = static_cast<double>(graph.executions(id)) / std::max<int64_t>(1, graph.microbatches);
     layers.push_back({id, op.name, dimsOf(op.tensors[product->stationary], op.domain), executions});
   }
   return layers;
 }
 
-std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLayer> &layers, double density) {
-  if (auto issue = check(layers, density))
-    return *issue;
+Result<std::vector<double>> erkDensities(const std::vector<MaskedLayer> &layers, double density) {
+  if (auto error = check(layers, density))
+    return *error;
   std::vector<double> result(layers.size(), 0.0);
   std::vector<bool> whole(layers.size(), false);
   double elements = 0;
@@ -99,8 +97,7 @@ std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLa
       if (whole[i])
         kept -= layers[i].count * layers[i].elements();
       else // its elements times sum / product
-        weight += layers[i].count *
-                  static_cast<double>(std::accumulate(layers[i].dims.begin(), layers[i].dims.end(), int64_t{0}));
+        weight += layers[i].count * std::accumulate(layers[i].dims.begin(), layers[i].dims.end(), int64_t{0});
     }
     bool more = false;
     for (size_t i = 0; i < layers.size(); ++i) {
@@ -119,9 +116,9 @@ std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLa
   return result;
 }
 
-std::variant<std::vector<double>, Issue> uniformDensities(const std::vector<MaskedLayer> &layers, double density) {
-  if (auto issue = check(layers, density))
-    return *issue;
+Result<std::vector<double>> uniformDensities(const std::vector<MaskedLayer> &layers, double density) {
+  if (auto error = check(layers, density))
+    return *error;
   std::vector<double> result(layers.size(), density);
   result.front() = 1;
   return result;
@@ -139,7 +136,7 @@ MaskedFlops inferenceFlops(const WorkGraph &graph, const std::vector<MaskedLayer
     if (op.kind == "batch_norm") {
       each = static_cast<double>(graph.executions(id));
       for (const Loop &loop : op.domain)
-        each *= static_cast<double>(loop.extent);
+        each *= loop.extent;
     }
     flops.dense += each;
     flops.masked += each * left.of(op);

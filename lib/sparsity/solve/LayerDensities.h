@@ -1,9 +1,8 @@
 // Densities of a network's layers from one density of the whole, and the work that masks leave.
 #pragma once
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace accord {
@@ -24,9 +23,9 @@ std::vector<MaskedLayer> maskedLayers(const WorkGraph &);
 /// that the share `density` of all elements is kept; those at 1 stay there and the others are
 /// solved again (Evci et al.: Rigging the Lottery, ICML 2020, section 3). A1010: no layers, a
 /// dimension below 1, or a density that is not from 0 to 1.
-std::variant<std::vector<double>, Issue> erkDensities(const std::vector<MaskedLayer> &, double density);
+Result<std::vector<double>> erkDensities(const std::vector<MaskedLayer> &, double density);
 /// The first layer dense, all others with `density` (as in the same paper). A1010 as above.
-std::variant<std::vector<double>, Issue> uniformDensities(const std::vector<MaskedLayer> &, double density);
+Result<std::vector<double>> uniformDensities(const std::vector<MaskedLayer> &, double density);
 
 /// FLOPs with masks and without.
 struct MaskedFlops {

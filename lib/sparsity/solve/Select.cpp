@@ -77,7 +77,7 @@ private:
                                  [&](const SelectionOption &other) { return other.label == option.label; });
         if (same == of.end())
           break;
-        choice.push_back(static_cast<unsigned>(same - of.begin()));
+        choice.push_back(same - of.begin());
         sum.picoseconds += same->picoseconds;
         sum.picojoules += same->picojoules;
         sum.bytes += same->bytes;

@@ -42,7 +42,7 @@ public:
       z3::model model = solver.get_model();
       for (size_t o = 0; o < taken.size(); ++o)
         for (unsigned i = 0; i < taken[o].size(); ++i)
-          if (model.eval(taken[o][static_cast<int>(i)], true).is_true())
+          if (model.eval(taken[o][i], true).is_true())
             choice[o] = i;
     }
     solver.pop();
@@ -62,7 +62,7 @@ private:
     z3::expr out = number(0);
     const std::vector<SelectionOption> &options = problem.operations[o].options;
     for (size_t i = options.size(); i-- > 0;)
-      out = z3::ite(taken[o][static_cast<int>(i)], number(options[i].*figure), out);
+      out = z3::ite(taken[o][i], number(options[i].*figure), out);
     return out;
   }
   z3::expr sum(int64_t SelectionOption::*figure) {
@@ -84,11 +84,11 @@ private:
       const std::string &label = problem.operations[o].options[i].label;
       auto same =
           std::find_if(options.begin(), options.end(), [&](const SelectionOption &one) { return one.label == label; });
-      z3::expr literal = taken[o][static_cast<int>(i)];
+      z3::expr literal = taken[o][i];
       if (same == options.end())
         solver.add(!literal);
       else
-        solver.add(z3::implies(literal, taken[other][static_cast<int>(same - options.begin())]));
+        solver.add(z3::implies(literal, taken[other][same - options.begin()]));
     }
   }
 
@@ -96,9 +96,9 @@ private:
     for (const SelectionRule &rule : problem.rules) {
       z3::expr_vector literals(context);
       for (auto [o, i] : rule.options)
-        literals.push_back(taken[o][static_cast<int>(i)]);
+        literals.push_back(taken[o][i]);
       if (rule.max < static_cast<int64_t>(rule.options.size()))
-        solver.add(z3::atmost(literals, static_cast<unsigned>(rule.max)));
+        solver.add(z3::atmost(literals, rule.max));
     }
   }
 

@@ -33,6 +33,7 @@ struct Layer {
 };
 
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that
+
 /// several operations share is updated elsewhere, and has one.
 std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
   // The update of weights that are another layer's too is not among this one's.
@@ -87,7 +88,7 @@ public:
 
   std::variant<PrunePlan, std::vector<Rejection>> run() {
     plan_.confidence = request_.confidence;
-    auto rejected = [](Issue issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
+    auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
     for (Layer &layer : layersOf(search_.graph))
       if (auto issue = add(std::move(layer)))
         return rejected(*issue);
@@ -96,10 +97,10 @@ public:
       return plan_.evaluation.rejections;
     objective();
     if (std::string error = check(plan_.problem); !error.empty())
-      return rejected({"A1010", "options of layers cannot be compared: " + error, request_.location, {}});
+      return rejected({Code::NotSkipped, "options of layers cannot be compared: " + error, request_.location, {}});
     plan_.result = select(plan_.problem);
     if (!plan_.result.feasible)
-      return rejected({"A1005",
+      return rejected({Code::RequirementNotShown,
                        "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
@@ -154,7 +155,7 @@ private:
     return all;
   }
 
-  std::optional<Issue> add(Layer of) {
+  std::optional<Error> add(Layer of) {
     Choices choices[kOperands];
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
@@ -179,9 +180,9 @@ private:
       touched_.insert(touched_.end(), operations->begin(), operations->end());
     layer.uses = usesOf(of);
     auto dense = optionOf(of, first, {}, {}, {});
-    if (auto *issue = std::get_if<Issue>(&dense))
-      return *issue;
-    layer.options.push_back(std::move(std::get<PruneOption>(dense)));
+    if (!dense)
+      return dense.error();
+    layer.options.push_back(std::move(*dense));
     std::vector<AccuracyQuery> queries;
     for (const Pattern &w : sparsityOf(GemmOperand::Weights, of, choices[0]))
       for (const Pattern &a : sparsityOf(GemmOperand::Activations, of, choices[1]))
@@ -189,12 +190,12 @@ private:
           if (w.dense && a.dense && g.dense)
             continue;
           auto option = optionOf(of, first, w, a, g);
-          if (auto *issue = std::get_if<Issue>(&option)) {
+          if (!option) {
             const Pattern &culprit = !w.dense ? w : !a.dense ? a : g;
-            issue->location = request_.rules[culprit.rule].location;
-            return *issue;
+            option.error().location = request_.rules[culprit.rule].location;
+            return option.error();
           }
-          layer.options.push_back(std::move(std::get<PruneOption>(option)));
+          layer.options.push_back(std::move(*option));
           queries.push_back(queryOf(layer, w, a, g));
         }
     queries_.push_back(std::move(queries));
@@ -239,7 +240,7 @@ private:
         if (request_.accuracy && answer.rejected) {
           bool isNew =
               std::none_of(plan_.excludedOptions.begin(), plan_.excludedOptions.end(), [&](const Rejection &other) {
-                return other.issue.message == answer.rejected->issue.message;
+                return other.error.message == answer.rejected->error.message;
               });
           if (isNew)
             plan_.excludedOptions.push_back(*answer.rejected);
@@ -258,7 +259,7 @@ private:
     const OperationCost &cost = search_.costs.operations[of.of.forward];
     if (cost.core < 0)
       return "";
-    const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
+    const Core &core = search_.machine.cores[cost.core];
     if (!core.sparse)
       return fmt::format("core '{}' does not exploit sparsity", core.name);
     auto words = [](const char *operand, const SparseAcceleration &use) {
@@ -272,8 +273,8 @@ private:
                        words("streaming", core.sparse->streaming));
   }
 
-  std::variant<PruneOption, Issue> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
-                                            const Pattern &g) const {
+  Result<PruneOption> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
+                               const Pattern &g) const {
     PruneOption option;
     option.label = labelOf(w, a, g, true), option.sparsity = labelOf(w, a, g, false);
     const LinearSparsity sparsity{w.of, a.of, g.of, false};
@@ -281,9 +282,9 @@ private:
     if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
       option.encoding = *text;
     auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, plan_.confidence);
-    if (auto *issue = std::get_if<Issue>(&priced))
-      return *issue;
-    const auto &cost = std::get<LayerCost>(priced);
+    if (!priced)
+      return priced.error();
+    const auto &cost = *priced;
     option.seconds = cost.time.value, option.quantile = cost.quantile.value;
     option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
     option.metadata = cost.metadata.value;
@@ -295,8 +296,7 @@ private:
       (op.phase == Phase::DataGradient     ? option.dataGradient
        : op.phase == Phase::WeightGradient ? option.weightGradient
        : op.phase == Phase::Update         ? option.update
-                                           : option.forward) +=
-          part.mean.time.value * static_cast<double>(search_.graph.executions(id));
+                                           : option.forward) += part.mean.time.value * search_.graph.executions(id);
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
@@ -311,28 +311,30 @@ private:
     option.seconds += option.exchange, option.quantile += option.exchange;
     if (first) {
       auto dense = layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, plan_.confidence);
-      const auto *all = std::get_if<LayerCost>(&dense);
+      const auto *all = dense.get();
       keep(of, w, all && all->weights.value > 0 ? cost.weights / all->weights : 1, option);
     }
     return option;
   }
 
   /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights
+
   /// leave: those that are stored are as all others.
   double shareOfStates(const Layer &of, const Pattern &w) const {
     if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
       return 1;
     auto share = updateShare(w.of.pattern, of.of.weights);
-    return std::holds_alternative<double>(share) ? std::get<double>(share) : 1;
+    return bool(share) ? *share : 1;
   }
 
   /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
+
   /// core leaves in memory, at the confidence.
   void keep(const Layer &of, const Pattern &w, double kept, PruneOption &option) const {
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (resident.name == of.parameter)
-        option.bytes += static_cast<double>(resident.bytes) * (resident.category == Category::Weights ? kept : rest);
+        option.bytes += resident.bytes * (resident.category == Category::Weights ? kept : rest);
   }
 
   std::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
@@ -359,7 +361,7 @@ private:
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
                        [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
-        plan_.otherBytes += static_cast<double>(resident.bytes);
+        plan_.otherBytes += resident.bytes;
   }
 
   double optionCost(const PruneOption &option) const {
@@ -381,6 +383,7 @@ private:
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
       // Layers that take one option take one pattern, each in the format that is best for it: of
+
       // each pattern the best is named without.
       std::map<std::string, const PruneOption *> best;
       for (const PruneOption &option : layer.options)
@@ -434,7 +437,7 @@ std::vector<std::string> layerNames(const WorkGraph &graph) {
 std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResult> &results,
                                             const std::vector<unsigned> &layerOf,
                                             const std::vector<std::string> &parameters) {
-  llvm::IntEqClasses classes(static_cast<unsigned>(parameters.size()));
+  llvm::IntEqClasses classes(parameters.size());
   std::map<std::string, unsigned> byGroup, byParameter;
   for (unsigned i = 0; i < parameters.size(); ++i)
     classes.join(byParameter.try_emplace(parameters[i], i).first->second, i);

@@ -23,19 +23,19 @@ public:
   /// Steps of a window with so many products at once, zeros left out.
   double steps(int64_t fine, const DataflowSparsity *sparsity) const {
     if (!sparsity)
-      return std::ceil(static_cast<double>(window) / static_cast<double>(fine));
+      return std::ceil(static_cast<double>(window) / fine);
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
-      mean += std::ceil(static_cast<double>(left) / static_cast<double>(fine)) *
-              sparsity->windows[static_cast<size_t>(window - left)];
+      mean += std::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
     return mean;
   }
 
   /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
+
   /// another.
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
-    double results = static_cast<double>(layer.rows * layer.columns) * groupParts * filterParts;
-    double enters = static_cast<double>(layer.inputRows * layer.inputColumns) * groupParts;
+    double results = (layer.rows * layer.columns) * groupParts * filterParts;
+    double enters = (layer.inputRows * layer.inputColumns) * groupParts;
     return std::max({results * channelParts * steps, results, enters * channelParts});
   }
 
@@ -47,10 +47,11 @@ public:
         for (int64_t out = 1; channels % in == 0 && out <= filters; ++out) {
           if (filters % out != 0)
             continue;
-          double groupParts = static_cast<double>(layer.groups / g);
-          double in1 = static_cast<double>(channels / in), out1 = static_cast<double>(filters / out);
+          double groupParts = layer.groups / g;
+          double in1 = channels / in, out1 = filters / out;
           if (cycles(in1, out1, groupParts, 0) >= max)
             continue; // streams
+
           // More at once are never slower: the fewest by halving, then what is allowed.
           int64_t low = 1, high = window;
           if (cycles(in1, out1, groupParts, steps(high, sparsity)) >= max)
@@ -88,7 +89,7 @@ public:
 
   SelectionProof run() {
     if (std::string wrong = check(problem); !wrong.empty()) {
-      find("A0904", wrong);
+      find(Code::MemoryExceeded, wrong);
       return std::move(out);
     }
     for (const DataflowLayer &layer : problem.layers)
@@ -107,7 +108,7 @@ private:
   std::vector<LayerProof> layers;
   SelectionProof out;
 
-  void find(const char *code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
+  void find(Code code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
   /// The zeros that a stage skips; false: the layer has none of this name.
   bool sparsityOf(size_t l, const DataflowSparsity *&sparsity) const {
@@ -121,7 +122,8 @@ private:
 
   void stages() {
     if (result.stages.size() != layers.size())
-      return find("A0904", fmt::format("{} layers, of which {} are laid out", layers.size(), result.stages.size()));
+      return find(Code::MemoryExceeded,
+                  fmt::format("{} layers, of which {} are laid out", layers.size(), result.stages.size()));
     double slowest = 0;
     int64_t multipliers = 0, loss = 0;
     for (size_t l = 0; l < layers.size(); ++l) {
@@ -131,33 +133,34 @@ private:
       const std::string &name = problem.layers[l].name;
       const DataflowSparsity *sparsity = nullptr;
       if (!sparsityOf(l, sparsity))
-        return find("A0904", fmt::format("layer '{}' has no zeros '{}'", name, stage.label));
+        return find(Code::MemoryExceeded, fmt::format("layer '{}' has no zeros '{}'", name, stage.label));
       if (std::min({of.groups, of.in, of.out, of.fine}) < 1 || of.fine > layer.window ||
           layer.layer.groups % of.groups != 0 || layer.channels % of.in != 0 || layer.filters % of.out != 0 ||
           (!sparsity && layer.window % of.fine != 0))
-        return find("A0904", fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups, of.in,
-                                         of.out, of.fine));
+        return find(Code::MemoryExceeded, fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups,
+                                                      of.in, of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles =
-          layer.cycles(static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
-                       static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, sparsity));
+      double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
+                                   layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
-        find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
-                                  "{} and {}",
-                                  name, count, cycles, stage.multipliers, stage.cycles.max()));
+        find(Code::WrongObjective, fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
+                                               "{} and {}",
+                                               name, count, cycles, stage.multipliers, stage.cycles.max()));
       multipliers += count;
       loss += sparsity ? sparsity->loss : 0;
       slowest = std::max(slowest, cycles);
     }
     if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
-      find("A0904", fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
+      find(Code::MemoryExceeded,
+           fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
-      find("A0905", fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
-                                "and {}",
-                                multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
+      find(Code::WrongObjective,
+           fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
+                       "and {}",
+                       multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
-      find("A0905", fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
-                                result.imagesPerSecond));
+      find(Code::WrongObjective, fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
+                                             result.imagesPerSecond));
     out.checked.push_back(fmt::format("{} layers, their cycles and multipliers", layers.size()));
   }
 
@@ -186,8 +189,8 @@ private:
     SelectionResult none;
     none.bound = SelectionProblem::kUnlimited;
     SelectionProof proof = verify(below, none, effort);
-    for (const Issue &issue : proof.findings)
-      find("A0906", fmt::format("{} is stated: {}", claim, issue.message));
+    for (const Error &error : proof.findings)
+      find(Code::BoundNotProved, fmt::format("{} is stated: {}", claim, error.message));
     if (!proof.trusted.empty())
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else if (out.holds())

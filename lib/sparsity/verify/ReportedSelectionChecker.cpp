@@ -12,7 +12,7 @@ public:
                            const ReportedSelection &shown)
       : problem(problem), result(result), shown(shown) {}
 
-  std::vector<Issue> run() {
+  Errors run() {
     if (!result.feasible)
       find("a choice is shown, but none is stated to satisfy the requirements");
     if (shown.objective != name(problem.objective))
@@ -35,7 +35,7 @@ public:
 private:
   void find(std::string message) {
     if (findings.size() < kMax)
-      findings.push_back({"A0905", std::move(message), {}, {}});
+      findings.push_back({Code::WrongObjective, std::move(message), {}, {}});
   }
   void same(const std::string &what, double found, double expected) {
     if (!(std::abs(found - expected) <= 1e-12 * std::max(std::abs(found), std::abs(expected))))
@@ -83,7 +83,7 @@ private:
       auto add = [](ReportedSelection::Totals &to, const ReportedSelection::Option &option) {
         to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
       };
-      const ReportedSelection::Option &option = layer.options[static_cast<size_t>(layer.chosen)];
+      const ReportedSelection::Option &option = layer.options[layer.chosen];
       add(chosen, option), add(dense, layer.options.front());
       quantile += option.quantile;
     }
@@ -102,13 +102,12 @@ private:
   const SelectionProblem &problem;
   const SelectionResult &result;
   const ReportedSelection &shown;
-  std::vector<Issue> findings;
+  Errors findings;
 };
 
 } // namespace
 
-std::vector<Issue> verify(const SelectionProblem &problem, const SelectionResult &result,
-                          const ReportedSelection &shown) {
+Errors verify(const SelectionProblem &problem, const SelectionResult &result, const ReportedSelection &shown) {
   return ReportedSelectionChecker(problem, result, shown).run();
 }
 

@@ -16,7 +16,7 @@ public:
 
   SelectionProof run() {
     if (std::string wrong = check(problem); !wrong.empty())
-      find("A0904", wrong);
+      find(Code::MemoryExceeded, wrong);
     else if (result.feasible)
       choice();
     if (out.holds())
@@ -30,19 +30,19 @@ private:
   uint64_t effort;
   SelectionProof out;
 
-  void find(const char *code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
+  void find(Code code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
   void choice() {
     if (result.choice.size() != problem.operations.size())
-      return find("A0904",
+      return find(Code::MemoryExceeded,
                   fmt::format("{} options chosen for {} operations", result.choice.size(), problem.operations.size()));
     SelectionSums sums;
     std::map<unsigned, int64_t> stages;
     for (size_t o = 0; o < result.choice.size(); ++o) {
       const SelectionOperation &operation = problem.operations[o];
       if (result.choice[o] >= operation.options.size())
-        return find("A0904", fmt::format("operation '{}' takes option {} of {}", operation.name, result.choice[o],
-                                         operation.options.size()));
+        return find(Code::MemoryExceeded, fmt::format("operation '{}' takes option {} of {}", operation.name,
+                                                      result.choice[o], operation.options.size()));
       const SelectionOption &option = operation.options[result.choice[o]];
       sums.picoseconds += option.picoseconds;
       sums.picojoules += option.picojoules;
@@ -53,7 +53,7 @@ private:
     for (const auto &stage : stages)
       sums.slowest = std::max(sums.slowest, stage.second);
     if (!(sums == result.sums))
-      find("A0905",
+      find(Code::WrongObjective,
            fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
                        "stage {} ps; stated are {}, {}, {}, {} and {}",
                        sums.picoseconds, sums.picojoules, sums.bytes, sums.loss, sums.slowest, result.sums.picoseconds,
@@ -63,7 +63,7 @@ private:
                     : problem.objective == SelectionObjective::Memory ? sums.bytes
                                                                       : sums.slowest;
     if (value != result.value)
-      find("A0905", fmt::format("the value is {}, stated is {}", value, result.value));
+      find(Code::WrongObjective, fmt::format("the value is {}, stated is {}", value, result.value));
     limits();
     out.checked.push_back(fmt::format("{} choices, their sums and limits", result.choice.size()));
   }
@@ -76,7 +76,7 @@ private:
         sums[r] += number;
     for (size_t r = 0; r < sums.size(); ++r)
       if (sums[r] > all.rows[r].limit)
-        find("A0904", fmt::format("{}: {} of at most {}", all.rows[r].what, sums[r], all.rows[r].limit));
+        find(Code::MemoryExceeded, fmt::format("{}: {} of at most {}", all.rows[r].what, sums[r], all.rows[r].limit));
     for (const std::vector<unsigned> &group : problem.groups)
       for (unsigned o : group) {
         const SelectionOperation &operation = problem.operations[o];
@@ -84,14 +84,14 @@ private:
         const std::string &label = operation.options[result.choice[o]].label;
         const std::string &other = first.options[result.choice[group.front()]].label;
         if (label != other)
-          find("A0904", fmt::format("operations '{}' and '{}' of a group take '{}' and '{}'", first.name,
-                                    operation.name, other, label));
+          find(Code::MemoryExceeded, fmt::format("operations '{}' and '{}' of a group take '{}' and '{}'", first.name,
+                                                 operation.name, other, label));
       }
   }
 
   void bound() {
     if (result.feasible && result.bound > result.value)
-      return find("A0906", fmt::format("the bound {} is above the value {}", result.bound, result.value));
+      return find(Code::BoundNotProved, fmt::format("the bound {} is above the value {}", result.bound, result.value));
     if (result.bound <= 0) {
       out.checked.push_back("bound: nothing is below 0");
       return;
@@ -101,7 +101,7 @@ private:
         proveInfeasible(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
     std::string claim = none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
     if (proof.outcome == SelectionInfeasibilityProof::Outcome::Feasible)
-      find("A0906", claim + " is stated, but one does");
+      find(Code::BoundNotProved, claim + " is stated, but one does");
     else if (proof.outcome == SelectionInfeasibilityProof::Outcome::Unknown)
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else

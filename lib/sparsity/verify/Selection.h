@@ -1,12 +1,12 @@
 // Proves again which options operations take.
 #pragma once
 #include "lib/sparsity/problem/Selection.h"
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 
 namespace accord {
 
 struct SelectionProof {
-  std::vector<Issue> findings; ///< A0904 what a choice must keep, A0905 its sums, A0906 the bound
+  Errors findings; ///< A0904 what a choice must keep, A0905 its sums, A0906 the bound
   std::vector<std::string> checked, trusted;
   bool holds() const { return findings.empty(); }
 };

@@ -135,7 +135,7 @@ private:
       for (const auto &option : unit.options) {
         double sum = 0;
         for (auto [r, number] : option)
-          sum += by[r] * static_cast<double>(number);
+          sum += by[r] * number;
         if (!best || sum < low) {
           best = &option;
           low = sum;
@@ -143,7 +143,7 @@ private:
       }
       total += low;
       for (auto [r, number] : *best)
-        over[r] += static_cast<double>(number);
+        over[r] += number;
     }
     return total;
   }

@@ -4,7 +4,7 @@
 namespace accord::calibrate {
 namespace {
 
-constexpr size_t kMaxIssues = 20;
+constexpr size_t kMaxErrors = 20;
 
 class Reader {
 public:
@@ -13,21 +13,21 @@ public:
   void run() {
     if (text.starts_with("\xEF\xBB\xBF")) // a byte order mark, as spreadsheets write it
       at = lineStart = 3;
-    while (at < text.size() && issues.size() < kMaxIssues)
+    while (at < text.size() && errors.size() < kMaxErrors)
       record();
   }
 
   std::vector<Record> records;
-  std::vector<Issue> issues;
+  Errors errors;
 
 private:
   bool atEnd() const { return at >= text.size(); }
   bool atLineEnd() const { return atEnd() || text[at] == '\n' || text[at] == '\r'; }
-  unsigned column() const { return static_cast<unsigned>(at - lineStart + 1); }
+  unsigned column() const { return at - lineStart + 1; }
 
   void complain(unsigned line, unsigned column, std::string message) {
-    if (issues.size() < kMaxIssues)
-      issues.push_back({"A0460", std::move(message), {path, line, column}, {}});
+    if (errors.size() < kMaxErrors)
+      errors.push_back({Code::BadTable, std::move(message), {path, line, column}, {}});
   }
 
   void nextLine() {
@@ -115,14 +115,14 @@ private:
 
 } // namespace
 
-std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text, const std::string &path) {
+Result<std::vector<Record>, Errors> readCsv(std::string_view text, const std::string &path) {
   if (text.size() > kLargestText)
-    return std::vector{
-        Issue{"A0460", fmt::format("{} bytes, a table has {} at most", text.size(), kLargestText), {path, 1, 1}, {}}};
+    return std::vector{Error{
+        Code::BadTable, fmt::format("{} bytes, a table has {} at most", text.size(), kLargestText), {path, 1, 1}, {}}};
   Reader reader(text, path);
   reader.run();
-  if (!reader.issues.empty())
-    return std::move(reader.issues);
+  if (!reader.errors.empty())
+    return std::move(reader.errors);
   return std::move(reader.records);
 }
 

@@ -1,9 +1,8 @@
 // Comma-separated values with places: RFC 4180 (quotes, doubled quotes, CRLF or LF), no MLIR.
 #pragma once
-#include "lib/support/Check.h"
+#include "lib/support/Result.h"
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace accord::calibrate {
@@ -17,7 +16,7 @@ using Record = std::vector<Cell>;
 /// Every record of a text; empty lines are left out. Issues of code A0460: a quote that never ends,
 /// text behind a closing quote, a quote inside of an unquoted cell, a byte that is no text (NUL or
 /// another control character), a text of more than `kLargestText` bytes. At most 20.
-std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text, const std::string &path);
+Result<std::vector<Record>, Errors> readCsv(std::string_view text, const std::string &path);
 constexpr size_t kLargestText = size_t(64) << 20;
 
 } // namespace accord::calibrate

@@ -1,4 +1,5 @@
 #include "lib/training/differentiate/Differentiator.h"
+#include "lib/support/EmitError.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -71,8 +72,8 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return op->emitError() << "'" << op->getName().getStringRef()
-                           << "' has no gradient but lies between a parameter and the loss";
+    return emitError(op, Code::OperationNotSupported)
+           << "'" << op->getName().getStringRef() << "' has no gradient but lies between a parameter and the loss";
 
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
   SmallVector<Value> operandGradients(op->getNumOperands());

@@ -1,4 +1,5 @@
 // A repeat is differentiated as a region.
+#include "lib/support/EmitError.h"
 #include "lib/training/differentiate/Differentiator.h"
 
 using namespace mlir;
@@ -49,8 +50,8 @@ static Value stackOf(dnn::RepeatOp repeat, Value value) {
 static LogicalResult requireTensor(Value value, dnn::RepeatOp repeat, StringRef what) {
   if (isa<RankedTensorType>(value.getType()))
     return success();
-  return repeat.emitError() << "repeat '" << repeat.getLabel() << "' " << what << " a " << value.getType()
-                            << ", which has no gradient there";
+  return emitError(repeat, Code::OperationNotSupported) << "repeat '" << repeat.getLabel() << "' " << what << " a "
+                                                        << value.getType() << ", which has no gradient there";
 }
 
 LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) {

@@ -23,11 +23,10 @@ struct Array {
   std::vector<double> data;
 
   Array() = default;
-  explicit Array(llvm::ArrayRef<int64_t> shape, double fill = 0)
-      : shape(shape), data(static_cast<size_t>(volumeOf(shape)), fill) {}
+  explicit Array(llvm::ArrayRef<int64_t> shape, double fill = 0) : shape(shape), data(volumeOf(shape), fill) {}
 
-  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
-  int64_t size() const { return static_cast<int64_t>(data.size()); }
+  int64_t rank() const { return shape.size(); }
+  int64_t size() const { return data.size(); }
   size_t offset(llvm::ArrayRef<int64_t> index) const {
     assert(index.size() == shape.size());
     int64_t at = 0;
@@ -35,7 +34,7 @@ struct Array {
       assert(index[d] >= 0 && index[d] < shape[d]);
       at = at * shape[d] + index[d];
     }
-    return static_cast<size_t>(at);
+    return at;
   }
   double &operator()(llvm::ArrayRef<int64_t> index) { return data[offset(index)]; }
   double operator()(llvm::ArrayRef<int64_t> index) const { return data[offset(index)]; }

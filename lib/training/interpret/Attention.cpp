@@ -48,7 +48,7 @@ void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
       sum += std::exp(s - largest);
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t e = 0; e < q.shape.back(); ++e)
-        out[0](rowAt(row, e)) += std::exp(scores[static_cast<size_t>(j)] - largest) / sum * v(keyAt(row, j, e));
+        out[0](rowAt(row, e)) += std::exp(scores[j] - largest) / sum * v(keyAt(row, j, e));
     out[1](row) = largest + std::log(sum);
   });
 }

@@ -27,7 +27,7 @@ std::vector<size_t> Devices::group(size_t device, llvm::StringRef axis) const {
   size_t stride = 1, size = 1;
   for (const auto &[name, extent] : llvm::reverse(axes)) {
     if (name == axis) {
-      size = static_cast<size_t>(extent);
+      size = extent;
       break;
     }
     stride *= static_cast<size_t>(extent);
@@ -51,7 +51,7 @@ llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local
   // A later split of a dimension cuts the parts of an earlier one.
   llvm::SmallVector<dnn::PartAttr> parts = partsOf(op);
   for (dnn::PartAttr part : llvm::reverse(parts)) {
-    Extent &extent = extents[static_cast<size_t>(part.getDimension())];
+    Extent &extent = extents[part.getDimension()];
     extent.offset += device.ranks.lookup(part.getAxis()) * extent.whole;
     extent.whole *= part.getDevices();
   }
@@ -61,7 +61,7 @@ llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local
 Shape globalShape(dnn::ParameterOp parameter) {
   Shape shape(parameter.getTensorType().getShape());
   for (dnn::PartAttr part : partsOf(parameter))
-    shape[static_cast<size_t>(part.getDimension())] *= part.getDevices();
+    shape[part.getDimension()] *= part.getDevices();
   return shape;
 }
 
@@ -123,22 +123,20 @@ Array collective(Operation *op, llvm::ArrayRef<const Array *> operands, int64_t 
         result = sumOf(operands);
         if (one.getMean())
           for (double &x : result.data)
-            x /= static_cast<double>(devices);
+            x /= devices;
       })
       .Case([&](dnn::AllGatherOp one) {
         for (int64_t from = 0; from < devices; ++from)
-          join(*operands[static_cast<size_t>(from)], one.getDimension(), one.getStacked(), from, result);
+          join(*operands[from], one.getDimension(), one.getStacked(), from, result);
       })
       .Case([&](dnn::ReduceScatterOp one) {
         result = partOf(sumOf(operands), one.getDimension(), one.getStacked(), devices, rank);
       })
-      .Case([&](dnn::TakePartOp one) {
-        result = partOf(*operands[static_cast<size_t>(rank)], one.getDimension(), false, devices, rank);
-      })
+      .Case([&](dnn::TakePartOp one) { result = partOf(*operands[rank], one.getDimension(), false, devices, rank); })
       .Case([&](dnn::AllToAllOp one) {
         for (int64_t from = 0; from < devices; ++from)
-          join(partOf(*operands[static_cast<size_t>(from)], one.getSplit(), one.getSplitStacked(), devices, rank),
-               one.getJoin(), one.getJoinStacked(), from, result);
+          join(partOf(*operands[from], one.getSplit(), one.getSplitStacked(), devices, rank), one.getJoin(),
+               one.getJoinStacked(), from, result);
       });
   return result;
 }

@@ -46,7 +46,7 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
     for (auto [i, extent] : llvm::zip(index, extents))
       position = position * extent.whole + extent.offset + i;
     std::string key = (name + "/" + llvm::Twine(position)).str();
-    bool kept = static_cast<double>(llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
+    bool kept = (llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
     out[1](index) = kept;
     out[0](index) = kept ? (*in[0])(index) / (1 - rate) : 0;
   });
@@ -60,7 +60,7 @@ void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     int64_t pair = index.back() / 2;
-    double position = axis < 0 ? 0 : static_cast<double>(index[static_cast<size_t>(axis)]);
+    double position = axis < 0 ? 0 : static_cast<double>(index[axis]);
     double angle = position * std::pow(base, -2 * static_cast<double>(pair) / width);
     if (op.getInverse())
       angle = -angle;
@@ -81,7 +81,7 @@ void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
   auto width = static_cast<double>(in[0]->shape.back());
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     auto position = static_cast<double>(index[index.size() - 2]);
-    double pair = static_cast<double>(index.back() - index.back() % 2);
+    double pair = index.back() - index.back() % 2;
     double angle = position / std::pow(10000, pair / width);
     out[0](index) = (*in[0])(index) + (index.back() % 2 ? std::cos(angle) : std::sin(angle));
   });
@@ -93,15 +93,14 @@ double slopeOf(int64_t head, int64_t heads) {
   int64_t power = 1;
   while (2 * power <= heads)
     power *= 2;
-  return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / static_cast<double>(power))
-                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) / static_cast<double>(power));
+  return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / power)
+                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) / power);
 }
 void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
   Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     llvm::ArrayRef<int64_t> last = index.take_back(3);
-    out[0](index) =
-        (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * static_cast<double>(last[2] - last[1]);
+    out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * (last[2] - last[1]);
   });
 }
 

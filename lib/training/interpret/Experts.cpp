@@ -29,9 +29,7 @@ struct Rows {
       : samples(batchRankOf(value) ? array.shape[0] : 1), width(array.shape.back()) {
     count = array.size() / std::max<int64_t>(1, samples * width);
   }
-  size_t at(int64_t sample, int64_t row, int64_t d = 0) const {
-    return static_cast<size_t>((sample * count + row) * width + d);
-  }
+  size_t at(int64_t sample, int64_t row, int64_t d = 0) const { return (sample * count + row) * width + d; }
 };
 
 /// How much each expert counts for one token, and the experts by falling weight.
@@ -41,7 +39,7 @@ struct Choice {
 };
 Choice choose(const Array &x, size_t row, const Array &gate, int64_t topK, bool normalize) {
   int64_t experts = gate.shape[0], width = gate.shape[1];
-  Choice choice{std::vector<double>(static_cast<size_t>(experts)), {}};
+  Choice choice{std::vector<double>(experts), {}};
   std::vector<double> &p = choice.weight;
   for (int64_t e = 0; e < experts; ++e)
     for (int64_t d = 0; d < width; ++d)
@@ -72,7 +70,7 @@ void dispatch(dnn::MoeDispatchOp op, Inputs in, Outputs out) {
   int64_t experts = gate.shape[0], capacity = out[1].shape.back();
   std::fill(out[1].data.begin(), out[1].data.end(), -1);
   for (int64_t n = 0; n < tokens.samples; ++n) {
-    std::vector<int64_t> used(static_cast<size_t>(experts));
+    std::vector<int64_t> used(experts);
     for (int64_t token = 0; token < tokens.count; ++token) {
       Choice choice = choose(x, tokens.at(n, token), gate, op.getTopK(), op.getNormalize());
       for (int64_t k = 0; k < op.getTopK(); ++k) {
@@ -80,7 +78,7 @@ void dispatch(dnn::MoeDispatchOp op, Inputs in, Outputs out) {
         if (used[e] == capacity)
           continue;
         auto slot = static_cast<size_t>((n * experts + e) * capacity + used[e]++);
-        out[1].data[slot] = static_cast<double>(token);
+        out[1].data[slot] = token;
         out[2].data[slot] = choice.weight[e];
         for (int64_t d = 0; d < tokens.width; ++d)
           out[0].data[slot * tokens.width + d] = x.data[tokens.at(n, token, d)];
@@ -98,8 +96,7 @@ void dispatchGrad(dnn::MoeDispatchGradOp op, Inputs in, Outputs out, const Devic
   int64_t first = extentsOf(op, dslots.shape, device)[expert].offset;
   int64_t slots = sits.shape[expert] * capacity;
   for (int64_t n = 0; n < tokens.samples; ++n) {
-    std::vector<std::vector<double>> dp(static_cast<size_t>(tokens.count),
-                                        std::vector<double>(static_cast<size_t>(experts)));
+    std::vector<std::vector<double>> dp(tokens.count, std::vector<double>(experts));
     for (int64_t s = 0; s < slots; ++s) {
       auto slot = static_cast<size_t>(n * slots + s);
       auto token = static_cast<int64_t>(sits.data[slot]);

@@ -25,7 +25,7 @@ llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph, con
       // Elements spread evenly over the whole.
       int64_t count = std::min<int64_t>(max, gradient.size());
       for (int64_t i = 0; i < count; ++i) {
-        size_t at = static_cast<size_t>(i * gradient.size() / count);
+        size_t at = i * gradient.size() / count;
         double here = values[at], losses[2];
         for (int side : {0, 1}) {
           values[at] = side ? here + kStep : here - kStep;

@@ -29,8 +29,7 @@ public:
   llvm::Expected<StepResult> run() {
     for (auto parameter : graph.getParameters())
       for (auto &of : gradients)
-        of[parameter.getSymName().str()].assign(static_cast<size_t>(parameter.getCopies()),
-                                                Array(parameter.getTensorType().getShape()));
+        of[parameter.getSymName().str()].assign(parameter.getCopies(), Array(parameter.getTensorType().getShape()));
     if (llvm::Error error = takeInputs())
       return error;
     if (llvm::Error error = blockOf(graph.getMicrobatch().getBlock()))
@@ -177,7 +176,7 @@ private:
     Type slice = op.getSlices().getType().getElement();
     for (auto &device : values) {
       const Array &x = *device.lookup(op.getX()).array;
-      std::vector<Array> parts(static_cast<size_t>(op.getSlices().getType().getCount()), Array(shapeOf(slice, batch)));
+      std::vector<Array> parts(op.getSlices().getType().getCount(), Array(shapeOf(slice, batch)));
       forSlices(x.shape, op.getDimension(),
                 [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
                   parts[i](inside) = x(index);
@@ -229,7 +228,7 @@ private:
         for (auto [argument, value] : llvm::zip(op.getCarriedArguments(), carried[d]))
           values[d][argument] = value;
         for (auto [argument, stash] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed()))
-          values[d][argument] = (*values[d].lookup(stash).slices)[static_cast<size_t>(iteration)];
+          values[d][argument] = (*values[d].lookup(stash).slices)[iteration];
       }
       if (llvm::Error error = blockOf(op.getBlock()))
         return error;
@@ -264,7 +263,7 @@ private:
           for (size_t member : devices.group(d, op.getAxis()))
             if (!op.getLocal() || member == d)
               sum += before[member][name][copy].data[i];
-          gradients[d][name][copy].data[i] = sum / static_cast<double>(op.getDevices());
+          gradients[d][name][copy].data[i] = sum / op.getDevices();
         }
   }
 
@@ -273,12 +272,12 @@ private:
   llvm::Expected<StepResult> whole() {
     StepResult result;
     for (double loss : losses)
-      result.loss += loss / static_cast<double>(losses.size());
+      result.loss += loss / losses.size();
     for (auto parameter : graph.getParameters()) {
       std::string name = parameter.getSymName().str();
       Shape shape = globalShape(parameter);
       Copies &copies = result.gradients[name];
-      copies.assign(static_cast<size_t>(parameter.getCopies()), Array(shape));
+      copies.assign(parameter.getCopies(), Array(shape));
       Array seen(shape);
       for (size_t d = 0; d < devices.count(); ++d) {
         ArrayRef<int64_t> local = parameter.getTensorType().getShape();

@@ -101,9 +101,8 @@ int64_t bucketOf(int64_t distance, int64_t rows, int64_t farthest, bool bidirect
   int64_t d = bidirectional ? std::abs(distance) : std::max<int64_t>(-distance, 0);
   if (d < exact)
     return first + d;
-  double share = std::log(static_cast<double>(d) / static_cast<double>(exact)) /
-                 std::log(static_cast<double>(farthest) / static_cast<double>(exact));
-  auto further = static_cast<int64_t>(share * static_cast<double>(buckets - exact));
+  double share = std::log(static_cast<double>(d) / exact) / std::log(static_cast<double>(farthest) / exact);
+  auto further = static_cast<int64_t>(share * (buckets - exact));
   return first + std::min(exact + further, buckets - 1);
 }
 /// visit(index in the biases, index in the table).
@@ -133,7 +132,7 @@ void topk(dnn::TopkOp, Inputs in, Outputs out) {
   const Array &x = *in[0];
   int64_t k = out[0].shape.back();
   forEach(IndexRef(x.shape).drop_back(), [&](IndexRef at) {
-    std::vector<int64_t> order(static_cast<size_t>(x.shape.back()));
+    std::vector<int64_t> order(x.shape.back());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       double xa = x(joined(at, {a})), xb = x(joined(at, {b}));
@@ -141,7 +140,7 @@ void topk(dnn::TopkOp, Inputs in, Outputs out) {
     });
     for (int64_t i = 0; i < k; ++i) {
       out[0](joined(at, {i})) = x(joined(at, {order[i]}));
-      out[1](joined(at, {i})) = static_cast<double>(order[i]);
+      out[1](joined(at, {i})) = order[i];
     }
   });
 }

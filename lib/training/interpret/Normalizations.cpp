@@ -143,7 +143,7 @@ std::pair<std::vector<double>, double> classesOf(const Array &logits, llvm::Arra
   index.push_back(0);
   int64_t classes = logits.shape.back();
   double max = -std::numeric_limits<double>::infinity(), sum = 0;
-  std::vector<double> p(static_cast<size_t>(classes));
+  std::vector<double> p(classes);
   for (index.back() = 0; index.back() < classes; ++index.back())
     max = std::max(max, logits(index));
   for (index.back() = 0; index.back() < classes; ++index.back())
@@ -158,13 +158,13 @@ void crossEntropy(dnn::CrossEntropyOp, Inputs in, Outputs out) {
   forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
     Index at(i);
     at.push_back(labels.integer(i));
-    out[0].data[0] += (classesOf(logits, i).second - logits(at)) / static_cast<double>(labels.size());
+    out[0].data[0] += (classesOf(logits, i).second - logits(at)) / labels.size();
   });
 }
 
 void crossEntropyGradient(dnn::CrossEntropyGradOp, Inputs in, Outputs out) {
   const Array &logits = *in[1], &labels = *in[2];
-  double dl = in[0]->data[0] / static_cast<double>(labels.size());
+  double dl = in[0]->data[0] / labels.size();
   forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
     std::vector<double> p = classesOf(logits, i).first;
     Index at(i);
@@ -220,13 +220,13 @@ void crossEntropyJoin(dnn::CrossEntropyJoinOp, Inputs in, Outputs out) {
   llvm::ArrayRef<int64_t> positions = llvm::ArrayRef(in[0]->shape).drop_back();
   forEach(positions, [&](llvm::ArrayRef<int64_t> i) {
     auto [all, chosen] = joinStats(*in[0], i);
-    out[0].data[0] += (all - chosen) / static_cast<double>(volumeOf(positions));
+    out[0].data[0] += (all - chosen) / volumeOf(positions);
   });
 }
 void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs out, const Device &device) {
   const Array &logits = *in[1], &labels = *in[2];
   int64_t first = extentsOf(op, logits.shape, device).back().offset;
-  double dl = in[0]->data[0] / static_cast<double>(labels.size());
+  double dl = in[0]->data[0] / labels.size();
   forEach(logits.shape, [&](llvm::ArrayRef<int64_t> at) {
     llvm::ArrayRef<int64_t> i = at.drop_back();
     bool chosen = first + at.back() == labels.integer(i);
@@ -255,44 +255,41 @@ void addNormalizations(Kernels &kernels) {
   kernels.add<dnn::CrossEntropyPartGradOp>(crossEntropyPartGradient);
   kernels.add<dnn::MeanOp>([](dnn::MeanOp, Inputs in, Outputs out) {
     for (double x : in[0]->data)
-      out[0].data[0] += x / static_cast<double>(in[0]->size());
+      out[0].data[0] += x / in[0]->size();
   });
   kernels.add<dnn::MeanGradOp>([](dnn::MeanGradOp, Inputs in, Outputs out) {
     for (double &dx : out[0].data)
-      dx = in[0]->data[0] / static_cast<double>(out[0].size());
+      dx = in[0]->data[0] / out[0].size();
   });
   kernels.add<dnn::MseOp>([](dnn::MseOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double difference = in[0]->data[i] - in[1]->data[i];
-      out[0].data[0] += difference * difference / static_cast<double>(in[0]->size());
+      out[0].data[0] += difference * difference / in[0]->size();
     }
   });
   kernels.add<dnn::MseGradOp>([](dnn::MseGradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) / static_cast<double>(out[0].size());
+      out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) / out[0].size();
   });
   kernels.add<dnn::SmoothL1Op>([](dnn::SmoothL1Op, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double distance = std::fabs(in[0]->data[i] - in[1]->data[i]);
-      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) / static_cast<double>(in[0]->size());
+      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) / in[0]->size();
     }
   });
   kernels.add<dnn::SmoothL1GradOp>([](dnn::SmoothL1GradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] =
-          in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) / static_cast<double>(out[0].size());
+      out[0].data[i] = in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) / out[0].size();
   });
   kernels.add<dnn::BinaryCrossEntropyOp>([](dnn::BinaryCrossEntropyOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double x = in[0]->data[i];
-      out[0].data[0] += (std::max(x, 0.0) - x * in[1]->data[i] + std::log1p(std::exp(-std::fabs(x)))) /
-                        static_cast<double>(in[0]->size());
+      out[0].data[0] += (std::max(x, 0.0) - x * in[1]->data[i] + std::log1p(std::exp(-std::fabs(x)))) / in[0]->size();
     }
   });
   kernels.add<dnn::BinaryCrossEntropyGradOp>([](dnn::BinaryCrossEntropyGradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] =
-          in[0]->data[0] * (1 / (1 + std::exp(-in[1]->data[i])) - in[2]->data[i]) / static_cast<double>(out[0].size());
+      out[0].data[i] = in[0]->data[0] * (1 / (1 + std::exp(-in[1]->data[i])) - in[2]->data[i]) / out[0].size();
   });
 }
 

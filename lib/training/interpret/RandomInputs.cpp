@@ -71,8 +71,8 @@ class Random {
 public:
   explicit Random(uint64_t seed) : engine(seed) {}
   /// In (-1, 1); the standard's distributions differ between libraries.
-  double real() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1; }
-  int64_t below(int64_t max) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(max)); }
+  double real() { return (engine() >> 11) * 0x1p-52 - 1; }
+  int64_t below(int64_t max) { return engine() % static_cast<uint64_t>(max); }
 
 private:
   std::mt19937_64 engine;
@@ -83,13 +83,13 @@ Array idsOf(Value argument, int64_t batch, Random &random) {
   narrow(argument, bounds);
   Array array(shapeOf(argument.getType(), batch));
   for (double &x : array.data)
-    x = static_cast<double>(random.below(bounds.max + bounds.offsets));
+    x = random.below(bounds.max + bounds.offsets);
   if (bounds.offsets) {
     auto row = array.shape.back();
     for (int64_t begin = 0; begin < array.size(); begin += row) {
       auto first = array.data.begin() + begin, last = first + row;
       *first = 0;
-      *(last - 1) = static_cast<double>(bounds.max);
+      *(last - 1) = bounds.max;
       std::sort(first, last);
     }
   }

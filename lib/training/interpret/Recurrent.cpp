@@ -36,11 +36,11 @@ struct Layer {
 using Row = std::vector<double>;
 
 Row product(const Layer &l, const Array &w, const Row &of, const Array *bias, int64_t side) {
-  Row result(static_cast<size_t>(l.gates * l.hidden));
+  Row result(l.gates * l.hidden);
   for (int64_t row = 0; row < l.gates * l.hidden; ++row) {
     result[row] = bias ? (*bias)(l.bias(side, row)) : 0;
     for (size_t i = 0; i < of.size(); ++i)
-      result[row] += w(l.weight(row, static_cast<int64_t>(i))) * of[i];
+      result[row] += w(l.weight(row, i)) * of[i];
   }
   return result;
 }

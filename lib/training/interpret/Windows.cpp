@@ -39,7 +39,7 @@ std::optional<Index> largest(const Window &w, const Array &x, llvm::ArrayRef<int
   return best;
 }
 
-double sizeOf(const Window &w) { return static_cast<double>(w.kernel[0] * w.kernel[1]); }
+double sizeOf(const Window &w) { return w.kernel[0] * w.kernel[1]; }
 
 void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
   Pair scale = dnn::asPair(*op.getScale());

@@ -100,7 +100,7 @@ void Partitioner::operation(Operation *op, OpBuilder &to) {
 /// Bytes of a tensor on one device, with a batch that stands for all.
 static double bytesOfType(Type type) {
   constexpr int64_t kBatch = 8;
-  return static_cast<double>(accord::bytesOf(type, kBatch).value_or(INT64_MAX));
+  return accord::bytesOf(type, kBatch).value_or(INT64_MAX);
 }
 
 /// How a value is best held where nothing asks for more: between iterations, and where partial sums
@@ -143,7 +143,7 @@ double Partitioner::cost(Value value, Sharding to, bool backward) {
   case Sharding::Split:
     if (to.kind == Sharding::Replicated)
       return bytes;
-    return to.kind == Sharding::Split ? bytes / static_cast<double>(options.devices) : INFINITY;
+    return to.kind == Sharding::Split ? bytes / options.devices : INFINITY;
   }
   return INFINITY;
 }

@@ -11,7 +11,7 @@ Type localType(Type type, Sharding sharding, int64_t devices) {
     return dnn::StashType::get(type.getContext(), stash.getCount(), localType(stash.getElement(), sharding, devices));
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
-  shape[static_cast<size_t>(sharding.dimension)] /= devices;
+  shape[sharding.dimension] /= devices;
   return RankedTensorType::get(shape, tensor.getElementType(), tensor.getEncoding());
 }
 

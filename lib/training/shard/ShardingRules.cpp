@@ -107,7 +107,7 @@ private:
           continue;
         if (found >= 0)
           return std::nullopt; // a diagonal
-        found = static_cast<int64_t>(d);
+        found = d;
       } else if (expr.isFunctionOfDim(i)) {
         return std::nullopt; // windows overlap
       } else if (isa<AffineConstantExpr>(expr)) {
@@ -140,7 +140,7 @@ private:
         if (split)
           possible &= work.kinds[i] == utils::IteratorType::parallel;
         else
-          possible &= sums(op, static_cast<unsigned>(r));
+          possible &= sums(op, r);
         rule.results.push_back(split ? *state : kPartial);
         shared |= split;
       }

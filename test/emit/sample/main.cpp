@@ -57,9 +57,9 @@ int main(int argc, char **argv) {
   fit.sequence = 1024, fit.minSequence = 1, fit.maxSequence = 8192;
   fit.memoryOf = test::memoryOf;
   auto fitted = fitLatencyModel(plan, samples, fit);
-  if (!std::holds_alternative<LatencyModel>(fitted))
+  if (!fitted)
     return 1;
-  const auto &model = std::get<LatencyModel>(fitted);
+  const auto &model = *fitted;
   write("latency_model.h", printC(model));
   write("latency_model.py", printPython(model));
   write("latency_model.mlir", printMlir(model));

@@ -12,8 +12,8 @@ namespace {
 void writeOne(const std::string &folder, const PlacementPlan &plan) {
   PlacementReportOptions options;
   options.sequence = 2048;
-  if (auto issue = writePlacement(folder, plan, options))
-    throw std::runtime_error(issue->message);
+  if (auto error = writePlacement(folder, plan, options))
+    throw std::runtime_error(error->message);
   std::ofstream(folder + "/summary.txt", std::ios::binary)
       << placementSummary(plan, {2048, "out/report.html"}, {}) << stageTable(plan, {});
 }

@@ -33,13 +33,13 @@ struct Machines {
       ADD_FAILURE() << diags.text();
     return found;
   }
-  std::variant<DesignSpace, std::vector<Issue>> space(const std::string &name) {
+  Result<DesignSpace, Errors> space(const std::string &name) {
     auto found = program->machine(name, {});
     if (found)
       return DesignSpace::of(found);
-    std::vector<Issue> said;
+    Errors said;
     for (const accord::Diagnostic &one : diags.sorted())
-      said.push_back({entryOf(one.code).number.str(), one.message + " " + one.help, {}, {}});
+      said.push_back({one.code, one.message + " " + one.help, {}, {}});
     return said;
   }
 
@@ -57,22 +57,22 @@ private:
 inline DesignSpace shippedSpace(const std::string &name) {
   Machines machines(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/spaces.accel"));
   auto made = machines.space(name);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    for (const Issue &issue : *issues)
-      ADD_FAILURE() << issue.code << " " << issue.message << " at " << issue.location.line;
+  if (!made) {
+    for (const Error &error : made.error())
+      ADD_FAILURE() << error.code << " " << error.message << " at " << error.location.line;
     std::abort();
   }
-  return std::move(std::get<DesignSpace>(made));
+  return std::move(*made);
 }
 
 /// "A0104 message" of the first issue; "" where there is a space.
-inline std::string firstIssue(const std::string &text, const std::string &name = "s") {
+inline std::string firstError(const std::string &text, const std::string &name = "s") {
   Machines machines(text);
   auto made = machines.space(name);
-  auto *issues = std::get_if<std::vector<Issue>>(&made);
-  if (!issues)
+  auto *errors = made.getError();
+  if (!errors)
     return "";
-  return issues->empty() ? "no issue" : issues->front().code + " " + issues->front().message;
+  return errors->empty() ? "no issue" : errors->front().code + " " + errors->front().message;
 }
 
 inline Design someDesign(const DesignSpace &space, std::mt19937 &random) {

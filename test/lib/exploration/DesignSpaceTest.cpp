@@ -26,11 +26,11 @@ double publishedArea(int64_t tensors, int64_t width, int64_t depth, int64_t vect
 
 Machine machineOf(const DesignSpace &space, const Design &design) {
   auto made = space.machine(design);
-  if (auto *issue = std::get_if<Issue>(&made)) {
-    ADD_FAILURE() << issue->code << " " << issue->message;
+  if (!made) {
+    ADD_FAILURE() << made.error().code << " " << made.error().message;
     return {};
   }
-  return std::get<Machine>(made);
+  return *made;
 }
 
 size_t indexOf(const DesignSpace &space, const std::string &name) {
@@ -103,12 +103,12 @@ accelerator s {
 DesignSpace spaceOf(const std::string &text) {
   Machines machines(text);
   auto made = machines.space("s");
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    for (const Issue &issue : *issues)
-      ADD_FAILURE() << issue.code << " " << issue.message << " at " << issue.location.line;
+  if (!made) {
+    for (const Error &error : made.error())
+      ADD_FAILURE() << error.code << " " << error.message << " at " << error.location.line;
     std::abort();
   }
-  return std::move(std::get<DesignSpace>(made));
+  return std::move(*made);
 }
 
 std::vector<DesignSpace> &spaces() {
@@ -178,8 +178,8 @@ TEST(DesignSpace, TemplateKeepsWhatIsValid) {
     bool fits = area <= limit * (1 + 1e-12) && (tensors == 1 || vectors == 1 || area >= 0.3 * limit);
     valid += fits;
     auto made = space.machine(design);
-    auto *machine = std::get_if<Machine>(&made);
-    ASSERT_TRUE(machine) << std::get<Issue>(made).message;
+    auto *machine = made.get();
+    ASSERT_TRUE(machine) << made.error().message;
     bool keeps = !space.violatedRequirement(design, *machine);
     kept += keeps;
     ASSERT_EQ(keeps, fits) << point;
@@ -252,8 +252,8 @@ TEST(DesignSpace, NothingInABoxIsBetterThanItsBest) {
     for (int i = 0; i < 200; ++i) {
       DesignBox box = randomBox(space, random);
       auto found = space.best(box);
-      ASSERT_TRUE(std::holds_alternative<Machine>(found)) << std::get<Issue>(found).message;
-      auto [more, less] = numbersOf(std::get<Machine>(found));
+      ASSERT_TRUE(found) << found.error().message;
+      auto [more, less] = numbersOf(*found);
       for (int k = 0; k < 10; ++k) {
         Design design = within(box, random);
         auto [itsMore, itsLess] = numbersOf(machineOf(space, design));
@@ -264,7 +264,7 @@ TEST(DesignSpace, NothingInABoxIsBetterThanItsBest) {
           EXPECT_LE(less[n], itsLess[n] * (1 + 1e-12)) << n;
       }
       auto point = space.best({box.low, box.low});
-      EXPECT_EQ(numbersOf(std::get<Machine>(point)), numbersOf(machineOf(space, box.low)));
+      EXPECT_EQ(numbersOf(*point), numbersOf(machineOf(space, box.low)));
     }
   }
 }

@@ -106,14 +106,14 @@ TEST(DesignLimits, RelaxedAreThoseWrittenLarger) {
 }})",
                                   area, count)};
     auto made = machines.space("s");
-    if (auto *issues = std::get_if<std::vector<Issue>>(&made))
-      throw std::runtime_error(issues->front().message);
-    return std::move(std::get<DesignSpace>(made));
+    if (!made)
+      throw std::runtime_error(made.error().front().message);
+    return std::move(*made);
   };
   DesignSpace space = spaceOf("10 mm2", "3"), larger = spaceOf("11 mm2", "2"), written = spaceOf("10 mm2", "3");
   auto keeps = [](const DesignSpace &in, uint64_t point) {
     Design design = in.at(point);
-    return !in.violatedRequirement(design, std::get<Machine>(in.machine(design)));
+    return !in.violatedRequirement(design, *in.machine(design));
   };
   auto expectAs = [&](const DesignSpace &other) {
     size_t kept = 0;
@@ -142,7 +142,7 @@ TEST(DesignLimits, RelaxedAreThoseWrittenLarger) {
     design[p] = static_cast<uint32_t>(std::find(parameter.labels.begin(), parameter.labels.end(), chosen) -
                                       parameter.labels.begin());
   }
-  Machine machine = std::get<Machine>(space.machine(design));
+  Machine machine = *space.machine(design);
   auto area = space.limit(0, design, machine), count = space.limit(1, design, machine);
   ASSERT_TRUE(area && count);
   EXPECT_TRUE(area->atMost());

@@ -79,15 +79,15 @@ TEST(MiningSpace, MachinesAreThoseOfTheSearch) {
     for (int i = 0; i < 300; ++i) {
       Design design = test::someDesign(space, random);
       auto machine = space.machine(design);
-      auto *one = std::get_if<Machine>(&machine);
+      auto *one = machine.get();
       const Machine *nearly = again->nearly(design);
       auto exactly = again->exactly(design);
-      ASSERT_EQ(one != nullptr, std::holds_alternative<Machine>(exactly)) << name << i;
+      ASSERT_EQ(one != nullptr, exactly) << name << i;
       if (!one)
         continue;
       ASSERT_TRUE(nearly);
       expectSame(*one, *nearly);
-      expectSame(*one, std::get<Machine>(exactly));
+      expectSame(*one, *exactly);
       bool keeps = !space.violatedRequirement(design, *one);
       EXPECT_EQ(keeps, !again->violatedRequirement(design, *nearly)) << name << i;
       kept += keeps;
@@ -114,9 +114,9 @@ accelerator s {
 })";
   test::Machines machines((std::string(text)));
   auto made = machines.space("s");
-  if (auto *issues = std::get_if<std::vector<Issue>>(&made))
-    FAIL() << issues->front().message;
-  DesignSpace space = std::move(std::get<DesignSpace>(made));
+  if (!made)
+    FAIL() << made.error().front().message;
+  DesignSpace space = std::move(*made);
   auto again = readBack(space);
   ASSERT_TRUE(again);
   unsigned kept = 0;
@@ -125,9 +125,9 @@ accelerator s {
     Design design = space.at(i);
     auto machine = space.machine(design);
     const Machine *nearly = again->nearly(design);
-    ASSERT_TRUE(std::holds_alternative<Machine>(machine) && nearly);
-    expectSame(std::get<Machine>(machine), *nearly);
-    bool keeps = !space.violatedRequirement(design, std::get<Machine>(machine));
+    ASSERT_TRUE(machine && nearly);
+    expectSame(*machine, *nearly);
+    bool keeps = !space.violatedRequirement(design, *machine);
     EXPECT_EQ(keeps, !again->violatedRequirement(design, *nearly)) << i;
     kept += keeps;
   }
@@ -239,13 +239,13 @@ TEST(StepLowerBound, NoStepTakesLess) {
       for (int i = 0; i < 12; ++i) {
         Design design = test::someDesign(space, random);
         auto machine = space.machine(design);
-        auto *one = std::get_if<Machine>(&machine);
+        auto *one = machine.get();
         if (!one)
           continue;
         StepValue value = work.value(*one);
         auto priced = estimate(work.graph(), *one);
-        ASSERT_TRUE(std::holds_alternative<Costs>(priced));
-        const Costs &costs = std::get<Costs>(priced);
+        ASSERT_TRUE(priced);
+        const Costs &costs = *priced;
         // However near what is looked for is.
         for (double below : {double(INFINITY), value.step * 1.5, value.step * (1 + 1e-9)}) {
           double min = floor.seconds(*one, below), known = floor.seconds(*one, costs, below);
@@ -298,7 +298,7 @@ TEST(StepLowerBound, NoScheduleOfRandomWorkIsShorter) {
       core.anyMapping = seed % 4 > 1, core.perInstanceMapping = seed % 4 == 1;
     }
     Plan plan = planFor(g.graph, machine);
-    Costs costs = std::get<Costs>(estimate(g.graph, machine));
+    Costs costs = *estimate(g.graph, machine);
     StepLowerBound floor(g.graph);
     double step = plan.schedule.step.seconds().value;
     for (double below : {double(INFINITY), step * 2, step * 1.1, step * (1 + 1e-9) + 1e-12}) {
@@ -332,7 +332,7 @@ struct Small {
   static DesignSpace spaceOf() {
     test::Machines machines((std::string(kSmall)));
     auto made = machines.space("s");
-    return std::move(std::get<DesignSpace>(made));
+    return std::move(*made);
   }
   explicit Small(MiningMetric metric) : space(spaceOf()) {
     WorkGraph graph = graphOf("resnet.dnn", "resnet18", 2);
@@ -354,10 +354,10 @@ struct Small {
   }
   std::optional<Costs> prices(const Machine &machine) const {
     auto priced = estimate(certificate.jobs[0].alternatives[0].graph, machine);
-    auto *costs = std::get_if<Costs>(&priced);
+    auto *costs = priced.get();
     return costs ? std::optional(*costs) : std::nullopt;
   }
-  std::vector<Issue> prove(MiningProof &proof, std::vector<UnprovenDesign> *open = nullptr) const {
+  Errors prove(MiningProof &proof, std::vector<UnprovenDesign> *open = nullptr) const {
     auto machines = readBack(space);
     MiningVerifier verifier(certificate, *machines,
                             [this](size_t, size_t, const Machine &machine) { return prices(machine); });
@@ -376,7 +376,7 @@ TEST(MiningVerifier, ProvesTheBoundOfAnExhaustiveSearch) {
     Small small(metric);
     small.certificate.answers[0].bound *= 1 - 1e-6;
     MiningProof proof;
-    std::vector<Issue> findings = small.prove(proof);
+    Errors findings = small.prove(proof);
     EXPECT_TRUE(findings.empty()) << name(metric) << ": " << findings.front().message;
     EXPECT_EQ(proof.designs, 64u);
     EXPECT_EQ(proof.refused + proof.byWork + proof.byPrices + proof.bySearch, 64u);
@@ -394,9 +394,9 @@ TEST(MiningVerifier, FindsClaimsThatAreWrong) {
   // More than the best design is worth: it is not ruled out, and nothing is said of it.
   answer.bound = answer.value * 1.001;
   std::vector<UnprovenDesign> open;
-  std::vector<Issue> findings = small.prove(proof, &open);
+  Errors findings = small.prove(proof, &open);
   ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].code, "A0906");
+  EXPECT_EQ(findings[0].code, Code::BoundNotProved);
   EXPECT_GT(proof.bySearch, 0u);
   // With what a search would say of all of them: it found less than the bound.
   StepProblem problem(small.space, small.jobs, MiningMetric::StepTime);

@@ -25,11 +25,11 @@ accelerator s {
 inline DesignSpace chips(std::string text = kChips) {
   test::Machines machines(text);
   auto made = machines.space("s");
-  if (!std::holds_alternative<DesignSpace>(made)) {
-    ADD_FAILURE() << test::firstIssue(text);
+  if (!made) {
+    ADD_FAILURE() << test::firstError(text);
     std::abort();
   }
-  return std::move(std::get<DesignSpace>(made));
+  return std::move(*made);
 }
 
 /// A network of the catalogue on 12 devices, or fewer servers of 4.
@@ -56,11 +56,10 @@ struct PlacedCase {
     request.space.microbatches = {1, 2};
     request.space.zero = {0, 1};
     request.space.schedules = {PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved};
-    request.instantiate = [this](int64_t t, bool, int64_t microbatch,
-                                 const std::string &) -> std::variant<WorkGraph, Issue> {
+    request.instantiate = [this](int64_t t, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
       if (auto graph = one.graphAt(t, 1, microbatch, 12 / microbatch, {}))
         return std::move(*graph);
-      return Issue{"A0705", "no graph", {}, {}};
+      return Error{Code::NotSupported, "no graph", {}, {}};
     };
   }
 
@@ -68,25 +67,25 @@ struct PlacedCase {
     DesignBox all = wholeOf(space.parameters());
     PlacedJob job{request.job, request, {}, {}};
     job.request.objective = *objectiveOf(metric);
-    auto made = PlacedWork::of(std::move(job), std::get<Machine>(space.best(all)));
-    if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-      ADD_FAILURE() << issues->front().message;
+    auto made = PlacedWork::of(std::move(job), *space.best(all));
+    if (!made) {
+      ADD_FAILURE() << made.error().front().message;
       return nullptr;
     }
-    return std::move(std::get<std::unique_ptr<PlacedWork>>(made));
+    return std::move(*made);
   }
 
   /// Of a design by itself, with nothing known from others.
   double placed(const DesignSpace &space, const Design &design, MiningMetric metric) {
     auto machine = space.machine(design);
-    auto *one = std::get_if<Machine>(&machine);
+    auto *one = machine.get();
     if (!one || space.violatedRequirement(design, *one))
       return INFINITY;
     PlacementProblemRequest alone = request;
     alone.groups.front().machine = *one;
     alone.objective = *objectiveOf(metric);
     auto made = buildPlacementProblem(alone);
-    auto *found = std::get_if<BuiltPlacementProblem>(&made);
+    auto *found = made.get();
     if (!found)
       return INFINITY;
     PlacementResult result = place(found->problem);

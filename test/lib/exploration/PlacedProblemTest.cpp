@@ -121,12 +121,12 @@ TEST(MinLayerUse, IsNotAboveWhatTheSchedulesLayersTake) {
     Cluster device = one.request.groups.front();
     StepVariant step{{tensor, false}, 2, "none", 1, {}};
     for (uint64_t point : {18, 29, 35}) {
-      device.machine = std::get<Machine>(space.machine(space.at(point)));
+      device.machine = *space.machine(space.at(point));
       auto first = priceStep(*structure, one.request, device, {}),
            second = priceStep(*graph, one.request, device, step);
-      ASSERT_TRUE(std::get_if<PricedStep>(&first) && std::get_if<PricedStep>(&second));
-      Layering layering = Layering::of(*structure, std::get<PricedStep>(first).schedule);
-      auto &[costs, schedule] = std::get<PricedStep>(second);
+      ASSERT_TRUE(first.get() && second.get());
+      Layering layering = Layering::of(*structure, first->schedule);
+      auto &[costs, schedule] = *second;
       std::vector<LayerUse> uses = layerUses(layering, *graph, costs, schedule);
       StepWork work(*graph);
       work.times(device.machine, {}, seconds);

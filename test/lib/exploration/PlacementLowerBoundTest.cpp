@@ -22,7 +22,7 @@ PlacementLowerBound::Prices pricesOn(const CertificateCluster &cluster, const Ma
   return [&cluster, &machine](size_t step) -> std::optional<Costs> {
     const WorkGraph &graph = cluster.steps[step].graph;
     auto priced = estimate(graph, machine);
-    auto *costs = std::get_if<Costs>(&priced);
+    auto *costs = priced.get();
     if (!costs)
       return std::nullopt;
     for (OperationId id = 0; id < graph.operations.size(); ++id)
@@ -34,7 +34,7 @@ PlacementLowerBound::Prices pricesOn(const CertificateCluster &cluster, const Ma
 
 std::optional<Machine> machineOf(const DesignSpace &space, uint64_t point) {
   auto made = space.machine(space.at(point));
-  auto *machine = std::get_if<Machine>(&made);
+  auto *machine = made.get();
   return machine && !space.violatedRequirement(space.at(point), *machine) ? std::optional(std::move(*machine))
                                                                           : std::nullopt;
 }

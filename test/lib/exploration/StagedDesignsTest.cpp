@@ -35,11 +35,11 @@ DesignSpace few(std::map<std::string, std::string> with) {
     text.replace(text.find(word), word.size(), value);
   test::Machines machines(text);
   auto made = machines.space("s");
-  if (!std::holds_alternative<DesignSpace>(made)) {
-    ADD_FAILURE() << test::firstIssue(text);
+  if (!made) {
+    ADD_FAILURE() << test::firstError(text);
     std::abort();
   }
-  return std::move(std::get<DesignSpace>(made));
+  return std::move(*made);
 }
 
 struct Case {
@@ -61,23 +61,22 @@ struct Case {
     request.space.schedules = std::move(schedules);
     request.space.data = std::move(data);
     request.space.groups = {{min, max}};
-    request.instantiate = [this](int64_t t, bool, int64_t microbatch,
-                                 const std::string &) -> std::variant<WorkGraph, Issue> {
+    request.instantiate = [this](int64_t t, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
       if (auto graph = one.graphAt(t, 1, microbatch, 12 / microbatch, {}))
         return std::move(*graph);
-      return Issue{"A0705", "no graph", {}, {}};
+      return Error{Code::NotSupported, "no graph", {}, {}};
     };
   }
 
   std::shared_ptr<const PlacedWork> work(const DesignSpace &space, MiningMetric metric) {
     PlacedJob job{request.job, request, {}, {}};
     job.request.objective = *objectiveOf(metric);
-    auto made = PlacedWork::of(std::move(job), std::get<Machine>(space.best(wholeOf(space.parameters()))));
-    if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-      ADD_FAILURE() << issues->front().message;
+    auto made = PlacedWork::of(std::move(job), *space.best(wholeOf(space.parameters())));
+    if (!made) {
+      ADD_FAILURE() << made.error().front().message;
       return nullptr;
     }
-    return std::move(std::get<std::unique_ptr<PlacedWork>>(made));
+    return std::move(*made);
   }
 
   struct Answer {
@@ -92,7 +91,7 @@ struct Case {
     for (uint64_t point = 0; point < *space.points(); ++point) {
       Design design = space.at(point);
       auto machine = space.machine(design);
-      auto *found = std::get_if<Machine>(&machine);
+      auto *found = machine.get();
       if (!found || space.violatedRequirement(design, *found))
         continue;
       Cluster group = request.groups.front();
@@ -105,11 +104,11 @@ struct Case {
     all.between = request.groups.front().fabric.levels.back();
     auto made = buildPlacementProblem(all);
     Answer answer;
-    if (!std::holds_alternative<BuiltPlacementProblem>(made)) {
-      ADD_FAILURE() << std::get<std::vector<Issue>>(made).front().message;
+    if (!made) {
+      ADD_FAILURE() << made.error().front().message;
       return answer;
     }
-    const PlacementProblem &problem = std::get<BuiltPlacementProblem>(made).problem;
+    const PlacementProblem &problem = made->problem;
     auto layers = static_cast<PlacementProblem::Id>(problem.layers.size());
     for (PipelineSchedule schedule : problem.schedules)
       for (int64_t data : request.space.data)
@@ -227,10 +226,10 @@ TEST(Stages, LayersTakeNoLessThanTheirBoundsAndMixesFindTheLeast) {
   ParameterDependence dependence(space);
   Design common;
   for (uint64_t point = 0; point < *space.points() && common.empty(); ++point)
-    if (Design design = space.at(point); !space.violatedRequirement(design, std::get<Machine>(space.machine(design))))
+    if (Design design = space.at(point); !space.violatedRequirement(design, *space.machine(design)))
       common = design;
   ASSERT_FALSE(common.empty());
-  auto layers = StageLayers::of(space, dependence, *work, std::get<Machine>(space.best(wholeOf(space.parameters()))),
+  auto layers = StageLayers::of(space, dependence, *work, *space.best(wholeOf(space.parameters())),
                                 MiningMetric::TdpTime, common, {1, false}, 2);
   ASSERT_TRUE(layers);
   std::vector<double> counts(layers->alternatives(), 1);

@@ -80,7 +80,7 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
           place = i;
     design.push_back(place);
   }
-  Machine machine = std::get<Machine>(space.machine(design));
+  Machine machine = *space.machine(design);
   ASSERT_EQ(machine.cores[0].rows * machine.cores[0].cols * machine.cores[0].count, 32768);
   StepValue a = works[0].value(machine), b = works[1].value(machine);
   auto valueOf = [&](MiningMetric metric, ObjectiveAggregation aggregation) {
@@ -128,8 +128,8 @@ constexpr const char *kWaiting = R"(accelerator s {
 TEST(StepProblem, WhatTheCriticalPathWaitsFor) {
   test::Machines machines{std::string(kWaiting)};
   auto made = machines.space("s");
-  ASSERT_TRUE(std::holds_alternative<DesignSpace>(made)) << std::get<std::vector<Issue>>(made).front().message;
-  DesignSpace space = std::move(std::get<DesignSpace>(made));
+  ASSERT_TRUE(made) << made.error().front().message;
+  DesignSpace space = std::move(*made);
   std::map<std::string, size_t> place;
   for (size_t p = 0; p < space.parameters().size(); ++p)
     place[space.parameters()[p].name] = p;
@@ -178,9 +178,9 @@ TEST(StepProblem, MemoryThatEveryScheduleTakes) {
     EXPECT_GT(min, staticTensors);
     for (int i = 0; i < 4; ++i) {
       auto machine = space.machine(test::someDesign(space, random));
-      if (!std::holds_alternative<Machine>(machine))
+      if (!machine)
         continue;
-      StepValue value = job.alternatives[0].work->value(std::get<Machine>(machine));
+      StepValue value = job.alternatives[0].work->value(*machine);
       EXPECT_LE(min, value.bytes) << model;
       near += min - staticTensors > 0.5 * (value.bytes - staticTensors), ++all;
     }

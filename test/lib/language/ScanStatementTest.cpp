@@ -1,7 +1,7 @@
 // `scan`: a cell of one's own walks a sequence. Held against the same steps written out with `for`,
 // and against finite differences.
+#include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/support/Check.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "test/lib/training/TrainingGraphFixture.h"

@@ -75,23 +75,23 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   SingleDeviceRequest request;
   request.job = name, request.batch = batch;
   auto planned = planFor(std::move(*work), *machine, request);
-  if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-    error = issues->front().message;
+  if (!planned) {
+    error = planned.error().front().message;
     return std::nullopt;
   }
   auto sampleAt = [&](int64_t b, int64_t of, std::optional<int64_t> s) -> std::optional<SampledWork> {
     auto at = workAt(b, of, s);
-    auto costs = at ? estimate(*at, *machine) : std::variant<Costs, std::vector<Issue>>();
-    if (!at || !std::holds_alternative<Costs>(costs))
+    auto costs = at ? estimate(*at, *machine) : Result<Costs, Errors>();
+    if (!at || !costs)
       return std::nullopt;
-    return SampledWork{std::move(*at), std::move(std::get<Costs>(costs))};
+    return SampledWork{std::move(*at), std::move(*costs)};
   };
-  auto fitted = latencyModelOf(std::get<Plan>(planned), program.parameter(*job, "seq"), sampleAt);
-  if (auto *issue = std::get_if<Issue>(&fitted)) {
-    error = issue->message;
+  auto fitted = latencyModelOf(*planned, program.parameter(*job, "seq"), sampleAt);
+  if (!fitted) {
+    error = fitted.error().message;
     return std::nullopt;
   }
-  return std::move(std::get<LatencyModel>(fitted));
+  return std::move(*fitted);
 }
 
 } // namespace accord::test

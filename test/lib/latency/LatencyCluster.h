@@ -74,13 +74,12 @@ public:
     request.job = job->name, request.batch = graph->microbatch * graph->microbatches;
     request.fabric = &fabric, request.axes = {{"tensor", t}, {"data", d}};
     auto made = planFor(std::move(*graph), machine, request);
-    if (auto *plan = std::get_if<Plan>(&made))
+    if (auto *plan = made.get())
       return std::move(*plan);
     return std::nullopt;
   }
 
-  std::variant<LatencyModel, Issue> model(const std::vector<int64_t> &tensor, const std::vector<int64_t> &data,
-                                          int64_t microbatch) {
+  Result<LatencyModel> model(const std::vector<int64_t> &tensor, const std::vector<int64_t> &data, int64_t microbatch) {
     ClusterJob cluster;
     cluster.fabric = &fabric, cluster.cluster = "small", cluster.batch = job->batch;
     for (int64_t t : tensor)
@@ -88,7 +87,7 @@ public:
         if (t * d <= fabric.devices()) {
           auto plan = planAt(t, d, microbatch, (job->batch + d - 1) / d);
           if (!plan)
-            return Issue{"", fmt::format("no plan at {} x {}", t, d), {}, {}};
+            return Error{Code::InternalError, fmt::format("no plan at {} x {}", t, d), {}, {}};
           cluster.plans.push_back({t, d, std::move(*plan)});
         }
     cluster.tensor = cluster.plans.front().tensor, cluster.data = cluster.plans.front().data;
@@ -98,10 +97,10 @@ public:
           auto graph = graphAt(t, d, b, of, s);
           EstimateOptions options;
           options.fabric = &fabric, options.axes = {{"tensor", t}, {"data", d}};
-          auto costs = graph ? estimate(*graph, machine, options) : std::variant<Costs, std::vector<Issue>>();
-          if (!graph || !std::holds_alternative<Costs>(costs))
+          auto costs = graph ? estimate(*graph, machine, options) : Result<Costs, Errors>();
+          if (!graph || !costs)
             return std::nullopt;
-          return SampledWork{std::move(*graph), std::move(std::get<Costs>(costs))};
+          return SampledWork{std::move(*graph), std::move(*costs)};
         },
         [&](int64_t t, int64_t d, int64_t b, int64_t of) { return graphAt(t, d, b, of, {}); });
   }

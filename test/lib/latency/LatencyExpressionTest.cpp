@@ -151,8 +151,8 @@ TEST(LatencyFormats, AsksThoseOfPluginsFirst) {
 
 TEST(LatencyModel, RefusesOutsideOfItsDomain) {
   auto made = test::gptLatencyModel();
-  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made));
-  const auto &model = std::get<LatencyModel>(made);
+  ASSERT_TRUE(made);
+  const auto &model = *made;
   auto reason = [&](const char *name, double value) {
     std::vector<double> at = model.initial();
     at[*model.argument(name)] = value;
@@ -173,8 +173,8 @@ TEST(LatencyModel, RefusesOutsideOfItsDomain) {
 // Twice the clock, the rates and the bandwidths: half the time, but for whole picoseconds.
 TEST(LatencyModel, FollowsTheMachine) {
   auto made = test::gptLatencyModel();
-  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made));
-  const auto &model = std::get<LatencyModel>(made);
+  ASSERT_TRUE(made);
+  const auto &model = *made;
   std::vector<double> slow = model.initial(), fast = slow;
   for (size_t i = 0; i < fast.size(); ++i)
     if (model.arguments()[i].unit == "B/s" || model.arguments()[i].unit == "FLOP/s")
@@ -210,8 +210,8 @@ TEST(LatencyModel, HoldsWhatHasNoExpression) {
   };
   strange(plan.graph, plan.costs, plan.graph.microbatch);
   auto made = latencyModelOf(plan, 1024, sampleAt);
-  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made)) << std::get<Issue>(made).message;
-  const auto &model = std::get<LatencyModel>(made);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto &model = *made;
   for (const char *name : {"microbatch", "sequence", "clock_scale"}) {
     const LatencyArgument &a = model.arguments()[*model.argument(name)];
     EXPECT_NE(a.fixedReason.find("'block.fc1'"), std::string::npos) << name << ": " << a.fixedReason;
@@ -224,11 +224,11 @@ TEST(LatencyModel, HoldsWhatHasNoExpression) {
 
 TEST(LatencySweep, MakesEveryCombination) {
   auto made = test::gptLatencyModel();
-  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made));
-  const auto &model = std::get<LatencyModel>(made);
+  ASSERT_TRUE(made);
+  const auto &model = *made;
   auto parsed = parseSweep(model, {"sequence=512,1024,microbatch=1,2,4", "batch=8"});
-  ASSERT_TRUE(std::holds_alternative<LatencySweep>(parsed)) << std::get<Issue>(parsed).message;
-  const auto &sweep = std::get<LatencySweep>(parsed);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const auto &sweep = *parsed;
   ASSERT_EQ(sweep.rows(), 6u);
   std::set<std::vector<double>> all;
   for (size_t i = 0; i < 6; ++i) {
@@ -239,5 +239,5 @@ TEST(LatencySweep, MakesEveryCombination) {
                      {8, 1, 512}, {8, 2, 512}, {8, 4, 512}, {8, 1, 1024}, {8, 2, 1024}, {8, 4, 1024}}));
   for (const char *wrong : {"voltage=1", "batch=", "batch=x", "batch", "1,2", "batch=1,batch=2", "batch=1e999",
                             "batch=nan", "", ",", "batch=1,,2"})
-    EXPECT_TRUE(std::holds_alternative<Issue>(parseSweep(model, {wrong}))) << wrong;
+    EXPECT_TRUE(!(parseSweep(model, {wrong}))) << wrong;
 }

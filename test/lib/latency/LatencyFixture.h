@@ -7,7 +7,7 @@
 
 namespace accord::test {
 
-inline std::variant<LatencyModel, Issue> gptLatencyModel() {
+inline Result<LatencyModel> gptLatencyModel() {
   static const std::vector<std::pair<int64_t, int64_t>> points = [] {
     std::vector<std::pair<int64_t, int64_t>> grid;
     for (int64_t B : {1, 2, 4})

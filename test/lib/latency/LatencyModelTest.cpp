@@ -32,11 +32,11 @@ struct Fitted {
     options.sequence = 1024, options.minSequence = 1, options.maxSequence = 8192;
     options.memoryOf = test::memoryOf;
     auto fitted = fitLatencyModel(plan, samples, options);
-    if (auto *issue = std::get_if<Issue>(&fitted)) {
-      error = issue->message;
+    if (!fitted) {
+      error = fitted.error().message;
       return std::nullopt;
     }
-    return std::move(std::get<LatencyModel>(fitted));
+    return std::move(*fitted);
   }
 };
 
@@ -180,11 +180,11 @@ TEST(LatencyModel, ReproducesAccordsOwnPlanner) {
   request.job = "gpt", request.batch = 32;
   auto planAt = [&](int64_t B, int64_t S) {
     auto planned = planFor(test::gptCosts({B, S}).graph, test::gptPlan().machine, request);
-    if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
-      ADD_FAILURE() << issues->front().message;
+    if (!planned) {
+      ADD_FAILURE() << planned.error().front().message;
       return Plan();
     }
-    return std::move(std::get<Plan>(planned));
+    return std::move(*planned);
   };
   Plan plan = planAt(4, 1024);
   ASSERT_FALSE(plan.graph.operations.empty());
@@ -199,8 +199,8 @@ TEST(LatencyModel, ReproducesAccordsOwnPlanner) {
   LatencyFitOptions options;
   options.sequence = 1024;
   auto fitted = fitLatencyModel(plan, samples, options);
-  ASSERT_TRUE(std::holds_alternative<LatencyModel>(fitted)) << std::get<Issue>(fitted).message;
-  auto *input = &std::get<LatencyModel>(fitted);
+  ASSERT_TRUE(fitted) << fitted.error().message;
+  auto *input = &*fitted;
   LatencyResult got = resultOf(*input, 32, 4, 1024);
   EXPECT_TRUE(input->exact);
   EXPECT_NEAR(got.step / plan.schedule.step.seconds().value, 1, 1e-9);

@@ -22,17 +22,17 @@ Machine chip(int64_t tensors, int64_t rows, int64_t cols, int64_t vectors, int64
 constexpr double kMiB = 1 << 20;
 
 const AreaModel &model() { return *AreaModel::shipped("catalog/area_45nm"); }
-double um2(const std::variant<SquareMetres, Issue> &area) {
-  auto *found = std::get_if<SquareMetres>(&area);
+double um2(const Result<SquareMetres> &area) {
+  auto *found = area.get();
   if (!found) {
-    ADD_FAILURE() << std::get<Issue>(area).message;
+    ADD_FAILURE() << area.error().message;
     return 0;
   }
   return found->value * 1e12;
 }
-std::string code(const std::variant<SquareMetres, Issue> &area) {
-  auto *issue = std::get_if<Issue>(&area);
-  return issue ? issue->code : "";
+std::string code(const Result<SquareMetres> &area) {
+  auto *error = area.getError();
+  return error ? numberOf(error->code) : "";
 }
 
 TEST(Area, LimitOfThePublishedSearch) {
@@ -114,24 +114,24 @@ TEST(Area, NodesOfThePublishedScaling) {
 }
 
 TEST(Area, TablesSayWhereTheyAreWrong) {
-  auto issueOf = [](const char *text) {
+  auto errorOf = [](const char *text) {
     auto result = AreaModel::read(text, "my.csv");
-    auto *issue = std::get_if<Issue>(&result);
-    return issue
-               ? issue->code + " " + std::to_string(issue->location.line) + ":" + std::to_string(issue->location.column)
-               : "none";
+    auto *error = result.getError();
+    return error ? numberOf(error->code) + " " + std::to_string(error->location.line) + ":" +
+                       std::to_string(error->location.column)
+                 : "none";
   };
-  EXPECT_EQ(issueOf("part, size, aera\n"), "A0101 1:13");
-  EXPECT_EQ(issueOf("# a comment\npart, size, area\nbuffer, 2 MiB, 3\n"), "A0202 3:16");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB, 3 W\n"), "A0203 2:16");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB, 3 um3x\n"), "A0201 2:16");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB, -3 um2\n"), "A0302 2:16");
-  EXPECT_EQ(issueOf("part, size, area\nbuffers, 2 MiB, 3 um2\n"), "A0305 2:1");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB\n"), "A0103 2:14");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB, 3 um2, 4\n"), "A0101 2:23");
-  EXPECT_EQ(issueOf("part, size, area\nbuffer, 2 MiB, \"3 um2\n"), "A0004 2:1");
-  EXPECT_EQ(issueOf("\n\n"), "A0103 1:1");
-  EXPECT_EQ(issueOf("part, size, area\n"), "A0103 1:1");
+  EXPECT_EQ(errorOf("part, size, aera\n"), "A0101 1:13");
+  EXPECT_EQ(errorOf("# a comment\npart, size, area\nbuffer, 2 MiB, 3\n"), "A0202 3:16");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB, 3 W\n"), "A0203 2:16");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB, 3 um3x\n"), "A0201 2:16");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB, -3 um2\n"), "A0302 2:16");
+  EXPECT_EQ(errorOf("part, size, area\nbuffers, 2 MiB, 3 um2\n"), "A0305 2:1");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB\n"), "A0103 2:14");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB, 3 um2, 4\n"), "A0101 2:23");
+  EXPECT_EQ(errorOf("part, size, area\nbuffer, 2 MiB, \"3 um2\n"), "A0004 2:1");
+  EXPECT_EQ(errorOf("\n\n"), "A0103 1:1");
+  EXPECT_EQ(errorOf("part, size, area\n"), "A0103 1:1");
 }
 
 } // namespace

@@ -9,17 +9,17 @@ namespace {
 
 std::vector<Row> good(const std::string &text) {
   auto read = readRows(text, "t.csv");
-  if (auto *issues = std::get_if<std::vector<Issue>>(&read)) {
-    ADD_FAILURE() << issues->front().message;
+  if (!read) {
+    ADD_FAILURE() << read.error().front().message;
     return {};
   }
-  return std::get<std::vector<Row>>(read);
+  return *read;
 }
 
-Issue bad(const std::string &text) {
+Error bad(const std::string &text) {
   auto read = readRows(text, "t.csv");
-  if (auto *issues = std::get_if<std::vector<Issue>>(&read))
-    return issues->front();
+  if (!read)
+    return read.error().front();
   ADD_FAILURE() << "accepted: " << text;
   return {};
 }
@@ -28,7 +28,7 @@ TEST(CalibrateCsv, QuotesAndLineEnds) {
   auto read = readCsv("\xEF\xBB\xBF"
                       "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n1,,3",
                       "t.csv");
-  auto &records = std::get<std::vector<Record>>(read);
+  auto &records = *read;
   ASSERT_EQ(records.size(), 2u);
   ASSERT_EQ(records[0].size(), 3u);
   EXPECT_EQ(records[0][1].text, "b");
@@ -74,11 +74,11 @@ TEST(CalibrateRows, ErrorsHavePlaces) {
       {"id,step_time_s\n,1\n", "A0462", 2, 1},
   };
   for (auto &c : cases) {
-    Issue issue = bad(c.text);
-    EXPECT_EQ(issue.code, c.code) << c.text;
-    EXPECT_EQ(issue.location.line, c.line) << c.text;
-    EXPECT_EQ(issue.location.column, c.column) << c.text;
-    EXPECT_EQ(issue.location.file, "t.csv");
+    Error error = bad(c.text);
+    EXPECT_EQ(error.code, c.code) << c.text;
+    EXPECT_EQ(error.location.line, c.line) << c.text;
+    EXPECT_EQ(error.location.column, c.column) << c.text;
+    EXPECT_EQ(error.location.file, "t.csv");
   }
 }
 
@@ -90,7 +90,7 @@ TEST(CalibrateRows, AnyBytesAreRefusedOrRead) {
   std::string wide = "id";
   for (unsigned i = 0; i < 50000; ++i)
     wide += ",x";
-  EXPECT_EQ(bad(wide + "\n1\n").code, "A0461");
+  EXPECT_EQ(bad(wide + "\n1\n").code, Code::BadColumn);
 }
 
 std::vector<std::string> lintOf(const std::string &text, const Machine *machine = nullptr) {
@@ -98,7 +98,7 @@ std::vector<std::string> lintOf(const std::string &text, const Machine *machine 
   options.machine = [&](const Row &) { return machine; };
   std::vector<std::string> codes;
   for (const Finding &finding : lint(good(text), options))
-    codes.push_back(finding.issue.code + ":" + std::to_string(finding.issue.location.line));
+    codes.push_back(numberOf(finding.error.code) + ":" + std::to_string(finding.error.location.line));
   return codes;
 }
 using Codes = std::vector<std::string>;
@@ -140,11 +140,11 @@ TEST(CalibrateLint, OneConfigurationWithTwoValuesIsSaidOnce) {
                                 "d,other,8,64,512,2\n"),
                     {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].issue.code, "A0464");
-  EXPECT_EQ(found[0].issue.location.line, 2u);
+  EXPECT_EQ(found[0].error.code, Code::ImplausibleRow);
+  EXPECT_EQ(found[0].error.location.line, 2u);
   EXPECT_EQ(found[0].rows, (std::vector<size_t>{0, 2})); // neither is fitted
-  ASSERT_EQ(found[0].issue.notes.size(), 1u);
-  EXPECT_EQ(found[0].issue.notes[0].first.line, 4u);
+  ASSERT_EQ(found[0].error.notes.size(), 1u);
+  EXPECT_EQ(found[0].error.notes[0].first.line, 4u);
 }
 
 } // namespace

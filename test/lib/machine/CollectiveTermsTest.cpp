@@ -45,8 +45,8 @@ TEST(NetworkTerms, AreTheCostOnEveryOtherNetwork) {
       for (const char *axis : {"inner", "outer"}) {
         Groups groups = groupsAlong(axes, axis);
         auto made = CollectiveModel::make(fabric, kind, groups);
-        ASSERT_TRUE(std::holds_alternative<CollectiveModel>(made));
-        std::vector<CollectiveTerms> alternatives = std::get<CollectiveModel>(made).terms();
+        ASSERT_TRUE(made);
+        std::vector<CollectiveTerms> alternatives = made->terms();
         if (groups[0].size() < 2) {
           EXPECT_TRUE(alternatives.empty());
           continue;
@@ -65,7 +65,7 @@ TEST(NetworkTerms, AreTheCostOnEveryOtherNetwork) {
           }
           auto again = CollectiveModel::make(changed, kind, groups);
           for (double payload : {1.0, 4096.0, 3e6, 5e9}) {
-            double expected = std::get<CollectiveModel>(again).cost(Bytes(payload)).time.value;
+            double expected = again->cost(Bytes(payload)).time.value;
             ASSERT_NEAR(min(alternatives, payload, latencies, ratios), expected, 1e-13 * expected)
                 << nameOf(fabric.levels[0]) << " in " << nameOf(fabric.levels[1]) << ", " << name(kind) << " along "
                 << axis << " of " << inner << " x " << outer << ", payload " << payload << ", change " << i;
@@ -82,7 +82,7 @@ TEST(NetworkTerms, AreTheCostOnEveryOtherNetwork) {
 TEST(NetworkTerms, KeepOneWayWhereItIsAlwaysTheFastest) {
   // On a switch recursive halving and doubling sends what a ring does in fewer messages.
   auto made = CollectiveModel::make({{network(Topology::Switch, 8)}}, Collective::AllReduce, {firstDevices(8)});
-  std::vector<CollectiveTerms> alternatives = std::get<CollectiveModel>(made).terms();
+  std::vector<CollectiveTerms> alternatives = made->terms();
   ASSERT_EQ(alternatives.size(), 1u);
   EXPECT_TRUE(alternatives[0].trees.empty());
   EXPECT_EQ(alternatives[0].alpha.perLevel, std::vector<double>{6}); // 2 log2(8) latencies

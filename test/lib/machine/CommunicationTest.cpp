@@ -1,4 +1,5 @@
 // Exchanges of data in a step: what they cost on a cluster, and when they run.
+
 #include "NetworkFixture.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/planning/solve/ScheduleStep.h"
@@ -57,16 +58,16 @@ WorkGraph graphOf(std::vector<Operation> operations) {
   return g;
 }
 
-std::variant<Costs, std::vector<Issue>> price(const WorkGraph &g, const Fabric *fabric, std::vector<Axis> axes = {}) {
+Result<Costs, Errors> price(const WorkGraph &g, const Fabric *fabric, std::vector<Axis> axes = {}) {
   EstimateOptions options;
   options.fabric = fabric;
   options.axes = std::move(axes);
   return estimate(g, device(), options);
 }
 
-std::string codeOf(const std::variant<Costs, std::vector<Issue>> &result) {
-  auto *issues = std::get_if<std::vector<Issue>>(&result);
-  return issues && !issues->empty() ? issues->front().code : "";
+std::string codeOf(const Result<Costs, Errors> &result) {
+  auto *errors = result.getError();
+  return errors && !errors->empty() ? errors->front().code : "";
 }
 
 } // namespace
@@ -75,8 +76,8 @@ TEST(Communication, TensorAxisIsInsideTheServerAndDataAcross) {
   Fabric fabric = servers();
   WorkGraph g = graphOf({communication("t", "tensor", 8, 800000000), communication("d", "data", 4, 800000000)});
   auto priced = price(g, &fabric);
-  ASSERT_TRUE(std::holds_alternative<Costs>(priced)) << codeOf(priced);
-  const auto &ops = std::get<Costs>(priced).operations;
+  ASSERT_TRUE(priced) << codeOf(priced);
+  const auto &ops = priced->operations;
   EXPECT_NEAR(ops[0].time.value, 2 * 7.0 / 8 * 0.8e9 / 300e9, 1e-12);
   // The eight replicas of a server share what leaves it.
   EXPECT_NEAR(ops[1].time.value, 2 * 3.0 / 4 * 0.8e9 / (200e9 / 8), 1e-12);
@@ -93,23 +94,23 @@ TEST(Communication, TheOrderOfAxesSaysWhoIsANeighbour) {
   Fabric fabric = servers();
   WorkGraph g = graphOf({communication("t", "tensor", 4, 800000000)});
   auto inside = price(g, &fabric), outside = price(g, &fabric, {{"data", 8}, {"tensor", 4}});
-  EXPECT_EQ(std::get<Costs>(inside).operations[0].bound, "network nvlink");
-  EXPECT_EQ(std::get<Costs>(outside).operations[0].bound, "network ib");
+  EXPECT_EQ(inside->operations[0].bound, "network nvlink");
+  EXPECT_EQ(outside->operations[0].bound, "network ib");
 }
 
 TEST(Communication, DeviceMemoryBindsOnVeryFastLinks) {
   Fabric fabric = servers();
   fabric.levels[0].bandwidth = BytesPerSecond(1e15);
   auto priced = price(graphOf({communication("t", "tensor", 8, 800000000)}), &fabric);
-  EXPECT_EQ(std::get<Costs>(priced).operations[0].bound, "bandwidth hbm");
-  EXPECT_NEAR(std::get<Costs>(priced).operations[0].time.value, 1.6e9 / 2e12, 1e-12);
+  EXPECT_EQ(priced->operations[0].bound, "bandwidth hbm");
+  EXPECT_NEAR(priced->operations[0].time.value, 1.6e9 / 2e12, 1e-12);
 }
 
 TEST(Communication, WhatCannotBePricedIsSaid) {
   Fabric fabric = servers();
   auto one = price(graphOf({communication("t", "tensor", 8, 8)}), nullptr);
   ASSERT_EQ(codeOf(one), "A0409");
-  EXPECT_NE(std::get<1>(one)[0].message.find("a cluster would suffice"), std::string::npos);
+  EXPECT_NE(one.error()[0].message.find("a cluster would suffice"), std::string::npos);
   EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 64, 8)}), &fabric)), "A0455");
   EXPECT_EQ(codeOf(price(graphOf({communication("t", "tensor", 8, 8), communication("u", "tensor", 4, 8)}), &fabric)),
             "A0455");
@@ -131,10 +132,10 @@ TEST(Communication, TheLinksOfANetworkCarryOneExchangeAtATime) {
     WorkGraph g = graphOf({communication("a", "tensor", 8, 800000000), same ? communication("b", "tensor", 8, 800000000)
                                                                             : communication("b", "data", 4, 80000000)});
     auto priced = price(g, &fabric);
-    Costs &costs = std::get<Costs>(priced);
+    Costs &costs = *priced;
     auto schedule = scheduleStep(g, device(), costs);
-    ASSERT_TRUE(std::holds_alternative<Schedule>(schedule));
-    const Schedule &s = std::get<Schedule>(schedule);
+    ASSERT_TRUE(schedule);
+    const Schedule &s = *schedule;
     double a = costs.operations[0].time.value, b = costs.operations[1].time.value;
     double expected = same ? a + b : std::max(a, b);
     EXPECT_NEAR(s.step.seconds().value, expected, 1e-11);
@@ -155,11 +156,12 @@ TEST(Communication, OverlapsWithArithmetic) {
   product.flops = 1000000000000;
   WorkGraph g = graphOf({product, communication("a", "tensor", 8, 800000000)});
   auto priced = price(g, &fabric);
-  auto schedule = scheduleStep(g, device(), std::get<Costs>(priced));
-  EXPECT_NEAR(std::get<Schedule>(schedule).step.seconds().value, 0.01, 1e-11);
+  auto schedule = scheduleStep(g, device(), *priced);
+  EXPECT_NEAR(schedule->step.seconds().value, 0.01, 1e-11);
 }
 
 /// A repeat that exchanges in each iteration, another exchange beside it: planned, then proved
+
 /// anew.
 TEST(Communication, APlanOfASharedStepVerifies) {
   Fabric fabric = servers();
@@ -178,15 +180,15 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   SingleDeviceRequest request;
   request.fabric = &fabric;
   auto made = planFor(g, device(), request);
-  ASSERT_TRUE(std::holds_alternative<Plan>(made)) << std::get<1>(made)[0].message;
-  Plan plan = std::get<Plan>(made);
+  ASSERT_TRUE(made) << made.error()[0].message;
+  Plan plan = *made;
   double one = plan.costs.operations[2].time.value, other = plan.costs.operations[0].time.value;
   EXPECT_NEAR(plan.schedule.step.seconds().value, other + 5 * one, 1e-10);
-  for (const Issue &finding : verify(plan).findings)
+  for (const Error &finding : verify(plan).findings)
     ADD_FAILURE() << finding.code << " " << finding.message;
   auto codes = [](const Plan &p) {
     std::set<std::string> all;
-    for (const Issue &finding : verify(p).findings)
+    for (const Error &finding : verify(p).findings)
       all.insert(finding.code);
     return all;
   };

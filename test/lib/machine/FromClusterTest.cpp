@@ -19,7 +19,7 @@ const std::string kNvlink = "accel.network @nvlink {connects = [@gpu], topology 
                             "bandwidth = #accel.quantity<300 GB/s>";
 
 /// The cluster `@c` with this body, as plain data.
-std::variant<Cluster, Issue> convert(const std::string &body) {
+Result<Cluster> convert(const std::string &body) {
   mlir::MLIRContext context;
   context.loadDialect<accel::AccelDialect>();
   std::string said;
@@ -29,12 +29,12 @@ std::variant<Cluster, Issue> convert(const std::string &body) {
   });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kGpu + "accel.cluster @c {\n" + body + "\n}", &context);
   if (!module)
-    return Issue{"", said, {}, {}};
+    return Error{Code::InternalError, said, {}, {}};
   accel::ClusterOp cluster = *module->getOps<accel::ClusterOp>().begin();
   auto device = acceleratorOf(cluster);
-  if (auto *issue = std::get_if<Issue>(&device))
-    return *issue;
-  EXPECT_EQ(std::get<accel::AcceleratorOp>(device).getSymName(), "a100");
+  if (!device)
+    return device.error();
+  EXPECT_EQ(device->getSymName(), "a100");
   Machine machine;
   machine.name = "a100";
   return clusterFrom(cluster, machine);
@@ -42,8 +42,8 @@ std::variant<Cluster, Issue> convert(const std::string &body) {
 
 std::string codeOf(const std::string &body) {
   auto result = convert(body);
-  auto *issue = std::get_if<Issue>(&result);
-  return issue ? issue->code.empty() ? issue->message : issue->code : "";
+  auto *error = result.getError();
+  return error ? error->code == Code::InternalError ? error->message : numberOf(error->code) : "";
 }
 
 } // namespace
@@ -58,8 +58,8 @@ TEST(FromCluster, ServersAndTheirNetworksBecomeLevels) {
                         "accel.network @ib {connects = [@dgx], topology = \"fat_tree\", oversubscription = "
                         "#accel.quantity<\"2\">, leaf = 4 : i64, bandwidth = #accel.quantity<200 GB/s>, algorithm = "
                         "\"ring\", energy = #accel.quantity<30 pJ/B>}");
-  auto *cluster = std::get_if<Cluster>(&result);
-  ASSERT_TRUE(cluster) << std::get<Issue>(result).message;
+  auto *cluster = result.get();
+  ASSERT_TRUE(cluster) << result.error().message;
   EXPECT_EQ(cluster->devicesPerNode, 8);
   EXPECT_EQ(cluster->servers, 16);
   EXPECT_EQ(cluster->fabric.devices(), 128);
@@ -93,8 +93,8 @@ TEST(FromCluster, OfSeveralNetworksTheWidestIsTaken) {
                         "accel.network @pcie {connects = [@gpu], topology = \"bus\", bandwidth = "
                         "#accel.quantity<32 GB/s>}\n" +
                         kNvlink + "}");
-  auto *cluster = std::get_if<Cluster>(&result);
-  ASSERT_TRUE(cluster) << std::get<Issue>(result).message;
+  auto *cluster = result.get();
+  ASSERT_TRUE(cluster) << result.error().message;
   ASSERT_EQ(cluster->fabric.levels.size(), 1u);
   EXPECT_EQ(cluster->fabric.levels[0].name, "nvlink");
   EXPECT_THAT(cluster->assumptions, Contains(HasSubstr("'nvlink', which has the most bandwidth")));
@@ -102,8 +102,8 @@ TEST(FromCluster, OfSeveralNetworksTheWidestIsTaken) {
 
 TEST(FromCluster, OneDeviceNeedsNoNetwork) {
   auto result = convert("accel.device @gpu : @a100");
-  ASSERT_TRUE(std::holds_alternative<Cluster>(result));
-  EXPECT_EQ(std::get<Cluster>(result).fabric.devices(), 1);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->fabric.devices(), 1);
 }
 
 TEST(FromCluster, WhatIsNotEqualOrOpenIsRefused) {

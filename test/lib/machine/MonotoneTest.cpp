@@ -11,7 +11,7 @@ namespace {
 
 using testing::Draw, testing::randomMachine, testing::randomOperation;
 
-std::variant<Costs, std::vector<Issue>> price(const Operation &op, const Machine &m) {
+Result<Costs, Errors> price(const Operation &op, const Machine &m) {
   WorkGraph g;
   g.regions.resize(2);
   g.operations = {op};
@@ -46,7 +46,7 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
     Machine m = randomMachine(draw);
     Operation op = randomOperation(draw);
     auto before = price(op, m);
-    auto *costs = std::get_if<Costs>(&before);
+    auto *costs = before.get();
     if (!costs)
       continue; // a memory that holds no tile is refused
     ++priced;
@@ -59,8 +59,8 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
       Machine more = m;
       change(more);
       auto after = price(op, more);
-      ASSERT_TRUE(std::holds_alternative<Costs>(after)) << i << " " << what;
-      const OperationCost &now = std::get<Costs>(after).operations[0];
+      ASSERT_TRUE(after) << i << " " << what;
+      const OperationCost &now = after->operations[0];
       // One memory on the chip is always searched to the end.
       inexact += now.gap > 0;
       if (m.memories.size() < 3)

@@ -35,20 +35,20 @@ inline std::vector<int64_t> firstDevices(int64_t n) {
 inline std::vector<CollectiveCost> allAlternatives(const Fabric &fabric, Collective kind, const Groups &groups,
                                                    double bytes) {
   auto model = CollectiveModel::make(fabric, kind, groups);
-  if (auto *issue = std::get_if<Issue>(&model)) {
-    ADD_FAILURE() << issue->message;
+  if (!model) {
+    ADD_FAILURE() << model.error().message;
     return {};
   }
-  return std::get<CollectiveModel>(model).all(Bytes(bytes));
+  return model->all(Bytes(bytes));
 }
 
 inline CollectiveCost best(const Fabric &fabric, Collective kind, const Groups &groups, double bytes) {
   auto model = CollectiveModel::make(fabric, kind, groups);
-  if (auto *issue = std::get_if<Issue>(&model)) {
-    ADD_FAILURE() << issue->message;
+  if (!model) {
+    ADD_FAILURE() << model.error().message;
     return {};
   }
-  return std::get<CollectiveModel>(model).cost(Bytes(bytes));
+  return model->cost(Bytes(bytes));
 }
 
 inline std::optional<CollectiveCost> by(Algorithm algorithm, const std::vector<CollectiveCost> &costs) {

@@ -156,8 +156,8 @@ TEST(Network, NothingToExchangeCostsNothing) {
 TEST(Network, WrongQuestionsAreRefused) {
   auto codeOf = [](Network net, const Groups &groups) -> std::string {
     auto model = CollectiveModel::make({{net}}, Collective::AllReduce, groups);
-    auto *issue = std::get_if<Issue>(&model);
-    return issue ? issue->code : "";
+    auto *error = model.getError();
+    return error ? numberOf(error->code) : "";
   };
   Network good = network(Topology::Mesh, 6, {2, 3});
   EXPECT_EQ(codeOf(good, {{0, 5}}), "");

@@ -34,7 +34,7 @@ protected:
   Published() : context((passes(), registry()), mlir::MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
     profiler = std::make_unique<GraphProfiler>(context, ACCORD_SOURCE_DIR "/lib/catalog");
-    rows = std::get<std::vector<Row>>(readRows(kRows, "rows.csv"));
+    rows = *readRows(kRows, "rows.csv");
     prepared = CaseBuilder(*profiler, "").prepare(rows);
   }
   static void passes() {
@@ -46,7 +46,7 @@ protected:
     registerAllDialects(registry);
     return registry;
   }
-  std::variant<PublishedRun, Issue> run(size_t i, const PublishedOptions &options) {
+  Result<PublishedRun> run(size_t i, const PublishedOptions &options) {
     const Case &one = prepared.cases[i];
     return publishedRun(*profiler, rows[i], one, prepared.machines.at(one.machine), one.prior, options);
   }
@@ -66,8 +66,8 @@ TEST_F(Published, StepsAndMemoryOfMegatron) {
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(rows[i].id);
     auto made = run(i, {false, 0});
-    ASSERT_TRUE(std::get_if<PublishedRun>(&made)) << std::get<Issue>(made).message;
-    const PublishedRun &forced = std::get<PublishedRun>(made);
+    ASSERT_TRUE(made.get()) << made.error().message;
+    const PublishedRun &forced = *made;
     EXPECT_NEAR(forced.forced, forced.measured, 0.06 * forced.measured);
     sum += std::abs(forced.error());
     EXPECT_TRUE(forced.fits()) << forced.memory; // they ran
@@ -80,8 +80,8 @@ TEST_F(Published, StepsAndMemoryOfMegatron) {
 // What was run is a plan of the space: the one chosen is never slower.
 TEST_F(Published, TheChosenPlanIsNotSlower) {
   auto made = run(1, {true, 2});
-  ASSERT_TRUE(std::get_if<PublishedRun>(&made)) << std::get<Issue>(made).message;
-  const PublishedRun &chosen = std::get<PublishedRun>(made);
+  ASSERT_TRUE(made.get()) << made.error().message;
+  const PublishedRun &chosen = *made;
   ASSERT_TRUE(chosen.free && chosen.bound);
   EXPECT_LE(*chosen.free, chosen.forced);
   EXPECT_LE(*chosen.bound, *chosen.free);
@@ -92,24 +92,23 @@ TEST_F(Published, TheChosenPlanIsNotSlower) {
 // on DGX A100 and DGX-1, tables of 16 GB whole and of 91 GB among 8 devices. Tables have sparse
 // gradients; nothing is fitted.
 TEST_F(Published, TablesOfARecommender) {
-  rows = std::get<std::vector<Row>>(
-      readRows("id,family,model,accelerator,n_devices,devices_per_node,precision,tp,pp,dp,zero_stage,"
-               "recompute,"
-               "global_batch,micro_batch,metric,step_time_s,framework,source,quality\n"
-               "a100-1,recsys,DLRM Criteo FL15,a100-sxm-80,1,8,fp16-amp,1,1,1,0,none,65536,65536,throughput,"
-               "0.0163,PyTorch,NVIDIA,A\n"
-               "a100-8,recsys,DLRM Criteo FL3,a100-sxm-80,8,8,tf32,1,1,8,0,none,65536,8192,throughput,"
-               "0.00575,PyTorch,NVIDIA,A\n"
-               "v100-8,recsys,DLRM Criteo FL3,v100-sxm2-32,8,8,fp16-amp,1,1,8,0,none,65536,8192,throughput,"
-               "0.00947,PyTorch,NVIDIA,A\n",
-               "rows.csv"));
+  rows = *(readRows("id,family,model,accelerator,n_devices,devices_per_node,precision,tp,pp,dp,zero_stage,"
+                    "recompute,"
+                    "global_batch,micro_batch,metric,step_time_s,framework,source,quality\n"
+                    "a100-1,recsys,DLRM Criteo FL15,a100-sxm-80,1,8,fp16-amp,1,1,1,0,none,65536,65536,throughput,"
+                    "0.0163,PyTorch,NVIDIA,A\n"
+                    "a100-8,recsys,DLRM Criteo FL3,a100-sxm-80,8,8,tf32,1,1,8,0,none,65536,8192,throughput,"
+                    "0.00575,PyTorch,NVIDIA,A\n"
+                    "v100-8,recsys,DLRM Criteo FL3,v100-sxm2-32,8,8,fp16-amp,1,1,8,0,none,65536,8192,throughput,"
+                    "0.00947,PyTorch,NVIDIA,A\n",
+                    "rows.csv"));
   prepared = CaseBuilder(*profiler, "").prepare(rows);
   ASSERT_EQ(prepared.cases.size(), rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(rows[i].id);
     auto made = run(i, {false, 0});
-    ASSERT_TRUE(std::get_if<PublishedRun>(&made)) << std::get<Issue>(made).message;
-    const PublishedRun &forced = std::get<PublishedRun>(made);
+    ASSERT_TRUE(made.get()) << made.error().message;
+    const PublishedRun &forced = *made;
     EXPECT_NEAR(forced.forced, forced.measured, 0.15 * forced.measured);
     EXPECT_TRUE(forced.fits()) << forced.memory; // they ran
     EXPECT_NEAR(forced.forced, predict(prepared.cases[i], unitFactors()).total, 0.03 * forced.forced);
@@ -123,12 +122,12 @@ TEST_F(Published, RowsThatNoPlacementSaysAreLeftOut) {
   Case one = prepared.cases[2];
   one.candidates.front().layout.pipeline = 7;
   auto made = publishedRun(*profiler, uneven, one, prepared.machines.at(one.machine), one.prior, {false, 0});
-  ASSERT_TRUE(std::get_if<Issue>(&made));
-  EXPECT_EQ(std::get<Issue>(made).code, "A0468");
+  ASSERT_TRUE(made.getError());
+  EXPECT_EQ(made.error().code, Code::RowLeftOut);
   uneven = rows[2];
   uneven.dp = std::nullopt;
   made = publishedRun(*profiler, uneven, prepared.cases[2], prepared.machines.at(prepared.cases[2].machine), one.prior,
                       {false, 0});
-  ASSERT_TRUE(std::get_if<Issue>(&made));
-  EXPECT_NE(std::get<Issue>(made).message.find("does not state"), std::string::npos);
+  ASSERT_TRUE(made.getError());
+  EXPECT_NE(made.error().message.find("does not state"), std::string::npos);
 }

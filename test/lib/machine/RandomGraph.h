@@ -1,8 +1,8 @@
 // Small work graphs, drawn at random or built by hand, and their full unrolling, for tests of
 // algorithms on hierarchical graphs.
 #pragma once
+#include "lib/machine/model/Check.h"
 #include "lib/machine/model/Plan.h"
-#include "lib/support/Check.h"
 #include <algorithm>
 #include <map>
 #include <random>

@@ -1,5 +1,6 @@
 #include "lib/machine/model/WorkGraph.h"
 #include "RandomGraph.h"
+#include "lib/machine/model/Check.h"
 #include "lib/machine/model/Dependences.h"
 #include <functional>
 #include <gtest/gtest.h>
@@ -78,10 +79,10 @@ TEST(WorkGraph, CheckFindsEachDefect) {
   for (const Defect &defect : defects) {
     WorkGraph g = nested().graph;
     defect.apply(g);
-    std::vector<Issue> issues = check(g);
+    Errors errors = check(g);
     bool found = false;
     std::string all;
-    for (const Issue &i : issues) {
+    for (const Error &i : errors) {
       found |= i.message.find(defect.sentence) != std::string::npos;
       all += i.message + "\n";
     }

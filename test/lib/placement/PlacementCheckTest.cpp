@@ -41,9 +41,9 @@ template <typename Change> std::string after(Change change) {
   PlacementProblem p = wellFormed();
   change(p);
   std::string text;
-  for (const Issue &issue : check(p)) {
-    EXPECT_EQ(issue.code, "A0940");
-    text += (text.empty() ? "" : "; ") + issue.message;
+  for (const Error &error : check(p)) {
+    EXPECT_EQ(error.code, Code::MalformedPlacementProblem);
+    text += (text.empty() ? "" : "; ") + error.message;
   }
   PlacementResult result;
   result.plan = Placement{};

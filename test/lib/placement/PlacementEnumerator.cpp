@@ -456,10 +456,10 @@ private:
   void compare(int64_t step, double planValue) {
     ++out_.sampled;
     Placement plan = made();
-    auto issues = placementViolations(p_, plan);
+    auto errors = placementViolations(p_, plan);
     auto recomputeTime = reevaluate(p_, plan);
-    if (!issues.empty())
-      out_.difference = issues[0].message;
+    if (!errors.empty())
+      out_.difference = errors[0].message;
     else if (!recomputeTime)
       out_.difference = "no worth";
     else if (recomputeTime->step != step || !recomputeTime->fits ||

@@ -28,15 +28,15 @@ std::optional<Scheduled> scheduled(ClusterCase &one, int64_t tensor, int64_t mic
   options.fabric = &one.fabric;
   options.axes = {{"tensor", tensor}};
   auto costs = estimate(*graph, one.machine, options);
-  if (!std::get_if<Costs>(&costs))
+  if (!costs.get())
     return std::nullopt;
-  Scheduled made{std::move(*graph), std::move(std::get<Costs>(costs)), {}};
+  Scheduled made{std::move(*graph), std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;
   auto schedule = scheduleStep(made.graph, one.machine, made.costs, brief);
-  if (!std::get_if<Schedule>(&schedule))
+  if (!schedule.get())
     return std::nullopt;
-  made.schedule = std::move(std::get<Schedule>(schedule));
+  made.schedule = std::move(*schedule);
   return made;
 }
 
@@ -55,11 +55,10 @@ PlacementProblemRequest requestOf(ClusterCase &one, int64_t batch) {
   request.job = "job";
   request.batch = batch;
   request.groups = {clusterOf(one)};
-  request.instantiate = [&one](int64_t tensor, bool, int64_t microbatch,
-                               const std::string &) -> std::variant<WorkGraph, Issue> {
+  request.instantiate = [&one](int64_t tensor, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
     if (auto graph = one.graphAt(tensor, 1, microbatch, 2, {}))
       return std::move(*graph);
-    return Issue{"A0705", "no graph", {}, {}};
+    return Error{Code::NotSupported, "no graph", {}, {}};
   };
   return request;
 }
@@ -87,8 +86,8 @@ TEST(PlacementProblemBuilder, LayersAddUpToTheStepOfOneDevice) {
     PlacementProblemRequest request = requestOf(one, 16);
     request.space.microbatches = {4};
     auto made = buildPlacementProblem(request);
-    ASSERT_TRUE(std::get_if<BuiltPlacementProblem>(&made)) << std::get<std::vector<Issue>>(made).front().message;
-    const PlacementProblem &problem = std::get<BuiltPlacementProblem>(made).problem;
+    ASSERT_TRUE(made.get()) << made.error().front().message;
+    const PlacementProblem &problem = made->problem;
     Placement plan;
     plan.microbatches = 4;
     plan.stages.resize(1);
@@ -182,11 +181,11 @@ TEST(PlacementProblemBuilder, LinesOfACollectiveAreItsCost) {
     for (Collective kind : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
       Groups groups = groupsAlong({{"tensor", tensor}, {"data", data}}, "data");
       auto lines = linesOf(fabric, kind, groups);
-      ASSERT_TRUE(std::get_if<std::vector<AlphaBetaModel>>(&lines));
+      ASSERT_TRUE(lines.get());
       auto model = CollectiveModel::make(fabric, kind, groups);
       for (double bytes = 1; bytes < 1e12; bytes *= 7) {
-        double exact = std::get<CollectiveModel>(model).cost(Bytes(bytes)).time.value * 1e12;
-        auto time = static_cast<double>(minTime(std::get<std::vector<AlphaBetaModel>>(lines), bytes));
+        double exact = model->cost(Bytes(bytes)).time.value * 1e12;
+        auto time = static_cast<double>(minTime(*lines, bytes));
         EXPECT_GE(time, exact * (1 - 1e-9));
         EXPECT_LE(time, exact * 1.05 + 1);
       }
@@ -215,8 +214,8 @@ TEST(PlacementProblemBuilder, ZeroDividesWhatIsResident) {
   request.space.data = {4};
   request.space.zero = {0, 1, 2, 3};
   auto made = buildPlacementProblem(request);
-  ASSERT_TRUE(std::get_if<BuiltPlacementProblem>(&made));
-  const PlacementProblem &problem = std::get<BuiltPlacementProblem>(made).problem;
+  ASSERT_TRUE(made.get());
+  const PlacementProblem &problem = made->problem;
   ASSERT_EQ(problem.parallelConfigs.size(), 4u);
   auto scalars = static_cast<double>(12 * 1600 * 1600 + 13 * 1600);
   const double bytes[] = {16, 4 + 12.0 / 4, 2 + 14.0 / 4, 16.0 / 4};
@@ -237,14 +236,13 @@ TEST(PlacementProblemBuilder, DegreesThatDoNotFit) {
   request.space.microbatches = {1, 3, 8};
   request.space.data = {1, 5, 8, 16};
   auto made = buildPlacementProblem(request);
-  ASSERT_TRUE(std::get_if<BuiltPlacementProblem>(&made));
-  for (const PlacementProblem::ParallelConfig &parallelConfig :
-       std::get<BuiltPlacementProblem>(made).problem.parallelConfigs) {
+  ASSERT_TRUE(made.get());
+  for (const PlacementProblem::ParallelConfig &parallelConfig : made->problem.parallelConfigs) {
     EXPECT_EQ(16 % (parallelConfig.data * parallelConfig.microbatch), 0);
     EXPECT_LE(parallelConfig.data, 12);
   }
   request.space.data = {5};
   auto nothing = buildPlacementProblem(request);
-  ASSERT_TRUE((std::get_if<std::vector<Issue>>(&nothing)));
-  EXPECT_EQ(std::get<std::vector<Issue>>(nothing).front().code, "A0946");
+  ASSERT_TRUE((nothing.getError()));
+  EXPECT_EQ(nothing.error().front().code, Code::NothingToPlace);
 }

@@ -11,10 +11,10 @@ using namespace accord::testing;
 
 namespace {
 
-std::string texts(const std::vector<Issue> &issues) {
+std::string texts(const Errors &errors) {
   std::string all;
-  for (const Issue &issue : issues)
-    all += issue.code + ": " + issue.message + "\n";
+  for (const Error &error : errors)
+    all += numberOf(error.code) + ": " + error.message + "\n";
   return all;
 }
 
@@ -262,9 +262,9 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
     std::vector<std::string> trusted;
     if (worse.value > best.value * 1.001) {
       ++tried;
-      std::vector<Issue> issues = verify(p, worse, &trusted);
-      EXPECT_TRUE(!issues.empty() || !trusted.empty());
-      found += !issues.empty() && issues[0].code == "A0906";
+      Errors errors = verify(p, worse, &trusted);
+      EXPECT_TRUE(!errors.empty() || !trusted.empty());
+      found += !errors.empty() && errors[0].code == Code::BoundNotProved;
     }
     // No plan was found, and then that there is none.
     PlacementResult none;
@@ -274,9 +274,9 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
     none.bound = INFINITY;
     trusted.clear();
     ++denied;
-    std::vector<Issue> issues = verify(p, none, &trusted);
-    EXPECT_TRUE(!issues.empty() || !trusted.empty());
-    deniedFound += !issues.empty();
+    Errors errors = verify(p, none, &trusted);
+    EXPECT_TRUE(!errors.empty() || !trusted.empty());
+    deniedFound += !errors.empty();
   }
   EXPECT_GT(tried, 50u);
   EXPECT_GE(found * 100, tried * 95);
@@ -292,8 +292,8 @@ TEST(PlacementVerify, LimitsAndMemory) {
     PlacementProblem changed = p;
     changed.limits = {};
     change(changed);
-    std::vector<Issue> issues = verify(changed, best);
-    return issues.empty() ? std::string("fine") : issues[0].code;
+    Errors errors = verify(changed, best);
+    return errors.empty() ? std::string("fine") : errors[0].code;
   };
   EXPECT_EQ(after([](auto &) {}), "fine");
   EXPECT_EQ(after([&](auto &q) { q.limits.step = best.metrics.step - 1; }), "A0952");
@@ -337,9 +337,9 @@ TEST(PlacementVerify, ClosedFormIsProved) {
   EXPECT_EQ(texts(verify(p, result, &trusted)), "");
   EXPECT_EQ(trusted, std::vector<std::string>{});
   ++result.metrics.devices;
-  EXPECT_EQ(verify(p, result)[0].code, "A0951");
+  EXPECT_EQ(verify(p, result)[0].code, Code::WrongPlacementMetrics);
   p.deviceTypes[0].devices = 4;
-  EXPECT_EQ(verify(p, result)[0].code, "A0950");
+  EXPECT_EQ(verify(p, result)[0].code, Code::PlacementNotInSearchSpace);
 }
 
 /// With no work allowed, the proof says what it rests on instead of passing in silence.

@@ -36,7 +36,7 @@ WorkGraph graphOf(int64_t flops, int64_t bytes) {
   return g;
 }
 
-Costs costsOf(const WorkGraph &g, const Machine &m) { return std::get<Costs>(estimate(g, m)); }
+Costs costsOf(const WorkGraph &g, const Machine &m) { return *estimate(g, m); }
 
 TEST(Bottlenecks, NamesWhatBindsAndWhatBindsNext) {
   Machine m = machine(true);

@@ -1,4 +1,5 @@
 #include "lib/planning/analysis/CriticalPath.h"
+#include "lib/machine/model/Check.h"
 #include "test/lib/machine/RandomGraph.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "lib/planning/analysis/Liveness.h"
+#include "lib/machine/model/Check.h"
 #include "test/lib/machine/RandomGraph.h"
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,6 +1,7 @@
 // Whatever a converter, plugin or file hands over: refused, or planned and proved. Nothing in
 // between.
 #include "RandomPlan.h"
+#include "lib/machine/model/Check.h"
 #include "lib/planning/verify/Verify.h"
 #include <gtest/gtest.h>
 

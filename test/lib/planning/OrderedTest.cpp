@@ -23,7 +23,7 @@ struct SmallStep {
       core.anyMapping = seed % 2 > 0, core.perInstanceMapping = seed % 4 == 2;
     }
     machine.host = {};
-    costs = std::get<Costs>(estimate(graph, machine));
+    costs = *estimate(graph, machine);
     // Even, so that half of a core for so long is no fraction of a picosecond.
     auto change = [&](OperationCost &cost) {
       cost.time = Seconds(static_cast<double>(2 + 2 * (draw() % 2)) * 1e-12);
@@ -86,7 +86,7 @@ TEST(OrderedBound, NoScheduleOfASmallStepIsShorter) {
       options.searches = searches, options.ordered = &ordered;
       Costs costs = small.costs;
       auto made = scheduleStep(small.graph, small.machine, costs, options);
-      const Schedule &schedule = std::get<Schedule>(made);
+      const Schedule &schedule = *made;
       ASSERT_LE(ordered.step.value, *best) << seed;
       ASSERT_GE(schedule.step.value, *best) << seed;
       OrderedProof proof = proveOrdered(plan, ordered.regions);

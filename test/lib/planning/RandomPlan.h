@@ -12,8 +12,8 @@ inline Plan planFor(const WorkGraph &graph, const Machine &machine) {
   Plan plan;
   plan.graph = graph;
   plan.machine = machine;
-  plan.costs = std::get<Costs>(estimate(graph, machine));
-  plan.schedule = std::get<Schedule>(scheduleStep(graph, machine, plan.costs));
+  plan.costs = *estimate(graph, machine);
+  plan.schedule = *scheduleStep(graph, machine, plan.costs);
   addRepeatCosts(graph, plan.schedule, plan.costs);
   CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = path.timing;

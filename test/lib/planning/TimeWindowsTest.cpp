@@ -1,5 +1,6 @@
 #include "lib/planning/analysis/TimeWindows.h"
 #include "RandomPlan.h"
+#include "lib/machine/model/Check.h"
 #include "lib/scheduling/solve/OneMachine.h"
 #include <gtest/gtest.h>
 

@@ -52,9 +52,9 @@ std::vector<Plan> byWindows() {
 /// The one message about the proof, or "".
 std::string rejected(const Plan &plan) {
   Verification v = verify(plan);
-  for (const Issue &issue : v.findings)
-    if (issue.code == "A0906")
-      return issue.message;
+  for (const Error &error : v.findings)
+    if (error.code == Code::BoundNotProved)
+      return error.message;
   return "";
 }
 
@@ -154,7 +154,7 @@ TEST(VerifyProven, StoppedPlansHoldAndSaySo) {
     stop = progress.incumbent > 0;
   };
   auto result = planSingleDevice(request, machine);
-  Plan &plan = std::get<Plan>(result);
+  Plan &plan = *result;
   EXPECT_EQ(plan.schedule.stopped, "interrupted");
   EXPECT_LE(plan.schedule.bound, plan.schedule.step);
   EXPECT_TRUE(plan.feasible);

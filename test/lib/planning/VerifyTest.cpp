@@ -9,8 +9,8 @@ namespace {
 
 std::string said(const Verification &v) {
   std::string all;
-  for (const Issue &i : v.findings)
-    all += i.code + " " + i.message + "\n";
+  for (const Error &i : v.findings)
+    all += numberOf(i.code) + " " + i.message + "\n";
   return all;
 }
 
@@ -147,7 +147,7 @@ TEST(Verify, CatchesEachMutation) {
     m.apply(bad);
     Verification v = verify(bad);
     bool found = false;
-    for (const Issue &i : v.findings)
+    for (const Error &i : v.findings)
       found |= i.code == m.code;
     EXPECT_TRUE(found) << m.what << ": expected " << m.code << ", found\n" << said(v);
   }

@@ -22,10 +22,10 @@ int64_t optimumOf(const SchedulingProblem &problem) {
   return best ? best->makespan : INT64_MAX;
 }
 bool accepted(const SchedulingProblem &problem, const SchedulingBound &bound) {
-  std::vector<Issue> issues = verify(problem, bound);
-  for (const Issue &issue : issues)
-    EXPECT_EQ(issue.code, "A0906");
-  return issues.empty();
+  Errors errors = verify(problem, bound);
+  for (const Error &error : errors)
+    EXPECT_EQ(error.code, Code::BoundNotProved);
+  return errors.empty();
 }
 
 /// Chains and work by recursion over the lists of the problem.
@@ -173,8 +173,8 @@ TEST(SchedulingBound, ProofsAreAcceptedAndNotOneMore) {
       EXPECT_FALSE(NaiveProver(p, optimum).run());
     for (SchedulingBound &bound : boundsOf(p, optimum)) {
       EXPECT_LE(bound.value, optimum);
-      std::vector<Issue> issues = verify(p, bound);
-      EXPECT_TRUE(issues.empty()) << issues[0].message << " " << int(bound.kind);
+      Errors errors = verify(p, bound);
+      EXPECT_TRUE(errors.empty()) << errors[0].message << " " << int(bound.kind);
       ++counts[bound.kind];
       if (bound.kind != Kind::Windows)
         simple = std::max(simple, bound.value);
@@ -362,10 +362,10 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
             while (s.tasks.size() < p.tasks.size() && random() % 3 == 0)
               s.tasks.push_back(static_cast<Id>(some(p.tasks, random)));
             b.steps.push_back(s);
-            std::vector<Issue> issues = verify(p, b);
-            if (issues.empty())
+            Errors errors = verify(p, b);
+            if (errors.empty())
               break;
-            if (issues[0].message.find("does not follow") != std::string::npos)
+            if (errors[0].message.find("does not follow") != std::string::npos)
               b.steps.pop_back();
           }
           if (accepted(p, b)) {
@@ -415,13 +415,13 @@ TEST(SchedulingBound, ClaimsOfASolverAreNamedAndResultsAreConsistent) {
   EXPECT_EQ(trusted[0], "that no schedule of at most 2 exists is the answer of a solver (z3)");
   r.bound.value = 4; // above a schedule
   ASSERT_EQ(verify(p, r).size(), 1u);
-  EXPECT_EQ(verify(p, r)[0].code, "A0906");
+  EXPECT_EQ(verify(p, r)[0].code, Code::BoundNotProved);
   r.bound.value = 3, r.conflict = {"memory"};
-  EXPECT_EQ(verify(p, r)[0].code, "A0916");
+  EXPECT_EQ(verify(p, r)[0].code, Code::WrongVerdict);
   r.status = SchedulingResult::Status::Infeasible;
   EXPECT_TRUE(verify(p, r).empty());
   r.conflict.clear();
-  EXPECT_EQ(verify(p, r)[0].code, "A0916");
+  EXPECT_EQ(verify(p, r)[0].code, Code::WrongVerdict);
   r.status = SchedulingResult::Status::Unknown;
   EXPECT_TRUE(verify(p, r).empty());
   EXPECT_TRUE(verify({}, SchedulingResult{}).empty());

@@ -28,20 +28,20 @@ SchedulingProblem wellFormed() {
 template <typename Change> std::string after(Change change) {
   SchedulingProblem p = wellFormed();
   change(p);
-  std::vector<Issue> issues = check(p);
+  Errors errors = check(p);
   std::string text;
-  for (const Issue &issue : issues) {
-    EXPECT_EQ(issue.code, "A0930");
-    text += (text.empty() ? "" : "; ") + issue.message;
+  for (const Error &error : errors) {
+    EXPECT_EQ(error.code, Code::MalformedSchedulingProblem);
+    text += (text.empty() ? "" : "; ") + error.message;
   }
   size_t n = p.tasks.size();
   EXPECT_EQ(verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() > 0, true);
   SchedulingBound bound;
   bound.value = 1, bound.kind = SchedulingBound::Kind::Path, bound.tasks = {0};
-  EXPECT_EQ(verify(p, bound).size(), issues.size());
+  EXPECT_EQ(verify(p, bound).size(), errors.size());
   SchedulingResult result;
   result.bound = bound;
-  EXPECT_EQ(verify(p, result).size(), issues.size());
+  EXPECT_EQ(verify(p, result).size(), errors.size());
   return text;
 }
 using P = SchedulingProblem &;
@@ -108,18 +108,18 @@ TEST(SchedulingCheck, CyclesAreNamedWithNotes) {
   for (const char *name : {"a", "b", "c", "d"})
     p.addTask(name, 1, {});
   p.addPrecedence(0, 1), p.addPrecedence(1, 2), p.addPrecedence(2, 3), p.addPrecedence(3, 1);
-  std::vector<Issue> issues = check(p);
-  ASSERT_EQ(issues.size(), 1u);
-  EXPECT_EQ(issues[0].notes.size(), 2u); // the issue is at the third task of the cycle
+  Errors errors = check(p);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].notes.size(), 2u); // the issue is at the third task of the cycle
   for (const char *edge : {"'b' -> 'c'", "'c' -> 'd'", "'d' -> 'b'"})
-    EXPECT_NE(issues[0].message.find(edge), std::string::npos) << issues[0].message << edge;
-  EXPECT_EQ(issues[0].message.find("'a'"), std::string::npos);
+    EXPECT_NE(errors[0].message.find(edge), std::string::npos) << errors[0].message << edge;
+  EXPECT_EQ(errors[0].message.find("'a'"), std::string::npos);
   // A cycle that no room for issues is left for does not leave its notes at another.
   for (int i = 0; i < 30; ++i)
     p.memories.push_back({"m", -1});
-  issues = check(p);
-  EXPECT_EQ(issues.size(), 20u);
-  EXPECT_TRUE(issues.back().notes.empty());
+  errors = check(p);
+  EXPECT_EQ(errors.size(), 20u);
+  EXPECT_TRUE(errors.back().notes.empty());
 }
 
 TEST(SchedulingCheck, SumsBeyondRange) {
@@ -146,11 +146,11 @@ TEST(SchedulingCheck, SumsBeyondRange) {
   p.addPrecedence(a, b, 7);
   ASSERT_TRUE(check(p).empty());
   EXPECT_TRUE(verify(p, SchedulingSolution{{0, kMax - 3}, {0, 0}, kMax}).empty());
-  EXPECT_EQ(verify(p, SchedulingSolution{{1, kMax - 3}, {0, 0}, kMax})[0].code, "A0902");
+  EXPECT_EQ(verify(p, SchedulingSolution{{1, kMax - 3}, {0, 0}, kMax})[0].code, Code::DependenceViolated);
   SchedulingBound path{kMax, SchedulingBound::Kind::Path, {a, b}, 0, {}, ""};
   EXPECT_TRUE(verify(p, path).empty());
   path.value = kMax + 1;
-  EXPECT_EQ(verify(p, path)[0].code, "A0906");
+  EXPECT_EQ(verify(p, path)[0].code, Code::BoundNotProved);
   SchedulingBound set{kMax / 4, SchedulingBound::Kind::Set, {a}, core, {}, ""};
   EXPECT_TRUE(verify(p, set).empty()); // about 2^120 of work over a capacity of about 2^63
 }

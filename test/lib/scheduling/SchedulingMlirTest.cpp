@@ -12,8 +12,8 @@ namespace {
 
 std::vector<std::string> messages(const SchedulingProblem &problem, const SchedulingResult &result) {
   std::vector<std::string> list;
-  for (const Issue &issue : verify(problem, result))
-    list.push_back(issue.message);
+  for (const Error &error : verify(problem, result))
+    list.push_back(error.message);
   return list;
 }
 
@@ -25,8 +25,8 @@ TEST(SchedulingMlir, GivesBackWhatWasWritten) {
       SchedulingResult result = schedule(problem);
       std::string text = schedulingMlir(problem, &result);
       auto read = readSchedulingMlir(text, "x.mlir");
-      ASSERT_TRUE(std::holds_alternative<ScheduledProblem>(read)) << std::get<Issue>(read).message << text;
-      const auto &[again, answer] = std::get<ScheduledProblem>(read);
+      ASSERT_TRUE(read) << read.error().message << text;
+      const auto &[again, answer] = *read;
       ASSERT_TRUE(answer);
       EXPECT_EQ(schedulingMlir(again, &*answer), text);
       // Not only the text: what is read proves as much as what was written.
@@ -46,14 +46,14 @@ TEST(SchedulingMlir, NamesMayBeMissingOrAlike) {
   p.addPrecedence(b, a);
   p.addPrecedence(c, b, 4);
   auto read = readSchedulingMlir(schedulingMlir(p), "x.mlir");
-  ASSERT_TRUE(std::holds_alternative<ScheduledProblem>(read)) << std::get<Issue>(read).message;
-  const SchedulingProblem &again = std::get<ScheduledProblem>(read).problem;
+  ASSERT_TRUE(read) << read.error().message;
+  const SchedulingProblem &again = read->problem;
   EXPECT_EQ(again.name, p.name);
   EXPECT_EQ(again.tasks[2].name, "#1");
   EXPECT_EQ(again.tasks[0].modes[0].usage[0].of, s);
   EXPECT_EQ(again.precedences[1].before, c);
   EXPECT_EQ(again.precedences[1].after, b);
-  EXPECT_FALSE(std::get<ScheduledProblem>(read).result);
+  EXPECT_FALSE(read->result);
 }
 
 TEST(SchedulingMlir, SaysWhereTextIsWrong) {
@@ -63,8 +63,8 @@ TEST(SchedulingMlir, SaysWhereTextIsWrong) {
                            "plan.problem @p { plan.task \"a\" modes duration 1\nplan.precedence \"a\" before \"a\" "
                            "}"}) {
     auto read = readSchedulingMlir(text, "x.mlir");
-    ASSERT_TRUE(std::holds_alternative<Issue>(read)) << text;
-    EXPECT_FALSE(std::get<Issue>(read).message.empty());
+    ASSERT_TRUE(!read) << text;
+    EXPECT_FALSE(read.error().message.empty());
   }
 }
 

@@ -281,9 +281,9 @@ TEST(SchedulingMutation, ReplayAgreesWithOccupancy) {
           if (!(spoiler.*kind.spoil)() || !check(spoiler.p).empty())
             continue;
           bool valid = occupancyAllows(spoiler.p, spoiler.s);
-          std::vector<Issue> issues = verify(spoiler.p, spoiler.s);
-          EXPECT_EQ(issues.empty(), valid) << kind.name << " of " << nameOf(family) << " " << seed << " "
-                                           << (issues.empty() ? "" : issues[0].message);
+          Errors errors = verify(spoiler.p, spoiler.s);
+          EXPECT_EQ(errors.empty(), valid) << kind.name << " of " << nameOf(family) << " " << seed << " "
+                                           << (errors.empty() ? "" : errors[0].message);
           auto &count = counts[kind.name];
           ++(valid ? count.second : count.first);
         }
@@ -316,8 +316,8 @@ TEST(SchedulingMutation, CodesNameTheMistake) {
   EXPECT_TRUE(occupancyAllows(p, good));
   auto codes = [&](SchedulingSolution s) {
     std::string text;
-    for (const Issue &issue : verify(p, s))
-      text += issue.code + " ";
+    for (const Error &error : verify(p, s))
+      text += numberOf(error.code) + " ";
     return text;
   };
   EXPECT_EQ(codes({{0, 5, 3}, {0, 0, 0}, 8}), "A0902 ");
@@ -329,7 +329,7 @@ TEST(SchedulingMutation, CodesNameTheMistake) {
   EXPECT_EQ(codes({{0, 5, 4}, {0, 3, 0}, 8}), "A0931 ");
   EXPECT_EQ(codes({{0, 5}, {0, 0}, 8}), "A0909 ");
   EXPECT_EQ(codes({{0, -5, 4}, {0, 0, 0}, 8}), "A0932 ");
-  std::vector<Issue> late = verify(p, SchedulingSolution{{0, 5, 3}, {0, 0, 0}, 8});
+  Errors late = verify(p, SchedulingSolution{{0, 5, 3}, {0, 0, 0}, 8});
   EXPECT_EQ(late[0].message, "task 'c' starts at 3, but 'a' ends at 2 and 2 must pass");
   EXPECT_EQ(late[0].notes.size(), 1u);
   p.precedences.push_back({c, a, 0});

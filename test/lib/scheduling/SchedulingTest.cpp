@@ -13,10 +13,10 @@ namespace {
 
 constexpr unsigned kSeeds = 340; // of each family: 2,040 problems
 
-std::string print(const std::vector<Issue> &issues) {
+std::string print(const Errors &errors) {
   std::string text;
-  for (const Issue &issue : issues)
-    text += issue.code + " " + issue.message + "\n";
+  for (const Error &error : errors)
+    text += numberOf(error.code) + " " + error.message + "\n";
   return text;
 }
 

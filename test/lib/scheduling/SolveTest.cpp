@@ -13,8 +13,8 @@ namespace {
 
 std::string wrong(const SchedulingProblem &problem, const SchedulingResult &result) {
   std::string text;
-  for (const Issue &issue : verify(problem, result))
-    text += issue.message + "\n";
+  for (const Error &error : verify(problem, result))
+    text += error.message + "\n";
   return text;
 }
 

@@ -56,7 +56,7 @@ TEST(AccuracyMeasurements, ReadsTheNextSparserPointAndTheLeastOfAllDenserOnes) {
     ASSERT_EQ(e.results.size(), 1u);
     if (curve.points.back().first > density) {
       ASSERT_TRUE(e.results[0].rejected);
-      EXPECT_EQ(e.results[0].rejected->issue.code, "A1002");
+      EXPECT_EQ(e.results[0].rejected->error.code, Code::DensityNotMeasured);
       EXPECT_FALSE(e.results[0].measured);
       continue;
     }
@@ -82,9 +82,9 @@ std::string content(const AccuracyEvaluation &e) {
                                  fmt::join(e.assumptions, ";"));
   for (const AccuracyQueryResult &a : e.results)
     text += fmt::format("\n{} {} {} {} {}", a.measured, a.limit.print(), a.loss.print(), a.group,
-                        a.rejected ? a.rejected->issue.code : "");
+                        a.rejected ? a.rejected->error.code : "");
   for (const Rejection &r : e.rejections)
-    text += "\n" + r.issue.code;
+    text += "\n" + r.error.code;
   return text;
 }
 
@@ -235,8 +235,8 @@ TEST(AccuracyMeasurements, OthersMeasurementsNeedAMargin) {
   std::vector<AccuracyQuery> queries{ask("a", {"unstructured(0.2)"})};
   AccuracyEvaluation e = evaluateAccuracy(r, {file}, queries);
   ASSERT_EQ(e.rejections.size(), 1u);
-  EXPECT_EQ(e.rejections[0].issue.code, "A1005");
-  EXPECT_EQ(e.rejections[0].issue.message, "an accuracy of at least 0.74 is required, and losses that "
+  EXPECT_EQ(e.rejections[0].error.code, Code::RequirementNotShown);
+  EXPECT_EQ(e.rejections[0].error.message, "an accuracy of at least 0.74 is required, and losses that "
                                            "others measured are estimates without a margin");
   r.margin = 1.5;
   e = evaluateAccuracy(r, {file}, queries);
@@ -246,7 +246,7 @@ TEST(AccuracyMeasurements, OthersMeasurementsNeedAMargin) {
   r.margin = 1.7;
   e = evaluateAccuracy(r, {file}, queries); // 0.02856
   ASSERT_TRUE(e.results[0].rejected);
-  EXPECT_EQ(e.results[0].rejected->issue.message,
+  EXPECT_EQ(e.results[0].rejected->error.message,
             "an accuracy of at least 0.74 is required, and unstructured(0.2) alone in 'a' may lose "
             "0.0168 times the margin 1.7, more than the 0.028 that the dense network leaves");
 }
@@ -258,10 +258,10 @@ struct Expected {
 };
 void expect(const AccuracyEvaluation &e, const Expected &expected) {
   ASSERT_EQ(e.rejections.size(), 1u) << expected.message;
-  EXPECT_EQ(e.rejections[0].issue.code, expected.code);
-  EXPECT_EQ(e.rejections[0].issue.message, expected.message);
+  EXPECT_EQ(e.rejections[0].error.code, expected.code);
+  EXPECT_EQ(e.rejections[0].error.message, expected.message);
   EXPECT_EQ(e.rejections[0].help, expected.help);
-  EXPECT_EQ(e.rejections[0].issue.location.file, "t.accel");
+  EXPECT_EQ(e.rejections[0].error.location.file, "t.accel");
 }
 
 TEST(AccuracyRejections, NoAccuracyMeasurements) {
@@ -358,7 +358,7 @@ TEST(AccuracyRejections, TooWeak) {
   EXPECT_TRUE(e.rejections.empty());
   EXPECT_FALSE(e.results[0].rejected);
   ASSERT_TRUE(e.results[1].rejected);
-  EXPECT_EQ(e.results[1].rejected->issue.message,
+  EXPECT_EQ(e.results[1].rejected->error.message,
             "an accuracy of at least 0.74 is required, and nm(2, 4) shows only 0.738 (738 of 1000 "
             "right, m.csv line 3)");
   expect(evaluated(kLayers, request(0.74), {ask("head", {"unstructured(0.5)"})}),

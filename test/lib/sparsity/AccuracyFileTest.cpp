@@ -86,10 +86,10 @@ TEST(AccuracyFileReading, ErrorsHavePlacesAndWaysOut) {
   };
   for (auto &c : cases) {
     Rejection first = bad(c.text).front();
-    EXPECT_EQ(first.issue.code, "A1009");
-    EXPECT_EQ(first.issue.message, c.message) << c.text;
-    EXPECT_EQ(first.issue.location.file, "m.csv");
-    EXPECT_EQ(std::pair(first.issue.location.line, first.issue.location.column), std::pair(c.line, c.column)) << c.text;
+    EXPECT_EQ(first.error.code, Code::WrongQualityFile);
+    EXPECT_EQ(first.error.message, c.message) << c.text;
+    EXPECT_EQ(first.error.location.file, "m.csv");
+    EXPECT_EQ(std::pair(first.error.location.line, first.error.location.column), std::pair(c.line, c.column)) << c.text;
     if (c.help) {
       EXPECT_EQ(first.help, c.help) << c.text;
     }
@@ -97,13 +97,13 @@ TEST(AccuracyFileReading, ErrorsHavePlacesAndWaysOut) {
 }
 
 TEST(AccuracyFileReading, NothingCrashesTheReader) {
-  EXPECT_EQ(bad(std::string("density,top1\n1,\0\n", 16)).front().issue.code, "A1009");
-  EXPECT_EQ(bad(std::string(1 << 16, '\xff')).front().issue.code, "A1009");
-  EXPECT_EQ(bad("\"").front().issue.code, "A1009");
+  EXPECT_EQ(bad(std::string("density,top1\n1,\0\n", 16)).front().error.code, Code::WrongQualityFile);
+  EXPECT_EQ(bad(std::string(1 << 16, '\xff')).front().error.code, Code::WrongQualityFile);
+  EXPECT_EQ(bad("\"").front().error.code, Code::WrongQualityFile);
   std::string many = "density,top1\n";
   for (int i = 0; i < 10'001; ++i)
     many += fmt::format("0.{:05},0.5\n", i);
-  EXPECT_EQ(bad(many).front().issue.message, "more than 10000 lines of values");
+  EXPECT_EQ(bad(many).front().error.message, "more than 10000 lines of values");
   std::string error = "density,top1\n";
   for (int i = 0; i < 100; ++i)
     error += "2,2\n";
@@ -124,17 +124,17 @@ TEST(AccuracyFileReading, OfMetricsAndSensitivities) {
   EXPECT_TRUE(std::holds_alternative<AccuracyFile>(two));
   AccuracyMeasurements column = measurements();
   column.metric = "density";
-  EXPECT_EQ(bad("density,right,samples\n1,1,1\n", column).front().issue.location.file, "t.accel");
+  EXPECT_EQ(bad("density,right,samples\n1,1,1\n", column).front().error.location.file, "t.accel");
 
   AccuracyMeasurements ranks = measurements(0, AccuracyMeasurements::Kind::Sensitivity);
   std::vector<AccuracyFile> files{good("sensitivity,layer\n0.5,block.*\n2,block.1\n", ranks)};
   EXPECT_EQ(sensitivityOf(files, "block.1"), 2);
   EXPECT_EQ(sensitivityOf(files, "block.2"), 0.5);
   EXPECT_EQ(sensitivityOf(files, "head"), std::nullopt);
-  EXPECT_EQ(bad("layer,sensitivity\na,-1\n", ranks).front().issue.message,
+  EXPECT_EQ(bad("layer,sensitivity\na,-1\n", ranks).front().error.message,
             "column 'sensitivity': expected a number of at least 0, found '-1'");
-  EXPECT_EQ(bad("layer,sensitivity\na,1\na,2\n", ranks).front().issue.message, "layer 'a' is in this file twice");
-  EXPECT_EQ(bad("layer,top1\na,1\n", ranks).front().issue.message, "unknown column 'top1'");
+  EXPECT_EQ(bad("layer,sensitivity\na,1\na,2\n", ranks).front().error.message, "layer 'a' is in this file twice");
+  EXPECT_EQ(bad("layer,top1\na,1\n", ranks).front().error.message, "unknown column 'top1'");
 }
 
 TEST(AccuracyFileReading, FromDisk) {
@@ -148,7 +148,7 @@ TEST(AccuracyFileReading, FromDisk) {
     r.measurements.front().file = file;
     auto read = readAccuracyFiles(r);
     auto *error = std::get_if<std::vector<Rejection>>(&read);
-    return error ? error->front().issue.message : "read";
+    return error ? error->front().error.message : "read";
   };
   EXPECT_EQ(first(path), "read");
   EXPECT_EQ(first(folder.str().str()), fmt::format("cannot read '{}': it is a directory", folder.str().str()));

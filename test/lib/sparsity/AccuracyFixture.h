@@ -18,7 +18,7 @@ inline AccuracyMeasurements measurements(int64_t samples = 0,
 inline AccuracyFile good(const std::string &text, const AccuracyMeasurements &source = measurements()) {
   auto read = readAccuracies(text, source);
   if (auto *error = std::get_if<std::vector<Rejection>>(&read)) {
-    ADD_FAILURE() << error->front().issue.message << " in\n" << text;
+    ADD_FAILURE() << error->front().error.message << " in\n" << text;
     return {source, {}, {}};
   }
   return std::get<AccuracyFile>(read);

@@ -294,7 +294,7 @@ TEST(Dataflow, ThresholdsOfLayersShareABudget) {
 TEST(Dataflow, ChangedClaimsAreFound) {
   DataflowProblem problem = resnet18(0.5);
   const DataflowResult result = planned(problem);
-  auto found = [&](auto change, const char *code) {
+  auto found = [&](auto change, Code code) {
     DataflowResult claim = result;
     change(claim);
     SelectionProof proof = verify(problem, claim);

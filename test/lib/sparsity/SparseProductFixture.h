@@ -30,11 +30,11 @@ inline SparseProduct product(int64_t rows, int64_t columns, int64_t depth, const
 inline ProductCycles cycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array = {},
                             double confidence = 0.95) {
   auto found = productCycles(p, core, array, confidence);
-  if (auto *issue = std::get_if<Issue>(&found)) {
-    ADD_FAILURE() << issue->message;
+  if (!found) {
+    ADD_FAILURE() << found.error().message;
     return {};
   }
-  return std::get<ProductCycles>(found);
+  return *found;
 }
 
 } // namespace accord::test

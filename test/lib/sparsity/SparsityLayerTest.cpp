@@ -26,7 +26,7 @@ const Job &job() {
     sparse.stationary = {SparseAcceleration::Mode::Skip, true, 2, 4, 1};
     for (Core &core : job.machine.cores)
       core.sparse = sparse;
-    job.costs = std::get<Costs>(estimate(job.graph, job.machine));
+    job.costs = *estimate(job.graph, job.machine);
     return job;
   }();
   return one;
@@ -43,11 +43,11 @@ SparsityPattern twoOfFour(bool transposable) {
 
 LayerCost cost(const PrunedLayer &layer, const LinearSparsity &sparsity) {
   auto found = layerCost(job().graph, job().machine, job().costs, layer, sparsity, 0.95);
-  if (auto *issue = std::get_if<Issue>(&found)) {
-    ADD_FAILURE() << issue->message;
+  if (!found) {
+    ADD_FAILURE() << found.error().message;
     return {};
   }
-  return std::get<LayerCost>(found);
+  return *found;
 }
 
 LinearSparsity weights(const PrunedLayer &layer, const SparsityPattern &pattern) {

@@ -18,7 +18,7 @@ export ACCORD_MICROBATCH="1"
 export ACCORD_MICROBATCHES="96"
 export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
-export ACCORD_CHUNKS="3"
+export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 # Megatron-LM asks for it where tensor parallel exchanges overlap with products.
 export CUDA_DEVICE_MAX_CONNECTIONS=1

@@ -18,7 +18,7 @@ export ACCORD_MICROBATCH="1"
 export ACCORD_MICROBATCHES="96"
 export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
-export ACCORD_CHUNKS="3"
+export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 # One torchrun on each server; each variable is that of its server.
 # shellcheck disable=SC2016

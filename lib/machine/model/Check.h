@@ -2,19 +2,8 @@
 #pragma once
 #include "lib/machine/model/Machine.h"
 #include "lib/machine/model/WorkGraph.h"
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace accord {
-
-/// A diagnostic without MLIR: the driver prints it, passes turn it into an MLIR diagnostic.
-struct Issue {
-  std::string code; ///< "A0920"
-  std::string message;
-  SourceLocation location;
-  std::vector<std::pair<SourceLocation, std::string>> notes;
-};
 
 /// Repeats nest at most this deep; deeper graphs are refused rather than analysed slowly.
 constexpr unsigned kMaxNesting = 8;
@@ -25,10 +14,10 @@ constexpr unsigned kMaxNesting = 8;
 /// bytes of a step fit a 128-bit count. Empty when all is well; else at most 20 issues of code
 /// A0920. A view shares the storage of an operand. A body may use values of its ancestors; the
 /// update may use values of the micro-batch.
-std::vector<Issue> check(const WorkGraph &graph);
+Errors check(const WorkGraph &graph);
 
 /// Memories and cores have names, finite non-negative numbers, and `reads` in range; there is a
 /// memory; no energy per byte or FLOP is above 1e30 J, no area above 1e12 m2. Code A0921.
-std::vector<Issue> check(const Machine &machine);
+Errors check(const Machine &machine);
 
 } // namespace accord
