@@ -297,7 +297,7 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   whole("tensor parallel", x.tensor, y.tensor);
   whole("pipeline parallel", x.pipeline, y.pipeline);
   whole("data parallel", x.data, y.data);
-  whole("chunks", a.result.plan->virtualStages, b.result.plan->virtualStages);
+  whole("virtual stages", a.result.plan->virtualStages, b.result.plan->virtualStages);
   whole("micro-batch", x.microbatch, y.microbatch);
   whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
   row("peak memory", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),

@@ -203,7 +203,7 @@ private:
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
     for (const auto &recomputeChoice : cost.recomputeChoices) {
       natural(what + "recompute time", recomputeChoice.recomputeTime);
-      natural(what + "kept", recomputeChoice.activations);
+      natural(what + "activations", recomputeChoice.activations);
       natural(what + "activations on the host", recomputeChoice.hostActivations);
       natural(what + "working", recomputeChoice.workspace);
     }
