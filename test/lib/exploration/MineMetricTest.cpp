@@ -293,7 +293,7 @@ TEST(MineMetric, SearchesFindTheBestOfAllDesigns) {
                                 {MiningMetric::TdpTime, "step_time * power.tdp"},
                                 {MiningMetric::AreaTime, "step_time * area"}}) {
       if (auto said = measure(*drawn.space, drawn.spaceText, false, same)) {
-        EXPECT_EQ(said->code, "A0104") << said->message; // no area, or no design power
+        EXPECT_EQ(said->code, "A0103") << said->message; // no area, or no design power
         continue;
       }
       StepProblem word(*drawn.space, drawn.jobs, metric),
