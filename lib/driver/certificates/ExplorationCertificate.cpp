@@ -147,7 +147,7 @@ private:
     if (!answer.winner)
       return;
     auto made = space_->exactly(*answer.winner);
-    auto *machine = made.get();
+    auto *machine = std::get_if<Machine>(&made);
     if (!machine)
       return find("'{}': {} is no machine: {}", answer.name, verifier.name(*answer.winner),
                   std::get<std::string>(made));

@@ -1,6 +1,7 @@
 #include "lib/planning/output/ScheduleOutput.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
