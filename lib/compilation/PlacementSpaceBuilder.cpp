@@ -97,12 +97,28 @@ private:
   void pipeline() {
     std::vector<int64_t> stages = degrees("pipeline_parallel");
     if (!find("pipeline_parallel"))
-      assume("pipeline_parallel: from 1 to the number of layers");
+      assume("pipeline_parallel: from 1 to {}", find("max_stages") ? "max_stages" : "the number of layers");
     for (int64_t p : stages)
       if (!space.groups.empty() && space.groups.back().max == p - 1)
         space.groups.back().max = p;
       else
         space.groups.push_back({p, p});
+    if (const DegreeChoice *limit = find("max_stages"))
+      limitStages(limit->values.front());
+  }
+
+  void limitStages(int64_t max) {
+    if (!find("pipeline_parallel")) {
+      space.groups = {{1, max}};
+      return;
+    }
+    auto above = [&](const PlacementProblem::GroupRange &range) { return range.min > max; };
+    if (!space.groups.empty() && above(space.groups.front()))
+      error(Code::DegreesDoNotFit, "max_stages",
+            fmt::format("pipeline_parallel is {} or more, but max_stages is {}", space.groups.front().min, max));
+    std::erase_if(space.groups, above);
+    if (!space.groups.empty())
+      space.groups.back().max = std::min(space.groups.back().max, max);
   }
 
   void sequence(const std::vector<int64_t> &tensor) {

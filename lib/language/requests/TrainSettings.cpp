@@ -270,7 +270,8 @@ private:
                                         "table_parallel",
                                         "recompute_granularity",
                                         "regather_sequence",
-                                        "stages"};
+                                        "stages",
+                                        "max_stages"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -291,7 +292,9 @@ private:
         diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", pair->key.text));
         continue;
       }
-      if (pair->key.text == "microbatch") {
+      if (pair->key.text == "max_stages" && value.as<Choice>()) {
+        diags.error(Code::ChoiceNotAllowed, value.range, "'max_stages' is one number: nothing searches for it");
+      } else if (pair->key.text == "microbatch") {
         if (auto sizes = integersOf(value, diags, "microbatch"))
           out.microbatches = *sizes;
         out.microbatchAt = value.range;
