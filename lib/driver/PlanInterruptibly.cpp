@@ -1,6 +1,5 @@
 #include "lib/driver/PlanInterruptibly.h"
 #include "lib/driver/SolverMonitor.h"
-#include <fmt/format.h>
 
 namespace accord {
 
@@ -14,15 +13,13 @@ std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &
   std::optional<Plan> plan;
   {
     SolverMonitor watch("planning", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }};
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+                      [&] { return watch.reason(); }};
     plan = session.plan();
     session.search = {};
     if (!plan || plan->schedule.stopped.empty())
       return plan;
-    plan->schedule.stopped = watch.reason();
   }
-  plan->assumptions.push_back(fmt::format(
-      "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
   session.search.brief = true;
   return plan;
 }

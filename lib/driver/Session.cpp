@@ -2,6 +2,9 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/compilation/PipelineRun.h"
+#include "lib/compilation/PlacementPlanner.h"
+#include "lib/compilation/SingleDevicePlanner.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/energy/Energy.h"
@@ -14,7 +17,6 @@
 #include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
@@ -104,119 +106,130 @@ bool Session::prepare() {
       return false;
   }
   theSequence = theProgram->parameter(*theJob, "seq");
+  describeRequest(target);
   recompute = theJob->recomputes.front();
+  if (!checkPasses())
+    return false;
+  graphs = std::make_unique<TrainingGraphs>([this](std::optional<int64_t> sequence) {
+    std::map<std::string, int64_t> overrides;
+    if (sequence)
+      overrides["seq"] = *sequence;
+    return theProgram->model(*theJob, overrides);
+  });
   for (const std::string &candidate : theJob->recomputes)
     if (!trainingGraph(candidate, std::nullopt))
       return false;
   return true;
 }
 
+/// What the request says besides the job's settings.
+void Session::describeRequest(accel::AcceleratorOp target) {
+  theTarget = target.getSymName().str();
+  if (options.elaborate.placement && theProgram->cluster())
+    theTarget = theProgram->cluster().getSymName().str();
+  theRequest.at = theJob->declaration ? theJob->declaration->name.range : SourceRange{};
+  theRequest.sequence = theSequence;
+  if (!theJob->model)
+    return;
+  theRequest.model = theJob->model->name.text;
+  for (const ast::Parameter &parameter : theJob->model->parameters)
+    if (auto value = theProgram->parameter(*theJob, parameter.name.text))
+      theRequest.sizes.push_back({parameter.name.text, *value});
+}
+
 mlir::ModuleOp Session::module() { return theProgram->module(); }
 
-/// Runs a pipeline, the user's if it has an `option`; its errors become diagnostics.
-bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
-                        std::vector<std::string> *remarks) {
-  if (pipeline.empty())
-    return true;
-  Code code = option ? Code::PassFailed : Code::NoGradient;
-  bool reported = false;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark && remarks)
-      remarks->push_back(d.str());
-    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
-      return mlir::success();
-    reported = true;
-    auto error =
-        diags.error(option ? code : codeOf(d, Code::InternalError), rangeOf(diags, sourceOf(d.getLocation())), d.str());
-    for (mlir::Diagnostic &note : d.getNotes())
-      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
-    return mlir::success();
-  });
+/// Whether what the user wants to run are pipelines.
+bool Session::checkPasses() {
+  for (auto [option, pipeline] : {std::pair{"--model-passes", &options.modelPasses}, {"--passes", &options.passes}})
+    if (std::string error = pipelineError(*context, *pipeline); !error.empty()) {
+      diags.error(Code::BadCommandLine, {}, fmt::format("{} '{}': {}", option, *pipeline, error));
+      return false;
+    }
+  return true;
+}
+
+TrainingOptions Session::optionsAt(const std::string &policy, const std::optional<Degrees> &given) const {
+  TrainingOptions base;
+  base.fuse = options.fuse;
+  base.modelPasses = options.modelPasses, base.passes = options.passes;
+  return PlacementPlanner::optionsAt(base, given ? *given : theJob->degrees, policy);
+}
+
+dnn::TrainingGraphOp Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
+                                            const std::optional<Degrees> &given) {
+  TrainingGraphs::Built &built = graphs->get(optionsAt(policy, given), sequence);
+  reportPasses(built.errors);
+  built.errors.clear();
+  // What of a shared step stays whole changes every number that follows.
+  if (built.graph && !given && theCluster)
+    for (const std::string &remark : built.remarks)
+      if (!llvm::is_contained(theCluster->assumptions, remark))
+        theCluster->assumptions.push_back(remark);
+  return built.graph;
+}
+
+/// Errors whose passes state no code are those of the user's passes, if there are any.
+void Session::reportPasses(Errors errors) {
+  bool own = options.modelPasses.empty() && options.passes.empty();
+  for (Error &error : errors) {
+    if (error.code == Code::InternalError && !own)
+      error.code = Code::PassFailed;
+    report(error);
+  }
+}
+
+TrainingRequest &Session::trainingRequest() {
+  theRequest.job = *theJob;
+  theRequest.job.target = theTarget;
+  theRequest.costModel = options.costModel;
+  theRequest.effort = search.brief ? 0 : options.effort;
+  theRequest.training = optionsAt("none", Degrees{});
+  return theRequest;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
+  dnn::ModelOp model = theProgram->model(*theJob);
+  if (!model)
+    return {};
+  mlir::OwningOpRef<mlir::ModuleOp> made = mlir::ModuleOp::create(model.getLoc());
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(made->getBody());
+  for (mlir::Operation &one : *module().getBody())
+    if (llvm::isa<accel::AcceleratorOp, accel::ClusterOp>(one))
+      builder.clone(one);
+  writeRequest(*made, model, trainingRequest(), sources);
+  return made;
+}
+
+bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase until, Planning &planning) {
+  planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+  planning.stopReason = search.stopReason, planning.known = search.known;
+  planning.threads = options.threads;
+  planning.diagnostics = &diags;
+  planning.graphs = graphs.get();
+  PipelineOptions pipeline;
+  pipeline.training = trainingRequest().training;
+  pipeline.planning = &planning;
   mlir::PassManager passes(context.get());
   std::string error;
   llvm::raw_string_ostream stream(error);
-  if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream))) {
-    diags.error(
-        Code::BadCommandLine, {},
-        fmt::format("{} '{}': {}", option ? option : "pipeline", pipeline, llvm::StringRef(error).trim().str()));
+  if (mlir::failed(buildPipeline(passes, pipeline, from, until, stream))) {
+    diags.error(Code::BadCommandLine, {}, error);
     return false;
   }
-  if (mlir::succeeded(passes.run(module)))
-    return true;
-  if (!reported)
-    diags.error(code, {}, fmt::format("'{}' failed without saying why", pipeline));
-  return false;
-}
-
-Session::GraphKey Session::keyOf(const std::string &policy, std::optional<int64_t> sequence,
-                                 const std::optional<Degrees> &given) const {
-  const Degrees &degrees = given ? *given : theJob->degrees;
-  return {policy,           sequence.value_or(-1), degrees.tensor, degrees.data,
-          degrees.sequence, degrees.expert,        degrees.tables};
-}
-
-mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
-                                        const std::optional<Degrees> &given) {
-  auto [slot, isNew] = graphs.try_emplace(keyOf(policy, sequence, given));
-  Built &made = slot->second;
-  if (!isNew)
-    return made.graph;
-  std::map<std::string, int64_t> overrides;
-  if (sequence)
-    overrides["seq"] = *sequence;
-  dnn::ModelOp model = theProgram->model(*theJob, overrides);
-  if (!model)
-    return nullptr;
-  // The passes run on a module of their own, so that what is already built stays as it is.
-  mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
-  model->moveBefore(own->getBody(), own->getBody()->end());
-  std::string build = "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
-  llvm::StringRef again = policy;
-  bool keepGathered = again.consume_back(kGathered);
-  if (again != "none")
-    build = "recompute{policy=" + again.str() + "}," + build;
-  build = "expand-recurrent," + build;
-  const Degrees &degrees = given ? *given : theJob->degrees;
-  std::string share; // what one of the devices does, by the passes that anybody can run
-  if (degrees.tensor > 1)
-    share = fmt::format("shard{{axis=tensor devices={} sequence={} keep-gathered={}}}", degrees.tensor,
-                        degrees.sequence, keepGathered);
-  if (degrees.data > 1)
-    share +=
-        fmt::format("{}replicate{{axis=data devices={} experts={} tables={}}}", share.empty() ? "" : ",", degrees.data,
-                    degrees.expert ? "divided" : "whole", degrees.tables.empty() ? "whole" : degrees.tables);
-  if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
-      !runPasses(*own, share, nullptr, &made.remarks) || !runPasses(*own, options.passes, "--passes") ||
-      (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
-    return nullptr;
-  auto built = own->getOps<dnn::TrainingGraphOp>();
-  if (built.empty()) {
-    diags.error(Code::PassFailed, {}, "the passes left no training graph");
-    return nullptr;
-  }
-  mlir::Operation *graph = *built.begin();
-  graph->moveBefore(module().getBody(), module().getBody()->end());
-  // What of a shared step stays whole changes every number that follows.
-  if (!given && theCluster)
-    for (const std::string &remark : made.remarks)
-      if (!llvm::is_contained(theCluster->assumptions, remark))
-        theCluster->assumptions.push_back(remark);
-  if (sequence || given || policy != theJob->recomputes.front()) {
-    std::string name = theJob->name + "." + policy;
-    if (sequence)
-      name += ".seq" + std::to_string(*sequence);
-    if (given)
-      name += fmt::format(".tensor{}.data{}{}{}{}", given->tensor, given->data, given->sequence ? ".sequence" : "",
-                          given->expert ? ".expert" : "", given->tables.empty() ? "" : "." + given->tables);
-    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(), mlir::StringAttr::get(context.get(), name));
-  }
-  return made.graph = graph;
+  size_t before = diags.errors();
+  PipelineRun run = runPasses(made, passes);
+  for (const Error &error : planning.errors)
+    report(error);
+  if (planning.errors.empty() && diags.errors() == before)
+    reportPasses(run.errors);
+  return run.errors.empty();
 }
 
 /// The graph's work, with the names that the plan has: those of the job.
-std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::string &policy, int64_t microbatch,
+std::optional<WorkGraph> Session::extract(dnn::TrainingGraphOp graph, const std::string &policy, int64_t microbatch,
                                           int64_t microbatches, std::string &error) {
-  auto work = workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+  auto work = workGraphFrom(graph, microbatch, microbatches, error);
   if (work) {
     work->model = theJob->name;
     work->recompute = policy;
@@ -226,7 +239,7 @@ std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::str
 
 std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence,
                                          std::optional<Degrees> degrees) {
-  mlir::Operation *graph = trainingGraph(recompute, sequence, degrees);
+  dnn::TrainingGraphOp graph = trainingGraph(recompute, sequence, degrees);
   if (!graph)
     return std::nullopt;
   std::string error;
@@ -238,26 +251,19 @@ std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatche
 
 SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   const Degrees &degrees = given ? *given : theJob->degrees;
-  SingleDeviceRequest request;
-  request.job = theJob->name;
-  request.batch = theJob->batch;
-  request.microbatches = theJob->microbatches;
-  request.objective = theJob->objective;
-  request.requirements = theJob->requirements;
-  request.costModel = options.costModel;
-  request.threads = options.threads;
-  request.effort = search.brief ? 0 : options.effort;
-  request.gap = search.gap, request.stop = search.stop, request.progress = search.progress;
+  Planning planning;
+  planning.threads = options.threads;
+  planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+  SingleDeviceRequest request = deviceRequest(trainingRequest(), planning);
   if (theCluster) {
     request.fabric = &theCluster->fabric;
     request.axes = {{"tensor", degrees.tensor}, {"data", degrees.data}};
   }
-  request.recomputes = theJob->recomputes;
   // Built before by `prepare`; the planner may ask from several threads.
   request.instantiate = [this](int64_t microbatch, int64_t microbatches,
                                const std::string &policy) -> Result<WorkGraph> {
     std::string error;
-    mlir::Operation *graph = graphs.at(keyOf(policy, std::nullopt, {})).graph;
+    dnn::TrainingGraphOp graph = graphs->at(optionsAt(policy, {})).graph;
     if (auto work = extract(graph, policy, microbatch, microbatches, error))
       return std::move(*work);
     return Error{Code::NumberTooLarge, error, sourceOf(graph->getLoc()), {}};
@@ -273,13 +279,7 @@ int64_t Session::smallestMicrobatch() const {
   return microbatch || theCluster ? microbatch : batch;
 }
 
-void Session::report(const Error &issue, llvm::StringRef help) {
-  auto error = diags.error(issue.code, rangeOf(diags, issue.location), issue.message);
-  for (auto &[location, message] : issue.notes)
-    error.note(rangeOf(diags, location), message);
-  if (!help.empty())
-    error.help(help.str());
-}
+void Session::report(const Error &error, llvm::StringRef help) { reportError(diags, error, help); }
 
 std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> degrees) {
   SingleDeviceRequest one = request(degrees);
@@ -322,31 +322,57 @@ std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector
                        dataLoading.step.bound};
 }
 
-std::optional<Plan> Session::plan() {
-  auto result = planSingleDevice(request(), theMachine);
-  if (auto *plan = result.get()) {
-    for (const std::string &assumption : theJob->assumptions)
-      plan->assumptions.push_back(assumption);
-    EstimateTotals totals;
-    account(*plan, totals);
-    if (auto dataLoading = dataLoaderOf(*plan, plan->assumptions);
-        dataLoading && dataLoading->step > dataLoading->compute)
-      diags
-          .warning(Code::DataLoadingDominates, theJob->dataLoaderAt,
-                   fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
-                               "data ({}); the plan's times are without it",
-                               dataLoading->compute.value, dataLoading->step.value, dataLoading->bound))
-          .help(theJob->dataLoader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
-                                                 : "a faster loader or more computation per sample");
-    if (diags.hasErrors())
-      return std::nullopt;
-    recompute = plan->graph.recompute;
-    describeAccesses(plan->graph, llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
-    return std::move(*plan);
+/// The module of the request with the training graphs that are there already.
+mlir::OwningOpRef<mlir::ModuleOp> Session::shardedModule() {
+  mlir::OwningOpRef<mlir::ModuleOp> made = requestModule();
+  if (!made)
+    return made;
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(made->getBody());
+  for (const std::string &policy : theJob->recomputes) {
+    auto graph = llvm::cast<dnn::TrainingGraphOp>(builder.clone(*trainingGraph(policy, std::nullopt)));
+    graph.setSymName(theJob->name + "." + policy);
+    graph->setAttr(kRecomputePolicy, builder.getStringAttr(policy));
   }
-  for (const Error &issue : result.error())
-    report(issue);
-  return std::nullopt;
+  return made;
+}
+
+std::optional<Plan> Session::plan() {
+  theDecisions = shardedModule();
+  Planning planning;
+  if (theCluster) {
+    planning.fabric = &theCluster->fabric;
+    planning.axes = {{"tensor", theJob->degrees.tensor}, {"data", theJob->degrees.data}};
+  }
+  // Costs of operations that exchange data are those of a fabric, which the module does not have.
+  if (!theDecisions || !runPhases(*theDecisions, theCluster ? PipelinePhase::Schedule : PipelinePhase::Cost,
+                                  PipelinePhase::Schedule, planning))
+    return std::nullopt;
+  Plan plan = std::move(*planning.plan);
+  EstimateTotals totals;
+  account(plan, totals);
+  std::vector<std::string> known; // the plan has them
+  if (auto dataLoading = dataLoaderOf(plan, known); dataLoading && dataLoading->step > dataLoading->compute)
+    diags
+        .warning(Code::DataLoadingDominates, theJob->dataLoaderAt,
+                 fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
+                             "data ({}); the plan's times are without it",
+                             dataLoading->compute.value, dataLoading->step.value, dataLoading->bound))
+        .help(theJob->dataLoader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
+                                               : "a faster loader or more computation per sample");
+  if (diags.hasErrors())
+    return std::nullopt;
+  recompute = plan.graph.recompute;
+  return plan;
+}
+
+std::string Session::planMlir() {
+  mlir::OwningOpRef<mlir::ModuleOp> plans = theDecisions->clone();
+  Planning planning;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (runPhases(*plans, PipelinePhase::Emit, PipelinePhase::Emit, planning))
+    plans->print(stream);
+  return text + "\n";
 }
 
 static void print(const Diagnostics &diags, bool json, llvm::StringRef command) {

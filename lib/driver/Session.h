@@ -1,6 +1,7 @@
 // One program of a user, from its files to a plan: the job, its machine or cluster, its training graphs, its
 // diagnostics.
 #pragma once
+#include "lib/compilation/PlacementPlanner.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/machine/collectives/Cluster.h"
@@ -9,10 +10,10 @@
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/WriteFile.h"
 #include "mlir/IR/MLIRContext.h"
+#include "passes/Pipelines.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace accord {
@@ -29,6 +30,7 @@ struct Options {
   std::string passes;      ///< pipeline run on the training graph
   bool fuse = false;       ///< run the pass `fuse` after them
   std::string output = "out";
+  std::string until; ///< phase of the pipeline after which the module is printed; empty: the whole command
   unsigned threads = 1;
   unsigned effort = 4;
   bool json = false;
@@ -43,6 +45,12 @@ public:
   bool prepare();
   /// Best plan of the job on the machine; nothing after errors.
   std::optional<Plan> plan();
+  /// The module with machines, clusters and the request, before the first phase of the pipeline; null after errors.
+  mlir::OwningOpRef<mlir::ModuleOp> requestModule();
+  /// Runs phases of the pipeline on such a module, with the search as the user asked for it. False after errors.
+  bool runPhases(mlir::ModuleOp module, PipelinePhase from, PipelinePhase until, Planning &planning);
+  /// The last plan in the plan dialect: plan.mlir.
+  std::string planMlir();
   /// Best placement of the job on the cluster; nothing after errors. Without a plan that fits,
   /// `conflicts` say why. Defined in Placement.cpp.
   std::optional<PlacementPlan> placement();
@@ -57,7 +65,7 @@ public:
   std::string clusterText(const Design &choices) const;
   /// The devices of the mined cluster are this machine from now on, with the limits that follow
   /// from it. False after errors.
-  bool useDevice(const Machine &machine, Objective objective);
+  bool useDevice(const Machine &machine, PlacementObjective objective);
   /// All but the problem that `offerPlacement` is made from; what is assumed for it goes into
   /// `assumptions`. Nothing after errors.
   std::optional<PlacementProblemRequest> placementRequest(std::vector<std::string> &assumptions);
@@ -88,7 +96,7 @@ public:
   /// devices.
   const std::optional<Cluster> &cluster() const { return theCluster; }
   /// Equal devices of the cluster, a group each.
-  const std::vector<Cluster> &groups() const { return theGroups; }
+  const std::vector<Cluster> &groups() const { return theGroups.groups; }
   /// The machines among which one is mined; nothing after errors.
   std::optional<DesignSpace> designSpace();
   /// Samples of a step that one device takes.
@@ -111,6 +119,7 @@ public:
     double gap = 0;
     const std::atomic<bool> *stop = nullptr;
     std::function<void(const SolveProgress &)> progress;
+    std::function<std::string()> stopReason; ///< in words
     bool brief = false; ///< no more than a first schedule of each
     /// A plan for `placement` to begin with.
     std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
@@ -120,21 +129,17 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
-  Result<WorkGraph> workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch);
   bool loadPlugins();
-  /// A training graph, and the remarks of the passes that shared it.
-  struct Built {
-    mlir::Operation *graph = nullptr;
-    std::vector<std::string> remarks;
-  };
-  /// By recomputation, sequence length (-1: as written), tensor and data degree, whether sequence
-  /// parallel, and what the replicas divide.
-  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t, bool, bool, std::string>;
-  GraphKey keyOf(const std::string &recompute, std::optional<int64_t> sequence,
-                 const std::optional<Degrees> &degrees) const;
-  mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
-                                 const std::optional<Degrees> &degrees = {});
-  std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy, int64_t microbatch,
+  bool checkPasses();
+  void describeRequest(accel::AcceleratorOp target);
+  TrainingOptions optionsAt(const std::string &recompute, const std::optional<Degrees> &degrees) const;
+  dnn::TrainingGraphOp trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
+                                     const std::optional<Degrees> &degrees = {});
+  void reportPasses(Errors errors);
+  TrainingRequest &trainingRequest();
+  mlir::OwningOpRef<mlir::ModuleOp> shardedModule();
+  PlacementPlanner &planner();
+  std::optional<WorkGraph> extract(dnn::TrainingGraphOp graph, const std::string &policy, int64_t microbatch,
                                    int64_t microbatches, std::string &error);
   bool prepareMachine(mlir::Operation *accelerator);
   bool prepareCluster();
@@ -143,8 +148,6 @@ private:
   void warnOfClusterLimits();
   bool prepareGroups();
   bool takeGroups(std::vector<Machine> machines);
-  bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
-                 std::vector<std::string> *remarks = nullptr);
 
   const Options &options;
   SourceManager sources;
@@ -156,11 +159,14 @@ private:
   mlir::Operation *theSpace = nullptr; ///< the accelerator with choices that is mined
   std::unique_ptr<ClusterSpace> theClusters;
   std::optional<Cluster> theCluster;
-  std::vector<Cluster> theGroups;
-  std::optional<Network> theBetween; ///< connects servers of different groups
+  ClusterTarget theGroups; ///< for a placement
   std::optional<int64_t> theSequence;
   std::string recompute; ///< of the plan, before it the first candidate
-  std::map<GraphKey, Built> graphs;
+  std::string theTarget; ///< accelerator or cluster of the module
+  TrainingRequest theRequest;
+  std::unique_ptr<TrainingGraphs> graphs;
+  std::unique_ptr<PlacementPlanner> thePlanner;
+  mlir::OwningOpRef<mlir::ModuleOp> theDecisions; ///< the module that the last plan was made in
 };
 
 /// Where a location of a file that was read is; of another one nowhere.

@@ -12,6 +12,9 @@ static const CommandEntry
       addOutput(
           command, options->output,
           "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, report.html, certificate/");
+      command.option("--until", options->until,
+                     "Print the module after this phase (train, simplify, shard, cost, place, schedule, emit), for "
+                     "accord-opt, and stop");
       addLimits(command, *limits, "the best plan so far is written");
       command.example("accord compile gpt2.dnn --target a100_80g -o out/\n"
                       "Ctrl-C while it plans writes the best plan so far, with its gap.");

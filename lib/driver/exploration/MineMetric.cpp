@@ -14,9 +14,9 @@ bool measured(const ObjectiveExpression &expression, Session &session, DesignSpa
   auto wrong = space.measure(expression.maximize, expression.text, value);
   if (!wrong)
     return true;
-  auto error = diags.error(wrong->problem.code, partOf(expression, wrong->at), wrong->problem.message);
-  if (!wrong->problem.suggestion.empty())
-    error.suggest(wrong->problem.suggestion);
+  auto error = diags.error(wrong->error.code, partOf(expression, wrong->at), wrong->error.message);
+  if (!wrong->error.suggestion.empty())
+    error.suggest(wrong->error.suggestion);
   if (!wrong->help.empty())
     error.help(wrong->help);
   return false;
@@ -35,17 +35,18 @@ std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &ses
   case Objective::Throughput:
   case Objective::StepTime:
     return MiningMetric::StepTime;
-  case Objective::TdpTime:
-    return MiningMetric::TdpTime;
+  case Objective::OfCluster:
+    if (session.job().placementObjective == PlacementObjective::TdpTime)
+      return MiningMetric::TdpTime;
+    break;
   case Objective::Energy:
     return MiningMetric::Energy;
   case Objective::Memory:
-  case Objective::Price:
     break;
   }
   session.diagnostics()
       .error(Code::NotSupported, session.job().objectiveAt,
-             fmt::format("not supported yet: minimizing {}", name(session.job().objective)))
+             fmt::format("not supported yet: minimizing {}", name(session.job().placementObjective)))
       .help("name the objective with --metric");
   return std::nullopt;
 }

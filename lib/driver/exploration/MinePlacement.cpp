@@ -1,5 +1,5 @@
 #include "lib/driver/exploration/MinePlacement.h"
-#include "lib/driver/PlacementConstraints.h"
+#include "lib/compilation/PlacementConstraints.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/exploration/MineMetric.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
@@ -12,8 +12,8 @@
 namespace accord {
 namespace {
 
-Objective objectiveIn(MiningMetric metric) {
-  return metric == MiningMetric::TdpTime ? Objective::TdpTime : Objective::StepTime;
+PlacementObjective objectiveIn(MiningMetric metric) {
+  return metric == MiningMetric::TdpTime ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
 }
 
 /// Limits but that of memory have to be the same on every design, and that of memory the highest
@@ -66,7 +66,7 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 /// what is wrong with this cluster.
 std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
                                              Errors &unfit) {
-  if (!session.useDevice(machine, Objective::StepTime))
+  if (!session.useDevice(machine, PlacementObjective::StepTime))
     return nullptr;
   PlacedJob job;
   job.name = session.job().name;

@@ -9,7 +9,6 @@
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/planning/output/PlanMlir.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Trace.h"
 #include "lib/planning/output/WhatIfTable.h"
@@ -31,17 +30,32 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }
-  std::string mlirText;
-  llvm::raw_string_ostream stream(mlirText);
-  mlir::OwningOpRef<mlir::ModuleOp> planModule = toPlanDialect(*session.module().getContext(), plan);
-  planModule->print(stream);
-  ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
+  ok = ok && writeFile(diags, path("plan.mlir"), session.planMlir());
   ok = ok && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {});
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
   ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
   return ok && !diags.hasErrors();
+}
+
+/// `--until`: the module after a phase, which `accord-opt` continues from.
+int printModule(Session &session, const std::string &until) {
+  std::optional<PipelinePhase> phase = phaseNamed(until);
+  if (!phase) {
+    session.diagnostics().error(Code::BadCommandLine, {},
+                                fmt::format("--until: there is no phase '{}'; there are train, simplify, shard, cost, "
+                                            "place, schedule and emit",
+                                            until));
+    return session.finish(kWrongInput, "compile");
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.requestModule();
+  Planning planning;
+  if (!module || !session.runPhases(*module, PipelinePhase::Train, *phase, planning))
+    return session.finish(kWrongInput, "compile");
+  module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
+  llvm::outs() << "\n";
+  return session.finish(kDone, "compile");
 }
 
 /// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
@@ -55,7 +69,8 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
   std::optional<PlacementPlan> plan;
   {
     SolverMonitor watch("placing", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }};
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+                      [&] { return watch.reason(); }};
     plan = session.placement();
     session.search = {};
   }
@@ -75,6 +90,8 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
     session.report(*error);
     return session.finish(kWrongInput, "compile");
   }
+  if (!writeFile(session.diagnostics(), options.output + "/plan.mlir", session.planMlir()))
+    return session.finish(kWrongInput, "compile");
   if (options.json) {
     llvm::outs() << jsonText(toJson(*plan)) << "\n";
   } else {
@@ -94,6 +111,8 @@ int compile(Options options, const PlanSearchLimits &limits) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
+  if (!options.until.empty())
+    return printModule(session, options.until);
   if (session.cluster())
     return compilePlacement(session, options, limits);
   auto plan = planInterruptibly(session, limits);

@@ -69,7 +69,8 @@ double ConfigurationSearch::capacityBound() {
     int64_t inFlight = 0;
     for (const auto &held : held_[g])
       inFlight = std::max(inFlight, *std::min_element(held.begin(), held.end()));
-    bool special = lattice_.chain && (g == 0 || g + 1 == p);
+    auto lastGroup = static_cast<size_t>(groupOf(stages_ - 1));
+    bool special = lattice_.chain && (g == 0 || g == lastGroup);
     if (!special && inFlight == last) {
       for (Row &row : rows.back())
         ++row.groups;
@@ -82,7 +83,7 @@ double ConfigurationSearch::capacityBound() {
       int64_t memory = problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory,
               workspace = INT64_MAX;
       Use fixed;
-      for (auto [here, layer] : {std::pair{g == 0, Id{0}}, std::pair{g + 1 == p && end > 0, end}})
+      for (auto [here, layer] : {std::pair{g == 0, Id{0}}, std::pair{g == lastGroup && end > 0, end}})
         if (lattice_.chain && here) {
           Use use = useOf(parallelConfig, layer, inFlight);
           fixed.time += use.time, fixed.bytes += use.bytes;

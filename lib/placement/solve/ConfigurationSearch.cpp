@@ -7,7 +7,8 @@ namespace accord::placing {
 ConfigurationSearch::ConfigurationSearch(const DownSetLattice &lattice, RecomputeSolver &recomputeChoices,
                                          const Configuration &configuration, SearchState &searchState)
     : lattice_(lattice), recomputeSolver_(recomputeChoices), problem_(lattice.problem), configuration_(configuration),
-      searchState_(searchState), groups_(configuration.min), stages_(configuration.min * configuration.virtualStages),
+      searchState_(searchState), model_(modelOf(configuration.schedule)), splitsWeights_(model_.splitsWeights()),
+      groups_(configuration.min), stages_(configuration.min * configuration.virtualStages),
       microbatches_(configuration.microbatches),
       held_(recomputeChoices.held({configuration.schedule, groups_, configuration.virtualStages, microbatches_})),
       inFlight_(inFlightOf({configuration.schedule, groups_, configuration.virtualStages, microbatches_}, held_)) {
@@ -43,12 +44,13 @@ ConfigurationSearch::ConfigurationSearch(const DownSetLattice &lattice, Recomput
   line_.push_back(0);
   while (line_.back() != lattice.last())
     line_.push_back(lattice.above(line_.back()).empty() ? line_.back() + 1 : lattice.above(line_.back()).front());
-  balanced_ = configuration.virtualStages > 1 && middle() && (!problem_.uniformClass || onlyCut());
+  balanced_ =
+      configuration.schedule == PipelineSchedule::Interleaved && middle() && (!problem_.uniformClass || onlyCut());
 }
 
 int64_t ConfigurationSearch::minTransfer(Id parallelConfig, int64_t bytes, int64_t stage) const {
   // Between stages `stage` and the next one; both ends have at least these devices.
-  if (bytes <= 0 || groups_ == 1)
+  if (bytes <= 0 || groupOf(stage) == groupOf(stage + 1))
     return 0;
   const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
   double max = static_cast<double>(bytes) * (mine.data * mine.microbatch) / mine.devices();
@@ -58,7 +60,7 @@ int64_t ConfigurationSearch::minTransfer(Id parallelConfig, int64_t bytes, int64
     const PlacementProblem::ParallelConfig &its = problem_.parallelConfigs[other];
     bool intraNode = false;
     if (configuration_.parallelConfigs.size() == 1) {
-      int64_t a = stage % groups_, b = (stage + 1) % groups_;
+      int64_t a = groupOf(stage), b = groupOf(stage + 1);
       if (mine.order == PlacementProblem::RankOrder::TensorPipelineData)
         intraNode = replicasShareNode(problem_, parallelConfig, a, b, groups_);
       else
@@ -142,7 +144,7 @@ std::optional<StageBound> ConfigurationSearch::stageAt(Id parallelConfig, uint32
 /// `at`: the stage, or -1 for one alone, of which nothing is known but its own work.
 SuffixBound ConfigurationSearch::extend(const SuffixBound &behind, const StageBound &stage, int64_t at) const {
   int64_t m = microbatches_, delay = at < 0 || at + 1 == stages_ ? 0 : stage.send;
-  bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
+  bool split = splitsWeights_;
   int64_t each = stage.forward + stage.backward + (split ? 0 : stage.weight);
   SuffixBound suffix;
   suffix.through = each + 2 * delay + behind.through;

@@ -111,7 +111,11 @@ private:
   struct Prefix;
 
   // PlaceShape.cpp
-  int64_t virtualStageOf(int64_t stage) const { return stage / groups_; }
+  int64_t groupOf(int64_t stage) const { return model_.groupOf(stage, groups_); }
+  /// Stage `index` of a group.
+  size_t stageOf(size_t group, size_t index) const {
+    return static_cast<size_t>(model_.stageOf(static_cast<int64_t>(group), static_cast<int64_t>(index), groups_));
+  }
   /// Whether so many of the stages may hold just this set.
   bool mayHold(int64_t stages, uint32_t node) const {
     return lattice_.mayHold(stages, node) && lattice_.isUniformPrefix(stages, stages_, node);
@@ -161,6 +165,8 @@ private:
   const PlacementProblem &problem_;
   const Configuration &configuration_;
   SearchState &searchState_;
+  const ScheduleModel &model_;
+  bool splitsWeights_; ///< weight gradients are passes of their own
   int64_t groups_, stages_, microbatches_;
   std::vector<InFlightStates> held_; ///< by group
   std::vector<int64_t> inFlight_;    ///< by stage, the most by itself

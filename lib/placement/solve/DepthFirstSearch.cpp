@@ -32,11 +32,11 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
   auto left = static_cast<uint32_t>(stages_ - 1 - s);
   for (Id parallelConfig : configuration_.parallelConfigs) {
     const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-    if (s >= groups_ ? parallelConfig != prefix.stages[s - groups_].parallelConfig
+    if (s >= groups_ ? parallelConfig != prefix.stages[static_cast<size_t>(groupOf(s))].parallelConfig
                      : prefix.used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
       continue;
     int64_t memory = problem_.deviceTypes[one.deviceType].memory;
-    auto group = static_cast<size_t>(s % groups_);
+    auto group = static_cast<size_t>(groupOf(s));
     auto consider = [&](uint32_t to) {
       --searchState_.budget, --work_;
       if (lattice_.between(parallelConfig, node, to).cannot)
@@ -135,14 +135,14 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
     }
     Prefix next = prefix;
     next.stages.push_back({node, move.to, move.parallelConfig});
-    auto group = static_cast<size_t>(s % groups_);
+    auto group = static_cast<size_t>(groupOf(s));
     next.loads[group] += move.stage.work();
     next.step = std::max(next.step, microbatches_ * next.loads[group]);
     if (s < groups_) {
       const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[move.parallelConfig];
       next.used[parallelConfig.deviceType] += parallelConfig.devices();
     }
-    bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
+    bool split = splitsWeights_;
     if (lattice_.chain && s < groups_) {
       // Passes of the first chunks alone come before any of a later group, and after its last.
       SuffixBound mine = extend({}, move.stage, -1);

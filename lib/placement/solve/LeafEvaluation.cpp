@@ -10,7 +10,7 @@ namespace accord::placing {
 int64_t ConfigurationSearch::minStepOf(const PlanMetrics &metrics, const StageEdges &edges) const {
   auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.virtualStages);
   int64_t m = microbatches_;
-  bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
+  bool split = splitsWeights_, interleaves = configuration_.schedule == PipelineSchedule::Interleaved;
   const auto &times = metrics.times;
   // Longest paths of first forward passes to, and of last backward passes from, each stage.
   std::vector<int64_t> head(times.size()), tail(times.size());
@@ -34,9 +34,10 @@ int64_t ConfigurationSearch::minStepOf(const PlanMetrics &metrics, const StageEd
   int64_t step = 0;
   for (size_t g = 0; g < p; ++g) {
     int64_t work = 0, mine = 0, weights = 0;
-    for (size_t c = 0; c < v; ++c)
-      work += times[c * p + g].forward + times[c * p + g].backward + times[c * p + g].weight,
-          weights += times[c * p + g].weight;
+    for (size_t c = 0; c < v; ++c) {
+      const StageTimes &time = times[stageOf(g, c)];
+      work += time.forward + time.backward + time.weight, weights += time.weight;
+    }
     if (split) {
       int64_t held = std::min(m, groups_);
       step = std::max({step, head[g] + m * work + times[g].stepTail, head[g] + m * work - held * weights + after[g],
@@ -46,7 +47,7 @@ int64_t ConfigurationSearch::minStepOf(const PlanMetrics &metrics, const StageEd
     }
     // Interleaved, micro-batch 0 reaches chunk c of a group when the first group has run m' = p
     // micro-batches through all chunks before, which this group, too, has done by then.
-    if (v > 1 && lattice_.chain && m >= groups_) {
+    if (interleaves && lattice_.chain && m >= groups_) {
       int64_t first = 0;
       for (size_t c = 0; c < v; ++c) {
         int64_t reach = first - mine;
@@ -58,7 +59,7 @@ int64_t ConfigurationSearch::minStepOf(const PlanMetrics &metrics, const StageEd
       }
     }
   }
-  if (configuration_.schedule != PipelineSchedule::GPipe && lattice_.chain) {
+  if (configuration_.schedule != PipelineSchedule::GPipe && (v == 1 || interleaves) && lattice_.chain) {
     // `Span`, with the exact times, and its like for chunks: before a group's first backward pass
     // micro-batch 0 goes forward through all stages and back to the group; after its last forward
     // pass the last micro-batch goes on to the last stage and back through all. Between are all
@@ -100,7 +101,7 @@ int64_t ConfigurationSearch::minStepOf(const PlanMetrics &metrics, const StageEd
 }
 
 double ConfigurationSearch::leaf(const std::vector<Placed> &stages, bool exhaustive) {
-  auto p = static_cast<size_t>(groups_);
+  auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.virtualStages);
   if (configuration_.each)
     for (Id parallelConfig : configuration_.parallelConfigs)
       if (std::none_of(stages.begin(), stages.end(), [&](auto &one) { return one.parallelConfig == parallelConfig; }))
@@ -116,15 +117,14 @@ double ConfigurationSearch::leaf(const std::vector<Placed> &stages, bool exhaust
     plan.stages.push_back({lattice_.layersBetween(stage.from, stage.to), stage.parallelConfig, {}});
   // With a fixed order of passes, less recomputation never makes a step longer: its last pass is
   // that of the first chunk, and what it hides less of the exchange it takes less itself.
-  bool monotone = configuration_.schedule != PipelineSchedule::ZeroBubble && problem_.limits.watts <= 0 &&
-                  problem_.overlapFraction <= 1 && (problem_.overlapFraction <= 0 || configuration_.virtualStages == 1);
-  bool energy =
-      problem_.objective == PlacementObjective::Energy || problem_.limits.joules > 0 || problem_.limits.watts > 0;
+  bool monotone = model_.hasFixedOrder() && problem_.limits.watts <= 0 && problem_.overlapFraction <= 1 &&
+                  (problem_.overlapFraction <= 0 || configuration_.virtualStages == 1);
+  bool energy = formulaOf(problem_.objective).countsJoules || problem_.limits.joules > 0 || problem_.limits.watts > 0;
   std::vector<RecomputeSolver::Options> options;
   for (size_t g = 0; g < p; ++g) {
     std::vector<uint64_t> key{g, stages[g].parallelConfig};
-    for (size_t s = g; s < stages.size(); s += p)
-      key.push_back(lattice_.classesOf(stages[s].from, stages[s].to));
+    for (size_t c = 0; c < v; ++c)
+      key.push_back(lattice_.classesOf(stages[stageOf(g, c)].from, stages[stageOf(g, c)].to));
     if (auto found = known_.find(key); !exhaustive && balanced_ && found != known_.end()) {
       options.push_back(found->second);
       --searchState_.budget;
@@ -133,8 +133,8 @@ double ConfigurationSearch::leaf(const std::vector<Placed> &stages, bool exhaust
       continue;
     }
     std::vector<Part> parts;
-    for (size_t s = g; s < stages.size(); s += p)
-      parts.push_back({stages[s].from, stages[s].to});
+    for (size_t c = 0; c < v; ++c)
+      parts.push_back({stages[stageOf(g, c)].from, stages[stageOf(g, c)].to});
     const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[stages[g].parallelConfig];
     options.push_back(recomputeSolver_.options(stages[g].parallelConfig, parts, held_[g],
                                                problem_.deviceTypes[parallelConfig.deviceType].memory,
@@ -160,7 +160,7 @@ double ConfigurationSearch::choose(const std::vector<Placed> &stages, Placement 
   auto p = static_cast<size_t>(groups_);
   auto recomputeChoice = [&](size_t g, const GroupRecomputeChoice &option) {
     for (size_t c = 0; c < option.recomputeChoices.size(); ++c)
-      plan.stages[c * p + g].recomputeChoices = option.recomputeChoices[c];
+      plan.stages[stageOf(g, c)].recomputeChoices = option.recomputeChoices[c];
   };
   for (size_t g = 0; g < p; ++g)
     recomputeChoice(g, options[g].list[0]);
@@ -174,12 +174,14 @@ double ConfigurationSearch::choose(const std::vector<Placed> &stages, Placement 
     joules[p] -= of.list[0].joules;
   for (size_t s = 0; s < stages.size(); ++s) {
     Sums sums = lattice_.between(stages[s].parallelConfig, stages[s].from, stages[s].to);
-    StageWork &work = works[s % p];
+    StageWork &work = works[static_cast<size_t>(groupOf(static_cast<int64_t>(s)))];
     work.backward += sums.backward, work.weight += sums.weight;
     work.update += sums.update, work.gradients += sums.gradients;
     work.expertGradients += sums.expertGradients;
-    times[s].backward -= options[s % p].list[0].recomputeTime[s / p];
   }
+  for (size_t g = 0; g < p; ++g)
+    for (size_t c = 0; c < options[g].list[0].recomputeTime.size(); ++c)
+      times[stageOf(g, c)].backward -= options[g].list[0].recomputeTime[c];
   std::vector<int64_t> tied(p); // with what another group keeps
   for (size_t g = 0; g < p; ++g) {
     StageWork work = works[g];
@@ -198,7 +200,7 @@ double ConfigurationSearch::choose(const std::vector<Placed> &stages, Placement 
   };
   auto put = [&](size_t g, const std::vector<int64_t> &recomputeTime, int64_t finishes) {
     for (size_t c = 0; c < recomputeTime.size(); ++c)
-      times[c * p + g].backward = bare[c * p + g].backward + recomputeTime[c];
+      times[stageOf(g, c)].backward = bare[stageOf(g, c)].backward + recomputeTime[c];
     times[g].stepTail = finishes;
   };
   std::vector<GroupRecomputeChoice> min(p);

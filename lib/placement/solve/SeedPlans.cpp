@@ -46,7 +46,7 @@ std::optional<std::vector<ConfigurationSearch::Placed>> ConfigurationSearch::gre
     for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f) {
       Id parallelConfig = configuration_.parallelConfigs[f];
       const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-      if (s >= groups_ && parallelConfig != stages[s - groups_].parallelConfig)
+      if (s >= groups_ && parallelConfig != stages[static_cast<size_t>(groupOf(s))].parallelConfig)
         continue;
       if (s < groups_ && used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
         continue;

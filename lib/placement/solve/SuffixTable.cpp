@@ -44,7 +44,7 @@ int64_t ConfigurationSearch::limitAt(int64_t stage, uint32_t from) const {
   if (!lattice_.chain || configuration_.parallelConfigs.size() != 1)
     return longest_ / m;
   Sums before = lattice_.between(configuration_.parallelConfigs[0], 0, from);
-  if (configuration_.schedule == PipelineSchedule::ZeroBubble)
+  if (splitsWeights_)
     return (longest_ - before.forward) / m;
   // What `Span` says of this stage, with the least work of all others.
   int64_t rest = lattice_.all(configuration_.parallelConfigs[0]).time() - before.time();

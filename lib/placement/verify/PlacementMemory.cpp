@@ -1,4 +1,5 @@
 // Bounds of the least memory: what does not fit into less.
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
 #include <cmath>
@@ -7,7 +8,7 @@ namespace accord {
 
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                       const std::vector<PathBound> &paths) {
-  if (problem.objective != PlacementObjective::Memory)
+  if (!ruleOf(problem.objective).isMemory)
     return proveTimedBound(problem, bound, effort, passes, paths);
   if (bound <= 0)
     return {};

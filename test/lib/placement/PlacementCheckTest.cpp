@@ -85,7 +85,7 @@ TEST(PlacementCheck, IdsOutOfRange) {
             "layers 'block' in parallel configuration 0: it keeps nothing for its backward pass, not even nothing");
   EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 device types");
   EXPECT_EQ(after([](P p) { p.schedules[0] = static_cast<PipelineSchedule>(9); }), "schedule 9 is none");
-  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(5); }), "objective 5 is none");
+  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(9); }), "objective 9 is none");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].zero = 4; }), "form 0: stage 4 of ZeRO");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 3; }), "form 0: 3 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }), "form 0: 0 of 2 replicas divide the experts");

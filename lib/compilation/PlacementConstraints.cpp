@@ -1,4 +1,4 @@
-#include "lib/driver/PlacementConstraints.h"
+#include "lib/compilation/PlacementConstraints.h"
 #include "lib/language/requests/LayerConstraints.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/STLExtras.h"

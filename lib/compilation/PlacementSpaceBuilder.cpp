@@ -1,4 +1,4 @@
-#include "lib/driver/PlacementSpaceBuilder.h"
+#include "lib/compilation/PlacementSpaceBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +23,8 @@ std::vector<int64_t> spreadDivisors(int64_t n) {
 /// The choices of a job, with defaults for what it does not state. Problems are reported.
 class PlacementSpaceBuilder {
 public:
-  explicit PlacementSpaceBuilder(Session &session) : session_(session), job_(session.job()), groups_(session.groups()) {
+  PlacementSpaceBuilder(const TrainingJob &job, const ClusterTarget &target, Diagnostics &diags)
+      : diags_(diags), job_(job), cluster_(target.cluster), groups_(target.groups) {
     for (const DegreeChoice &choice : job_.parallel)
       of_[choice.key] = &choice;
     for (const Cluster &group : groups_) {
@@ -35,7 +36,7 @@ public:
   PlacementChoices out;
 
   bool resolve() {
-    size_t before = session_.diagnostics().errors();
+    size_t before = diags_.errors();
     std::vector<int64_t> tensor = degrees("tensor_parallel");
     if (tensor.empty()) {
       for (int64_t power = 1; power <= devicesPerNode_; power *= 2)
@@ -55,7 +56,7 @@ public:
     product(tensor);
     rest();
     others();
-    return session_.diagnostics().errors() == before;
+    return diags_.errors() == before;
   }
 
 private:
@@ -67,12 +68,12 @@ private:
     out.assumptions.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
   }
   Diagnostics::Builder error(Code code, const std::string &key, const std::string &message) {
-    return session_.diagnostics().error(code, find(key) ? find(key)->at : SourceRange{}, message);
+    return diags_.error(code, find(key) ? find(key)->at : SourceRange{}, message);
   }
   void noteCluster(Diagnostics::Builder &error) {
-    const SourceLocation &at = session_.cluster()->location;
-    if (auto file = session_.diagnostics().sources().find(at.file))
-      error.note(session_.diagnostics().sources().at(*file, {at.line, at.column}), "the cluster is declared here");
+    const SourceLocation &at = cluster_.location;
+    if (auto file = diags_.sources().find(at.file))
+      error.note(diags_.sources().at(*file, {at.line, at.column}), "the cluster is declared here");
   }
 
   /// What is in the search space and not above the devices.
@@ -85,10 +86,10 @@ private:
     if (fit.empty()) {
       auto wrong = error(Code::TooFewDevices, key,
                          fmt::format("{} {} needs more than the {} devices of '{}'", key, choice->values.front(),
-                                     devices_, session_.cluster()->name));
+                                     devices_, cluster_.name));
       noteCluster(wrong);
     } else if (fit.size() < choice->values.size()) {
-      assume("{} above {} is left out: '{}' has {} devices", key, fit.back(), session_.cluster()->name, devices_);
+      assume("{} above {} is left out: '{}' has {} devices", key, fit.back(), cluster_.name, devices_);
     }
     return fit;
   }
@@ -96,12 +97,28 @@ private:
   void pipeline() {
     std::vector<int64_t> stages = degrees("pipeline_parallel");
     if (!find("pipeline_parallel"))
-      assume("pipeline_parallel: from 1 to the number of layers");
+      assume("pipeline_parallel: from 1 to {}", find("max_stages") ? "max_stages" : "the number of layers");
     for (int64_t p : stages)
       if (!space.groups.empty() && space.groups.back().max == p - 1)
         space.groups.back().max = p;
       else
         space.groups.push_back({p, p});
+    if (const DegreeChoice *limit = find("max_stages"))
+      limitStages(limit->values.front());
+  }
+
+  void limitStages(int64_t max) {
+    if (!find("pipeline_parallel")) {
+      space.groups = {{1, max}};
+      return;
+    }
+    auto above = [&](const PlacementProblem::GroupRange &range) { return range.min > max; };
+    if (!space.groups.empty() && above(space.groups.front()))
+      error(Code::DegreesDoNotFit, "max_stages",
+            fmt::format("pipeline_parallel is {} or more, but max_stages is {}", space.groups.front().min, max));
+    std::erase_if(space.groups, above);
+    if (!space.groups.empty())
+      space.groups.back().max = std::min(space.groups.back().max, max);
   }
 
   void sequence(const std::vector<int64_t> &tensor) {
@@ -143,7 +160,7 @@ private:
                        fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
                                    "needed, cluster '{}' has {}",
                                    tensor.front(), groups, space.data.empty() ? 1 : space.data.front(),
-                                   session_.cluster()->name, devices_));
+                                   cluster_.name, devices_));
     noteCluster(wrong);
   }
 
@@ -244,7 +261,7 @@ private:
       bool memory = group.host.memory.value > 0;
       if (memory && group.machine.hostBandwidth.value > 0)
         continue;
-      session_.diagnostics()
+      diags_
           .error(Code::NoHostToOffloadTo, job_.offloadAt,
                  memory ? fmt::format("'{}' states no host_bandwidth: nothing says how fast its "
                                       "host's memory is reached",
@@ -257,8 +274,9 @@ private:
   }
 
   PlacementSpace &space = out.space;
-  Session &session_;
+  Diagnostics &diags_;
   const TrainingJob &job_;
+  const Cluster &cluster_;
   const std::vector<Cluster> &groups_;
   std::map<std::string, const DegreeChoice *> of_;
   int64_t devices_ = 0, devicesPerNode_ = 0;
@@ -266,11 +284,12 @@ private:
 
 } // namespace
 
-std::optional<PlacementChoices> choicesOf(Session &session) {
-  PlacementSpaceBuilder choosing(session);
-  if (!choosing.resolve())
+std::optional<PlacementChoices> placementChoices(const TrainingJob &job, const ClusterTarget &target,
+                                                 Diagnostics &diags) {
+  PlacementSpaceBuilder builder(job, target, diags);
+  if (!builder.resolve())
     return std::nullopt;
-  return std::move(choosing.out);
+  return std::move(builder.out);
 }
 
 } // namespace accord
