@@ -76,5 +76,5 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> createPlacePass(Planning *planning) { return std::make_unique<PlacePass>(planning); }
+std::unique_ptr<mlir::Pass> createPlacePass(Planning *planning) { return std::make_unique<PlacePass>(planning); }
 } // namespace accord
