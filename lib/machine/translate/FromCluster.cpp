@@ -235,8 +235,8 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   for (NamedAttribute entry : op.getEntries())
     if (auto value = own.number(entry.getName()))
       cluster.keys[entry.getName().str()] = *value;
-  if (own.issue)
-    return *own.issue;
+  if (own.error)
+    return *own.error;
   cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
     Keys keys(host, host.getEntries(), nullptr);

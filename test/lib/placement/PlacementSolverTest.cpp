@@ -131,7 +131,7 @@ TEST(Place, FindsTheBestOfAllPlansInAV) {
     problem.schedules = {PipelineSchedule::ZeroBubbleV};
     if (seed % 3 == 0)
       problem.schedules.push_back(PipelineSchedule::OneFOneB);
-    BruteForce all{problem, Most};
+    BruteForce all{problem, kMaxRounds};
     if (!all.run())
       continue;
     expectAllPlans(problem, seed, all.best);
