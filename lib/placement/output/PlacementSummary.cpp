@@ -20,8 +20,9 @@ std::string words(std::string text) {
 
 std::string scheduleText(const Placement &placement) {
   const ScheduleModel &model = modelOf(placement.schedule);
-  return placement.virtualStages > 1 ? fmt::format("{}, {} virtual stages a device", model.label, placement.virtualStages)
-                                     : model.label;
+  return placement.virtualStages > 1
+             ? fmt::format("{}, {} virtual stages a device", model.label, placement.virtualStages)
+             : model.label;
 }
 
 std::string valueText(const PlacementProblem &problem, double value) {

@@ -90,8 +90,9 @@ private:
     std::vector<int64_t> known = stagesOfGroups(p, plan.schedule);
     bool several = ruleOf(plan.schedule).stages != ScheduleRule::Stages::One;
     if (std::find(known.begin(), known.end(), plan.virtualStages) == known.end())
-      report(Code::PlacementNotInSearchSpace, several ? fmt::format("{} virtual stages are not in the search space", plan.virtualStages)
-                              : fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
+      report(Code::PlacementNotInSearchSpace,
+             several ? fmt::format("{} virtual stages are not in the search space", plan.virtualStages)
+                     : fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
     if (!several)
       return;
     if (!runsOn(plan.schedule, static_cast<int64_t>(groups), plan.microbatches))
@@ -103,8 +104,8 @@ private:
       return a.layers.size() < b.layers.size();
     });
     if (max->layers.size() > min->layers.size() + 1)
-      report(Code::PlacementNotInSearchSpace, fmt::format("interleaved stages of {} and of {} layers are not even", min->layers.size(),
-                                  max->layers.size()));
+      report(Code::PlacementNotInSearchSpace, fmt::format("interleaved stages of {} and of {} layers are not even",
+                                                          min->layers.size(), max->layers.size()));
   }
 
   /// False: forms or layers cannot be looked up.
@@ -122,12 +123,14 @@ private:
     const auto &parallelConfig = p.parallelConfigs[stage.parallelConfig];
     __int128 samples = static_cast<__int128>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches;
     if (samples != p.batch)
-      report(Code::WrongBatch, fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
-                                  "make the batch, {}",
-                                  s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
+      report(Code::WrongBatch,
+             fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
+                         "make the batch, {}",
+                         s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
     if (size_t first = ruleOf(plan.schedule).groupOf(s, groups);
         stage.parallelConfig != plan.stages[first].parallelConfig)
-      report(Code::PlacementNotInSearchSpace, fmt::format("stages {} and {} share devices, but not their parallel configuration", first, s));
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("stages {} and {} share devices, but not their parallel configuration", first, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
