@@ -2,6 +2,7 @@
 #include "lib/driver/Session.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/placement/problem/Objective.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
@@ -70,13 +71,12 @@ std::vector<Entry> operations() {
 }
 
 std::vector<Entry> objectives() {
-  auto entry = [](Objective objective, const char *text) { return Entry{name(objective), "objective", "", text}; };
-  return {entry(Objective::Throughput, "maximize throughput: samples per second"),
-          entry(Objective::StepTime, "minimize step_time: the time of one training step"),
-          entry(Objective::Memory, "minimize memory: the peak of device memory"),
-          entry(Objective::Energy, "minimize energy: joules per step"),
-          entry(Objective::Price, "minimize price: dollars per step, on a cluster with prices"),
-          entry(Objective::TdpTime, "minimize tdp_time: the step time times the design power")};
+  std::vector<Entry> entries{{"throughput", "objective", "", "maximize throughput: samples per second"}};
+  for (const ObjectiveFormula &one : objectiveFormulas())
+    entries.push_back({one.name, "objective", "",
+                       fmt::format("{}{}{}{}", one.minimize ? "minimize " : "", one.minimize ? one.minimize : "",
+                                   one.minimize ? ": " : "", one.label)});
+  return entries;
 }
 
 int list(const ListOptions &options) {
