@@ -127,11 +127,13 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
-Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy,
-                                                        int64_t microbatch) {
+Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
   TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, degrees, policy));
   if (!built.graph)
-    return Error{Code::NotSupported, built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message, {}, {}};
+    return Error{Code::NotSupported,
+                 built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message,
+                 {},
+                 {}};
   int64_t microbatches = std::max<int64_t>(1, job.batch / microbatch / std::max<int64_t>(1, degrees.data));
   std::string error;
   auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
@@ -197,15 +199,14 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   }
   made.limits = limitsOf(job, made.memory);
   made.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                               const std::string &policy) -> Result<WorkGraph> {
+                            const std::string &policy) -> Result<WorkGraph> {
     return workOf({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
   made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                      int64_t data,
-                                      const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
+                                   int64_t data, const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
     return workOf({tensor, data, sequence, sharding.experts > 1,
-                            sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
-                           policy, microbatch);
+                   sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
+                  policy, microbatch);
   };
   made.dataLoader = job.dataLoader;
   return made;
@@ -230,9 +231,9 @@ std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
     for (const DegreeChoice &choice : job.parallel)
       if (choice.key == "pipeline_parallel")
         where = choice.at;
-    diags.error(Code::NothingToPlace, where,
-                fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min, job.name,
-                            layers));
+    diags.error(
+        Code::NothingToPlace, where,
+        fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min, job.name, layers));
     return std::nullopt;
   }
   if (!addPlacementConstraints(found.problem, job, diags))
@@ -264,7 +265,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   if (planning.progress && plan.problem.objective == PlacementObjective::StepTime) // told as times
     how.progress = [&](const PlacementProgress &p) {
       planning.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
-                       static_cast<int64_t>(std::min(p.bound, 0x1p61))});
+                         static_cast<int64_t>(std::min(p.bound, 0x1p61))});
     };
   std::optional<Placement> known = planning.known ? planning.known(plan.problem) : std::nullopt;
   how.known = known ? &*known : nullptr;

@@ -272,8 +272,7 @@ plan::RequestOp writeRequest(ModuleOp module, dnn::ModelOp model, const Training
                             request.job.requirements[i].location});
   std::vector<WrittenLoader> loaders;
   if (request.job.dataLoader)
-    loaders.push_back(
-        {request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
+    loaders.push_back({request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
   Writer writer(context, sources);
   fields(writer, request, requirements, loaders);
   OperationState state(model.getLoc(), plan::RequestOp::getOperationName());
