@@ -26,7 +26,8 @@ LogicalResult addText(OpPassManager &passes, const std::string &pipeline, const 
   return failure();
 }
 
-LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const PipelineOptions &options, llvm::raw_ostream &errors) {
+LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const PipelineOptions &options,
+                       llvm::raw_ostream &errors) {
   const TrainingOptions &training = options.training;
   switch (phase) {
   case PipelinePhase::Train: {
@@ -96,8 +97,10 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
                             clEnumValN(PipelinePhase::Schedule, "schedule", "when each operation runs on one machine"),
                             clEnumValN(PipelinePhase::Emit, "emit", "the plan alone"));
   }
-  Option<PipelinePhase> from{*this, "from", llvm::cl::desc("first phase"), llvm::cl::init(PipelinePhase::Train), phases()};
-  Option<PipelinePhase> until{*this, "until", llvm::cl::desc("last phase"), llvm::cl::init(PipelinePhase::Emit), phases()};
+  Option<PipelinePhase> from{*this, "from", llvm::cl::desc("first phase"), llvm::cl::init(PipelinePhase::Train),
+                             phases()};
+  Option<PipelinePhase> until{*this, "until", llvm::cl::desc("last phase"), llvm::cl::init(PipelinePhase::Emit),
+                              phases()};
   Option<std::string> recompute{*this, "recompute", llvm::cl::desc("none, selective or full"), llvm::cl::init("none")};
   Option<bool> keepGathered{*this, "keep-gathered",
                             llvm::cl::desc("keep what is gathered in the forward pass for the backward pass")};
@@ -114,8 +117,16 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
 
   PipelineOptions options() const {
     PipelineOptions made;
-    made.training = {recompute, keepGathered,          tensor, data,        sequence, experts == "divided",
-                     tables == "whole" ? "" : tables.getValue(), fuse,   modelPasses, passes};
+    made.training = {recompute,
+                     keepGathered,
+                     tensor,
+                     data,
+                     sequence,
+                     experts == "divided",
+                     tables == "whole" ? "" : tables.getValue(),
+                     fuse,
+                     modelPasses,
+                     passes};
     return made;
   }
 };
@@ -134,15 +145,17 @@ std::optional<PipelinePhase> phaseNamed(llvm::StringRef text) {
   return std::nullopt;
 }
 
-LogicalResult buildPipeline(OpPassManager &passes, const PipelineOptions &options, PipelinePhase from, PipelinePhase until,
-                            llvm::raw_ostream &errors) {
+LogicalResult buildPipeline(OpPassManager &passes, const PipelineOptions &options, PipelinePhase from,
+                            PipelinePhase until, llvm::raw_ostream &errors) {
   for (PipelinePhase phase : kPipelinePhases)
     if (phase >= from && phase <= until && failed(addPhase(phase, passes, options, errors)))
       return failure();
   return success();
 }
 
-void addToPhase(PipelinePhase phase, std::function<void(OpPassManager &)> add) { additions()[phase].push_back(std::move(add)); }
+void addToPhase(PipelinePhase phase, std::function<void(OpPassManager &)> add) {
+  additions()[phase].push_back(std::move(add));
+}
 
 void registerPipelines() {
   registerPassPipeline(

@@ -22,8 +22,9 @@ struct Planning;
 /// - schedule: when each operation runs on its one machine.
 /// - emit: what is left is the plan.
 enum class PipelinePhase : uint8_t { Train, Simplify, Shard, Cost, Place, Schedule, Emit };
-inline constexpr PipelinePhase kPipelinePhases[] = {PipelinePhase::Train, PipelinePhase::Simplify, PipelinePhase::Shard, PipelinePhase::Cost,
-                                    PipelinePhase::Place, PipelinePhase::Schedule, PipelinePhase::Emit};
+inline constexpr PipelinePhase kPipelinePhases[] = {
+    PipelinePhase::Train, PipelinePhase::Simplify, PipelinePhase::Shard, PipelinePhase::Cost,
+    PipelinePhase::Place, PipelinePhase::Schedule, PipelinePhase::Emit};
 const char *name(PipelinePhase phase);
 std::optional<PipelinePhase> phaseNamed(llvm::StringRef name);
 
@@ -33,10 +34,11 @@ struct PipelineOptions {
   Planning *planning = nullptr;
 };
 
-/// Adds the phases from one to another, both included, to a manager of passes on modules. Of a module with `plan.request`
-/// the request says which training graphs there are. Fails, and says why, where a pipeline in the options is none.
-mlir::LogicalResult buildPipeline(mlir::OpPassManager &passes, const PipelineOptions &options, PipelinePhase from, PipelinePhase until,
-                                  llvm::raw_ostream &errors);
+/// Adds the phases from one to another, both included, to a manager of passes on modules. Of a module with
+/// `plan.request` the request says which training graphs there are. Fails, and says why, where a pipeline in the
+/// options is none.
+mlir::LogicalResult buildPipeline(mlir::OpPassManager &passes, const PipelineOptions &options, PipelinePhase from,
+                                  PipelinePhase until, llvm::raw_ostream &errors);
 
 /// Passes that a plugin adds to every pipeline, behind the last pass of a phase.
 void addToPhase(PipelinePhase phase, std::function<void(mlir::OpPassManager &)> add);

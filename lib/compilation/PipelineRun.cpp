@@ -30,7 +30,8 @@ PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
   std::string error;
   llvm::raw_string_ostream stream(error);
   if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream)))
-    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}}, {}};
+    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}},
+            {}};
   return runPasses(module, passes);
 }
 

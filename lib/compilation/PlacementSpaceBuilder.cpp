@@ -159,8 +159,8 @@ private:
     auto wrong = error(Code::TooFewDevices, key,
                        fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
                                    "needed, cluster '{}' has {}",
-                                   tensor.front(), groups, space.data.empty() ? 1 : space.data.front(),
-                                   cluster_.name, devices_));
+                                   tensor.front(), groups, space.data.empty() ? 1 : space.data.front(), cluster_.name,
+                                   devices_));
     noteCluster(wrong);
   }
 

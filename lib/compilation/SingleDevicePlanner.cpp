@@ -28,12 +28,10 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
 }
 
 Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine &machine,
-                                                    const std::map<std::string, dnn::TrainingGraphOp> &graphs,
-                                                    const Planning &planning) {
+                                  const std::map<std::string, dnn::TrainingGraphOp> &graphs, const Planning &planning) {
   const TrainingJob &job = request.job;
   SingleDeviceRequest one = deviceRequest(request, planning);
-  one.instantiate = [&](int64_t microbatch, int64_t microbatches,
-                        const std::string &policy) -> Result<WorkGraph> {
+  one.instantiate = [&](int64_t microbatch, int64_t microbatches, const std::string &policy) -> Result<WorkGraph> {
     std::string error;
     dnn::TrainingGraphOp graph = graphs.at(policy);
     auto work = workGraphFrom(graph, microbatch, microbatches, error);
@@ -57,9 +55,8 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
   }
   if (!plan->schedule.stopped.empty() && planning.stopReason) {
     plan->schedule.stopped = planning.stopReason();
-    plan->assumptions.push_back(
-        fmt::format("planning was stopped ({}): a better plan may exist; the gap bounds the improvement",
-                    plan->schedule.stopped));
+    plan->assumptions.push_back(fmt::format(
+        "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
   }
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
   return planned;

@@ -11,7 +11,6 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
 /// The best plan of the request on the machine, with all assumptions in words; `graphs` has the training graph of every
 /// recomputation policy that the request offers. Errors as `planSingleDevice` has them, and A0486 of loading data.
 Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine &machine,
-                                                    const std::map<std::string, dnn::TrainingGraphOp> &graphs,
-                                                    const Planning &planning);
+                                  const std::map<std::string, dnn::TrainingGraphOp> &graphs, const Planning &planning);
 
 } // namespace accord

@@ -13,14 +13,14 @@ namespace accord {
 /// Everything that a training graph of a model depends on, besides the model.
 struct TrainingOptions {
   std::string recompute = "none"; ///< none, selective or full
-  bool keepGathered = false;      ///< what sequence parallelism gathers in the forward pass is kept for the backward pass
-  int64_t tensor = 1, data = 1;   ///< devices among which the step is shared
-  bool sequence = false;          ///< the devices of `tensor` divide what lies between the layers along the sequence
-  bool experts = false;           ///< the devices of `data` divide the experts
-  std::string tables;             ///< and embedding tables: "rows" or "columns"; empty: each has all
-  bool fuse = false;              ///< element-wise work runs where its tensor is made
-  std::string modelPasses;        ///< pipeline that runs on the model first
-  std::string passes;             ///< pipeline that runs on the finished graph, before `fuse`
+  bool keepGathered = false;    ///< what sequence parallelism gathers in the forward pass is kept for the backward pass
+  int64_t tensor = 1, data = 1; ///< devices among which the step is shared
+  bool sequence = false;        ///< the devices of `tensor` divide what lies between the layers along the sequence
+  bool experts = false;         ///< the devices of `data` divide the experts
+  std::string tables;           ///< and embedding tables: "rows" or "columns"; empty: each has all
+  bool fuse = false;            ///< element-wise work runs where its tensor is made
+  std::string modelPasses;      ///< pipeline that runs on the model first
+  std::string passes;           ///< pipeline that runs on the finished graph, before `fuse`
   friend auto operator<=>(const TrainingOptions &, const TrainingOptions &) = default;
 
   /// As options of `accord-pipeline`: "recompute=full tensor=8"; those with their default are left out.
@@ -31,7 +31,7 @@ class TrainingGraphs {
 public:
   struct Built {
     mlir::OwningOpRef<mlir::ModuleOp> module;
-    dnn::TrainingGraphOp graph;        ///< null after an error
+    dnn::TrainingGraphOp graph;       ///< null after an error
     std::vector<std::string> remarks; ///< of the passes that share the step: what stays whole
     Errors errors;                    ///< empty where there was no model: whoever makes it has reported why
   };

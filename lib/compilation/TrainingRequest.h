@@ -1,5 +1,5 @@
-// One training job as an operation of the module, and back: `plan.request` holds all that the phases of the pipeline need
-// besides machines and clusters.
+// One training job as an operation of the module, and back: `plan.request` holds all that the phases of the pipeline
+// need besides machines and clusters.
 #pragma once
 #include "dialects/plan/PlanDialect.h"
 #include "lib/compilation/RecomputePolicy.h"

@@ -55,9 +55,8 @@ struct GraphProfiler::Data {
       text.program = std::make_unique<Program>(text.diags, context, "row.dnn", options);
       if (!text.diags.hasErrors())
         text.job = text.program->job();
-      text.graphs = std::make_unique<TrainingGraphs>([&text](std::optional<int64_t>) {
-        return text.job ? text.program->model(*text.job) : dnn::ModelOp();
-      });
+      text.graphs = std::make_unique<TrainingGraphs>(
+          [&text](std::optional<int64_t>) { return text.job ? text.program->model(*text.job) : dnn::ModelOp(); });
     }
     const TrainingGraphs::Built &built = text.graphs->get(optionsOf(workload));
     if (!built.graph)
@@ -89,8 +88,7 @@ GraphProfiler::GraphProfiler(mlir::MLIRContext &context, std::string catalog)
     : data(new Data{context, std::move(catalog), {}, {}}) {}
 GraphProfiler::~GraphProfiler() = default;
 
-Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microbatch,
-                                                    const SourceLocation &row) {
+Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microbatch, const SourceLocation &row) {
   std::tuple key(workload.text, Data::optionsOf(workload), microbatch);
   auto known = data->profiles.find(key);
   if (known != data->profiles.end())
@@ -109,7 +107,7 @@ Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microba
 }
 
 Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
-                                                    const SourceLocation &row) {
+                                       const SourceLocation &row) {
   std::string error;
   dnn::TrainingGraphOp graph = data->graphOf(workload, error);
   if (!graph)

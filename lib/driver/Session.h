@@ -120,7 +120,7 @@ public:
     const std::atomic<bool> *stop = nullptr;
     std::function<void(const SolveProgress &)> progress;
     std::function<std::string()> stopReason; ///< in words
-    bool brief = false; ///< no more than a first schedule of each
+    bool brief = false;                      ///< no more than a first schedule of each
     /// A plan for `placement` to begin with.
     std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
   } search;

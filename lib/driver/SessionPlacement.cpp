@@ -2,10 +2,10 @@
 
 #include "dialects/accel/AccelDialect.h"
 #include "lib/compilation/PlacementPlanner.h"
+#include "lib/driver/Session.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/SourceLocationOf.h"
-#include "lib/driver/Session.h"
 
 namespace accord {
 /// The groups of equal devices of a cluster for a placement.

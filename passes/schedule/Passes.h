@@ -4,7 +4,8 @@
 #include "mlir/Pass/Pass.h"
 namespace accord {
 struct Planning;
-/// The passes `place` and `schedule`, which search as `planning` says and leave what they find there, too; null: defaults.
+/// The passes `place` and `schedule`, which search as `planning` says and leave what they find there, too; null:
+/// defaults.
 std::unique_ptr<mlir::Pass> createPlacePass(Planning *planning);
 std::unique_ptr<mlir::Pass> createSchedulePass(Planning *planning);
 #define GEN_PASS_DECL

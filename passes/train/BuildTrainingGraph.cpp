@@ -1,6 +1,6 @@
 // The pass: one training graph for each model.
-#include "lib/training/differentiate/Differentiator.h"
 #include "lib/compilation/RecomputePolicy.h"
+#include "lib/training/differentiate/Differentiator.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
 #include "llvm/ADT/MapVector.h"

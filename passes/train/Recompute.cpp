@@ -59,9 +59,7 @@ struct Patterns {
   }
 };
 
-bool known(StringRef policy) {
-  return policy.empty() || policy == "none" || policy == "selective" || policy == "full";
-}
+bool known(StringRef policy) { return policy.empty() || policy == "none" || policy == "selective" || policy == "full"; }
 
 struct Recompute : impl::RecomputeBase<Recompute> {
   using RecomputeBase::RecomputeBase;

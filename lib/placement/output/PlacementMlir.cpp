@@ -32,8 +32,8 @@ void writeStages(OpBuilder &builder, const PlacementPlan &plan) {
         builder.getI64IntegerAttr(config.tensor), builder.getI64IntegerAttr(config.data),
         builder.getI64IntegerAttr(config.microbatch), builder.getI64IntegerAttr(config.zero),
         config.sequence ? builder.getUnitAttr() : UnitAttr(),
-        features.empty() ? StringAttr() : builder.getStringAttr(features), recompute.getDictionary(builder.getContext()),
-        builder.getI64IntegerAttr(group.peak()));
+        features.empty() ? StringAttr() : builder.getStringAttr(features),
+        recompute.getDictionary(builder.getContext()), builder.getI64IntegerAttr(group.peak()));
   }
 }
 
