@@ -238,7 +238,7 @@ TEST(EmitPlacement, TraceIsBoundedAndInOrder) {
       for (const PipelineSlice &slice : shown->groups[g]) {
         EXPECT_EQ(slice.start, end); // bubbles fill all gaps
         end = slice.end;
-        if (slice.deviceType <= PipelineSlice::Kind::Weight || slice.deviceType == PipelineSlice::Kind::Summary)
+        if (slice.kind <= PipelineSlice::Kind::Weight || slice.kind == PipelineSlice::Kind::Summary)
           passes += slice.passes, busy += slice.end - slice.start;
       }
       EXPECT_EQ(end, shown->step);
