@@ -40,6 +40,7 @@ defm Dnn_HardSwish : Dnn_Unary<"hard_swish", 5, "x * min(max(x + 3, 0), 6) / 6",
 defm Dnn_Gelu : Dnn_Unary<"gelu", 5, "x * (1 + erf(x / sqrt 2)) / 2", 11, "x", "dy * (cdf(x) + x * pdf(x))">;
 defm Dnn_Silu : Dnn_Unary<"silu", 5, "x / (1 + exp(-x)) (swish)", 9, "x", "dy * s * (1 + x * (1 - s)), s = sigmoid(x)">;
 defm Dnn_Sigmoid : Dnn_Unary<"sigmoid", 4, "1 / (1 + exp(-x))", 3, "y", "dy * y * (1 - y)">;
+defm Dnn_Softplus : Dnn_Unary<"softplus", 3, "log(1 + exp(x))", 4, "x", "dy / (1 + exp(-x))">;
 defm Dnn_Tanh : Dnn_Unary<"tanh", 1, "tanh(x)", 3, "y", "dy * (1 - y * y)">;
 defm Dnn_Sqrt : Dnn_Unary<"sqrt", 1, "sqrt(x)", 2, "y", "dy / (2 * y)">;
 def Dnn_ExpOp : Dnn_UnaryBase<"exp", 1, "exp(x)", "MulOp", "y">;
