@@ -231,6 +231,8 @@ std::vector<BlockSchema> table() {
       memory("dram", "device memory",
              {integer("channels", Better::More, Range::Positive, "independent channels"),
               quantity("sector", Better::Less, {kBytes}, Range::Positive, "smallest piece it reads"),
+              quantity("refresh_efficiency", Better::More, {kNumber}, Range::Fraction,
+                       "share of the time that refresh leaves for transfers, 1 - tRFC / tREFI of its standard"),
               word("standard", {"ddr3", "hbm2", "hbm2e", "gddr6", "gddr6x"},
                    "what it is, for its energy where that is not stated")}),
       memory("scratchpad", "on-chip memory that software fills",

@@ -282,6 +282,7 @@ accelerator s {
   memory hbm : dram {
     capacity = {8 GiB, 16 GiB}, bandwidth = {1 TB/s, 2 TB/s}, latency = {100 ns, 200 ns}, energy = {10 pJ/B, 20 pJ/B}
     efficiency = {0.7, 0.9}, sector = {32 B, 64 B}, channels = {4, 8}, queue = {16, 32}
+    refresh_efficiency = {0.9, 0.95}
   }
   memory glb : scratchpad {
     capacity = {4 MiB, 8 MiB}, bandwidth = {256 B/cycle, 512 B/cycle}, latency = {4 cycles, 8 cycles}
