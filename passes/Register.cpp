@@ -1,4 +1,5 @@
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "passes/analyze/Passes.h"
 #include "passes/interpret/Passes.h"
 #include "passes/schedule/Passes.h"
@@ -13,4 +14,5 @@ void accord::registerAllPasses() {
   registerShardPasses();
   registerSimplifyPasses();
   registerTrainPasses();
+  registerPipelines();
 }

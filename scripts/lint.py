@@ -50,7 +50,7 @@ class Sources:
                     if header.startswith(ROOT + os.sep) and os.path.isfile(header):
                         headers.append(header)
                         break
-            self.known[path] = hashlib.sha256(text).hexdigest(), headers
+            self.known[path] = hashlib.sha256(text).hexdigest(), headers, len(text)
         return self.known[path]
 
     def closure(self, path):
@@ -138,7 +138,7 @@ def main(arguments):
 
     said, bad, done = set(), 0, 0
     # The largest first: one long file at the end would leave the other processors idle.
-    todo.sort(key=lambda path: -sum(os.path.getsize(name) for name in sources.closure(path)))
+    todo.sort(key=lambda path: -sum(sources.facts(name)[2] for name in sources.closure(path)))
     with concurrent.futures.ThreadPoolExecutor(1 if fix else jobs) as pool:
         for path, result in pool.map(lint, todo):
             done += 1

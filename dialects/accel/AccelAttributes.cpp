@@ -225,9 +225,9 @@ Attribute QuantityAttr::parse(AsmParser &parser, Type) {
   if (stated && parseBaseValue(parser, numerator, denominator, dimension))
     return {};
   if (!stated) {
-    Checked<accord::Quantity> value = parseQuantity(text);
+    Result<accord::Quantity> value = parseQuantity(text);
     if (!value) {
-      parser.emitError(at) << value.problem().message << "; what other words are worth follows after '='";
+      parser.emitError(at) << value.error().message << "; what other words are worth follows after '='";
       return {};
     }
     numerator = value->value.numerator();

@@ -5,9 +5,6 @@ using namespace llvm;
 
 namespace accord::accel {
 
-// In the order of `accord::Base`.
-static constexpr StringLiteral kNames[Dimension::kBases] = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K"};
-
 std::string baseUnits(const Dimension &dimension) {
   std::string above, below;
   for (unsigned i = 0; i < Dimension::kBases; ++i) {
@@ -17,7 +14,7 @@ std::string baseUnits(const Dimension &dimension) {
     std::string &side = power > 0 ? above : below;
     if (!side.empty())
       side += "*";
-    side += kNames[i];
+    side += Dimension::symbols()[i];
     if (std::abs(power) != 1)
       side += std::to_string(std::abs(power));
   }
@@ -31,13 +28,13 @@ std::optional<Dimension> baseUnit(StringRef word) {
   if (!digits.empty() && (digits.getAsInteger(10, power) || power < 1 || power > 100))
     return std::nullopt;
   for (unsigned i = 0; i < Dimension::kBases; ++i)
-    if (letters == kNames[i])
+    if (letters == Dimension::symbols()[i])
       return Dimension::of(static_cast<Base>(i), power);
   return std::nullopt;
 }
 
 bool textDefinesValue(QuantityAttr quantity) {
-  Checked<Quantity> value = parseQuantity(quantity.getText());
+  Result<Quantity> value = parseQuantity(quantity.getText());
   return value && *value == quantity.quantity();
 }
 

@@ -23,6 +23,7 @@ const Dimension kFlops = Dimension::of(Base::Flop);
 const Dimension kEnergy = Dimension::of(Base::Joule);
 const Dimension kPower = kEnergy / kTime;
 const Dimension kMoney = Dimension::of(Base::Dollar);
+const Dimension kMass = Dimension::of(Base::Gram);
 
 const std::vector<StringRef> kPrecisions = {"bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "int8"};
 const std::vector<StringRef> kDataflows = {"output_stationary", "weight_stationary", "input_stationary",
@@ -305,7 +306,11 @@ std::vector<BlockSchema> table() {
            quantity("sram", Better::Less, {kArea / kBytes}, Range::NonNegative, "of on-chip memory per byte"),
            quantity("fixed", Better::Less, {kArea}, Range::NonNegative, "of everything that does not scale"),
        }},
-      {"cluster", "", "servers and the networks between them", {}},
+      {"cluster",
+       "",
+       "servers and the networks between them",
+       {quantity("grid_intensity", {kMass / kEnergy}, Range::NonNegative,
+                 "greenhouse gases of the electricity it runs on, as carbon dioxide")}},
       {"server",
        "",
        "equal servers",

@@ -122,18 +122,21 @@ def Plan_CertificateOp : Plan_Part<"certificate"> {
   let assemblyFormat = "$claim `by` $proof (`in` $file^)? attr-dict";
 }
 
-def Plan_ConflictOp : Plan_Part<"conflict"> {
+class Plan_Remark<string word> : Plan_Op<word, [ParentOneOf<["PlacementOp", "ClusterPlacementOp"]>]>;
+
+def Plan_ConflictOp : Plan_Remark<"conflict"> {
   let summary = "a constraint that cannot be met, and by how much";
   let arguments = (ins StrAttr:$constraint, StrAttr:$detail);
   let assemblyFormat = "$constraint `:` $detail attr-dict";
 }
 
-def Plan_AssumptionOp : Plan_Part<"assumption"> {
+def Plan_AssumptionOp : Plan_Remark<"assumption"> {
   let summary = "a default that changes a number, in words";
   let arguments = (ins StrAttr:$text);
   let assemblyFormat = "$text attr-dict";
 }
 
 include "dialects/plan/ProblemOps.td"
+include "dialects/plan/RequestOps.td"
 
 #endif

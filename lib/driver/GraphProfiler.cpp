@@ -1,13 +1,12 @@
 #include "lib/driver/GraphProfiler.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
-#include <fmt/format.h>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -22,124 +21,98 @@ struct Parameters {
 } // namespace
 
 struct GraphProfiler::Data {
-  struct Built {
-    std::unique_ptr<SourceManager> sources;
-    std::unique_ptr<Diagnostics> diags;
+  /// One program, and the training graphs of its job.
+  struct Text {
+    SourceManager sources;
+    Diagnostics diags{sources};
     std::unique_ptr<Program> program;
-    mlir::OwningOpRef<mlir::ModuleOp> module;
-    dnn::TrainingGraphOp graph;
-    Parameters parameters;
-    std::string error;
+    std::optional<TrainingJob> job;
+    std::unique_ptr<TrainingGraphs> graphs;
   };
-  using GraphKey = std::tuple<std::string, std::string, int64_t, bool, bool, int64_t, std::string>;
-  static GraphKey keyOf(const Workload &workload) {
-    return {workload.text,  workload.recompute, workload.tensor, workload.sequence,
-            workload.fused, workload.data,      workload.tables};
-  }
   mlir::MLIRContext &context;
   std::string catalog;
-  std::map<GraphKey, Built> graphs;
-  std::map<std::tuple<GraphKey, int64_t>, Profile> profiles;
+  std::map<std::string, Text> texts;
+  std::map<std::tuple<std::string, TrainingOptions, int64_t>, Profile> profiles;
 
-  bool run(mlir::ModuleOp module, const std::string &pipeline, std::string &error) {
-    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-      if (d.getSeverity() == mlir::DiagnosticSeverity::Error && error.empty())
-        error = d.str();
-      return mlir::success();
-    });
-    mlir::PassManager passes(&context);
-    std::string reason;
-    llvm::raw_string_ostream stream(reason);
-    bool ok = mlir::succeeded(mlir::parsePassPipeline(pipeline, passes, stream)) && mlir::succeeded(passes.run(module));
-    if (!ok && error.empty())
-      error = reason.empty() ? "pipeline '" + pipeline + "' failed" : reason;
-    return ok;
+  static TrainingOptions optionsOf(const Workload &workload) {
+    TrainingOptions options;
+    options.recompute = workload.recompute;
+    options.tensor = workload.tensor, options.sequence = workload.sequence;
+    options.data = workload.data;
+    options.tables = workload.tables == "whole" ? "" : workload.tables;
+    options.fuse = workload.fused;
+    return options;
   }
 
-  void build(const Workload &workload, Built &into) {
-    into.sources = std::make_unique<SourceManager>();
-    into.diags = std::make_unique<Diagnostics>(*into.sources);
-    into.sources->add("row.dnn", workload.text);
-    ElaborateOptions options;
-    options.catalog = catalog;
-    into.program = std::make_unique<Program>(*into.diags, context, "row.dnn", options);
-    auto job = into.diags->hasErrors() ? std::nullopt : into.program->job();
-    dnn::ModelOp model = job ? into.program->model(*job) : dnn::ModelOp();
-    if (!model) {
-      into.error = into.diags->text();
-      return;
+  /// The graph of a row; nothing, with the words of the front end or of a pass in `error`, where there is none.
+  dnn::TrainingGraphOp graphOf(const Workload &workload, std::string &error) {
+    auto [slot, isNew] = texts.try_emplace(workload.text);
+    Text &text = slot->second;
+    if (isNew) {
+      text.sources.add("row.dnn", workload.text);
+      ElaborateOptions options;
+      options.catalog = catalog;
+      text.program = std::make_unique<Program>(text.diags, context, "row.dnn", options);
+      if (!text.diags.hasErrors())
+        text.job = text.program->job();
+      text.graphs = std::make_unique<TrainingGraphs>(
+          [&text](std::optional<int64_t>) { return text.job ? text.program->model(*text.job) : dnn::ModelOp(); });
     }
-    into.module = mlir::ModuleOp::create(model.getLoc());
-    model->moveBefore(into.module->getBody(), into.module->getBody()->end());
-    std::string pipeline = "build-training-graph,dnn.training_graph(gather-gradients)";
-    if (workload.recompute != "none")
-      pipeline = "recompute{policy=" + workload.recompute + "}," + pipeline;
-    pipeline = "expand-recurrent," + pipeline;
-    if (workload.tensor > 1)
-      pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", workload.tensor, workload.sequence);
-    if (workload.data > 1)
-      pipeline += fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data, workload.tables);
-    if (workload.fused)
-      pipeline += ",dnn.training_graph(fuse)";
-    if (!run(*into.module, pipeline, into.error))
-      return;
-    for (dnn::TrainingGraphOp graph : into.module->getOps<dnn::TrainingGraphOp>())
-      into.graph = graph;
-    if (!into.graph)
-      into.error = "the passes left no training graph";
-    else
-      countParameters(into);
-  }
-
-  void countParameters(Built &into) {
-    std::set<llvm::StringRef> tables;
-    into.graph->walk([&](dnn::UpdateOp update) {
-      if (update.getRowsAttr())
-        tables.insert(update.getParameter());
-    });
-    into.graph->walk([&](dnn::ParameterOp parameter) {
-      double elements = parameter.getElements();
-      if (tables.count(parameter.getSymName()))
-        into.parameters.table += elements;
-      else if (parameter.getCopies() > 1)
-        into.parameters.block += elements;
-      else
-        into.parameters.other += elements;
-    });
+    const TrainingGraphs::Built &built = text.graphs->get(optionsOf(workload));
+    if (!built.graph)
+      error = built.errors.empty() ? text.diags.text() : built.errors.front().message;
+    return built.graph;
   }
 };
+
+static Parameters parametersOf(dnn::TrainingGraphOp graph) {
+  Parameters parameters;
+  std::set<llvm::StringRef> tables;
+  graph->walk([&](dnn::UpdateOp update) {
+    if (update.getRowsAttr())
+      tables.insert(update.getParameter());
+  });
+  graph->walk([&](dnn::ParameterOp parameter) {
+    double elements = parameter.getElements();
+    if (tables.count(parameter.getSymName()))
+      parameters.table += elements;
+    else if (parameter.getCopies() > 1)
+      parameters.block += elements;
+    else
+      parameters.other += elements;
+  });
+  return parameters;
+}
 
 GraphProfiler::GraphProfiler(mlir::MLIRContext &context, std::string catalog)
     : data(new Data{context, std::move(catalog), {}, {}}) {}
 GraphProfiler::~GraphProfiler() = default;
 
 Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microbatch, const SourceLocation &row) {
-  Data::GraphKey key = Data::keyOf(workload);
-  auto known = data->profiles.find({key, microbatch});
+  std::tuple key(workload.text, Data::optionsOf(workload), microbatch);
+  auto known = data->profiles.find(key);
   if (known != data->profiles.end())
     return known->second;
   auto work = graph(workload, microbatch, 1, row);
   if (!work)
-    return work.error();
-  const Data::Built &built = data->graphs.at(key);
+    return work.takeError();
+  std::string error;
+  Parameters parameters = parametersOf(data->graphOf(workload, error));
   Profile profile = profileOf(*work);
-  profile.blockParameters = built.parameters.block;
-  profile.otherParameters = built.parameters.other;
-  profile.tableParameters = built.parameters.table;
-  data->profiles.emplace(std::tuple(key, microbatch), profile);
+  profile.blockParameters = parameters.block;
+  profile.otherParameters = parameters.other;
+  profile.tableParameters = parameters.table;
+  data->profiles.emplace(key, profile);
   return profile;
 }
 
 Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                                        const SourceLocation &row) {
-  auto [found, isNew] = data->graphs.try_emplace(Data::keyOf(workload));
-  Data::Built &built = found->second;
-  if (isNew)
-    data->build(workload, built);
-  if (!built.error.empty())
-    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + built.error, row, {}};
   std::string error;
-  auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
+  dnn::TrainingGraphOp graph = data->graphOf(workload, error);
+  if (!graph)
+    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + error, row, {}};
+  auto work = workGraphFrom(graph, microbatch, microbatches, error);
   if (!work)
     return Error{Code::RowNotBuilt, "the row's training graph is too large: " + error, row, {}};
   return std::move(*work);

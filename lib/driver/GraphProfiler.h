@@ -18,13 +18,13 @@ public:
   GraphProfiler(mlir::MLIRContext &context, std::string catalog);
   ~GraphProfiler();
 
-  /// The profile of one micro-batch. Issue A0466: the text does not compile, or a pass fails (with
+  /// The profile of one micro-batch. Error A0466: the text does not compile, or a pass fails (with
   /// its words).
   Result<Profile> profile(const Workload &workload, int64_t microbatch, const SourceLocation &row);
   /// The step of one device with several micro-batches of this size. The same issues.
   Result<WorkGraph> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                           const SourceLocation &row);
-  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Issue A0466 with the
+  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Error A0466 with the
   /// words of the front end.
   Result<Machine> machine(const std::string &target);
 

@@ -120,7 +120,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
     return Error{Code::NotAPlacement, "there is no plan to launch: the job is infeasible", plan.location, {}};
   const PlacementProblem &problem = plan.problem;
   const Placement &placement = *plan.result.plan;
-  size_t groups = placement.stages.size() / static_cast<size_t>(placement.virtualStages);
+  size_t groups = placement.groups();
   LaunchLayout shape;
   const PlacementProblem::ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   std::string tensor, data, sequence, zero, layers, stageRanks;

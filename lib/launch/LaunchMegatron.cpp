@@ -12,8 +12,7 @@ using Id = PlacementProblem::Id;
 class Megatron {
 public:
   explicit Megatron(const PlacementPlan &plan)
-      : problem(plan.problem), plan(plan), placement(*plan.result.plan),
-        groups(placement.stages.size() / static_cast<size_t>(placement.virtualStages)) {}
+      : problem(plan.problem), plan(plan), placement(*plan.result.plan), groups(placement.groups()) {}
 
   Result<MegatronArguments> run() {
     if (auto error = schedule())

@@ -12,7 +12,8 @@ struct Known {
 const std::vector<Known> &knownDimensions() {
   const auto s = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte), flop = Dimension::of(Base::Flop),
              cycle = Dimension::of(Base::Cycle), joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
-             dollar = Dimension::of(Base::Dollar), kelvin = Dimension::of(Base::Kelvin);
+             dollar = Dimension::of(Base::Dollar), kelvin = Dimension::of(Base::Kelvin),
+             gram = Dimension::of(Base::Gram);
   static const std::vector<Known> table = {
       {Dimension{}, "plain number", ""},
       {s, "time", "s"},
@@ -24,6 +25,7 @@ const std::vector<Known> &knownDimensions() {
       {metre * metre, "area", "mm2"},
       {dollar, "cost", "USD"},
       {kelvin, "temperature", "K"},
+      {gram, "mass", "g"},
       {byte / s, "bandwidth", "B/s"},
       {byte / cycle, "bytes per cycle", "B/cycle"},
       {flop / s, "compute rate", "FLOP/s"},
@@ -36,6 +38,7 @@ const std::vector<Known> &knownDimensions() {
       {dollar / s, "price", "USD/h"},
       {flop / byte, "arithmetic intensity", "FLOP/B"},
       {flop / joule, "energy efficiency", "FLOP/J"},
+      {gram / joule, "carbon intensity", "g/kWh"},
       {metre * metre / byte, "area per byte", "mm2/B"},
       {joule / s / (metre * metre), "power density", "W/mm2"},
       {joule * s, "energy-delay product", "J*s"},
@@ -45,14 +48,12 @@ const std::vector<Known> &knownDimensions() {
 }
 
 std::string baseUnits(const Dimension &dimension) {
-  static const char *const symbols[] = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K"};
-  static_assert(std::size(symbols) == Dimension::kBases);
   std::string above, below;
   for (unsigned i = 0; i < Dimension::kBases; ++i) {
     int e = dimension.exponents[i];
     if (e == 0)
       continue;
-    std::string part = symbols[i] + (e == 1 || e == -1 ? "" : "^" + std::to_string(e < 0 ? -e : e));
+    std::string part = Dimension::symbols()[i] + (e == 1 || e == -1 ? "" : "^" + std::to_string(e < 0 ? -e : e));
     if (e > 0)
       above += (above.empty() ? "" : "*") + part;
     else
@@ -62,6 +63,11 @@ std::string baseUnits(const Dimension &dimension) {
 }
 
 } // namespace
+
+const std::array<const char *, Dimension::kBases> &Dimension::symbols() {
+  static constexpr std::array<const char *, kBases> kSymbols = {"s", "B", "FLOP", "cycle", "J", "m", "USD", "K", "g"};
+  return kSymbols;
+}
 
 std::string Dimension::name() const {
   for (const Known &known : knownDimensions())

@@ -8,7 +8,7 @@ namespace accord {
 
 /// Base units. Operations, bytes, cycles, samples and devices are counted things that people in this field never want
 /// mixed up, so each is a dimension of its own (a FLOP is not a byte, a cycle is not a second).
-enum class Base : uint8_t { Second, Byte, Flop, Cycle, Joule, Metre, Dollar, Kelvin, Count_ };
+enum class Base : uint8_t { Second, Byte, Flop, Cycle, Joule, Metre, Dollar, Kelvin, Gram, Count_ };
 
 struct Dimension {
   static constexpr unsigned kBases = static_cast<unsigned>(Base::Count_);
@@ -37,6 +37,8 @@ struct Dimension {
       d.exponents[i] = static_cast<int8_t>(exponents[i] * n);
     return d;
   }
+  /// Symbols of the base units, in their order: "s", "B", ….
+  static const std::array<const char *, kBases> &symbols();
   /// The field's word for it ("time", "bandwidth", "power", …), or the base units written out ("B^2/s").
   std::string name() const;
 };

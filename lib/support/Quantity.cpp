@@ -7,34 +7,32 @@
 namespace accord {
 namespace {
 
-Problem tooLarge() {
-  return {Code::NumberTooLarge, "the result is too large or too precise to be computed exactly", ""};
-}
+Error tooLarge() { return {Code::NumberTooLarge, "the result is too large or too precise to be computed exactly"}; }
 
-Checked<Quantity> checked(Rational value, Dimension dimension) {
+Result<Quantity> checked(Rational value, Dimension dimension) {
   for (int8_t exponent : dimension.exponents)
     if (exponent > 32 || exponent < -32)
-      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
+      return Error{Code::BadExponent, "the dimension of the result has an exponent beyond 32"};
   if (value.bits() > Rational::kMaxBits)
     return tooLarge();
   return Quantity(std::move(value), dimension);
 }
 
-Problem mismatch(llvm::StringRef verb, const Quantity &a, llvm::StringRef joint, const Quantity &b) {
+Error mismatch(llvm::StringRef verb, const Quantity &a, llvm::StringRef joint, const Quantity &b) {
   return {Code::DimensionMismatch,
-          "cannot " + verb.str() + " " + describe(a.dimension) + " " + joint.str() + " " + describe(b.dimension), ""};
+          "cannot " + verb.str() + " " + describe(a.dimension) + " " + joint.str() + " " + describe(b.dimension)};
 }
 
-Problem divisionByZero() { return {Code::DivisionByZero, "division by zero", ""}; }
+Error divisionByZero() { return {Code::DivisionByZero, "division by zero"}; }
 
 /// A whole number that can be an exponent.
-Checked<int64_t> exponentOf(const Quantity &b) {
+Result<int64_t> exponentOf(const Quantity &b) {
   if (!b.dimensionless())
-    return Problem{Code::BadExponent, "an exponent is a plain number, and this is " + describe(b.dimension), ""};
+    return Error{Code::BadExponent, "an exponent is a plain number, and this is " + describe(b.dimension)};
   auto n = b.value.toInt64();
   if (!n || *n > 8192 || *n < -8192)
-    return Problem{Code::BadExponent,
-                   "an exponent is a whole number between -8192 and 8192, and this is " + b.value.print(), ""};
+    return Error{Code::BadExponent,
+                 "an exponent is a whole number between -8192 and 8192, and this is " + b.value.print()};
   return *n;
 }
 
@@ -53,7 +51,7 @@ Rational raise(const Rational &base, int64_t n) {
 
 std::optional<int64_t> Quantity::toInt64() const { return dimensionless() ? value.toInt64() : std::nullopt; }
 
-Checked<Quantity> parseUnit(llvm::StringRef text) {
+Result<Quantity> parseUnit(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, '/');
   Quantity result(Rational(1));
@@ -72,17 +70,17 @@ Checked<Quantity> parseUnit(llvm::StringRef text) {
           whole += (k ? "/" : "") + (k == i ? suggestion : parts[k].trim().str());
         suggestion = whole;
       }
-      return Problem{Code::UnknownUnit, message, suggestion};
+      return Error{Code::UnknownUnit, message, {}, {}, suggestion};
     }
     Quantity factor = unit->factor;
     result = i == 0 ? factor : Quantity(result.value / factor.value, result.dimension / factor.dimension);
     if (i > 16)
-      return Problem{Code::BadExponent, "a unit has at most 16 parts", ""};
+      return Error{Code::BadExponent, "a unit has at most 16 parts"};
   }
   return result;
 }
 
-Checked<Quantity> parseQuantity(llvm::StringRef text) {
+Result<Quantity> parseQuantity(llvm::StringRef text) {
   text = text.trim();
   size_t end = 0;
   auto digit = [&](size_t i) { return i < text.size() && llvm::isDigit(text[i]); };
@@ -100,11 +98,9 @@ Checked<Quantity> parseQuantity(llvm::StringRef text) {
   auto value = Rational::parse(number);
   if (!value) {
     if (number.find_first_of("0123456789") == llvm::StringRef::npos)
-      return Problem{Code::WrongType, "'" + text.str() + "' is not a quantity", ""};
-    return Problem{Code::NumberTooLarge,
-                   "the number '" + number.take_front(40).str() + (number.size() > 40 ? "..." : "") +
-                       "' is too large or too precise",
-                   ""};
+      return Error{Code::WrongType, "'" + text.str() + "' is not a quantity"};
+    return Error{Code::NumberTooLarge, "the number '" + number.take_front(40).str() +
+                                           (number.size() > 40 ? "..." : "") + "' is too large or too precise"};
   }
   if (unit.empty())
     return Quantity(*value);
@@ -114,41 +110,41 @@ Checked<Quantity> parseQuantity(llvm::StringRef text) {
   return checked(*value * factor->value, factor->dimension);
 }
 
-Checked<Quantity> add(const Quantity &a, const Quantity &b) {
+Result<Quantity> add(const Quantity &a, const Quantity &b) {
   if (a.dimension != b.dimension)
     return mismatch("add", a, "and", b);
   return checked(a.value + b.value, a.dimension);
 }
 
-Checked<Quantity> subtract(const Quantity &a, const Quantity &b) {
+Result<Quantity> subtract(const Quantity &a, const Quantity &b) {
   if (a.dimension != b.dimension)
     return mismatch("subtract", b, "from", a);
   return checked(a.value - b.value, a.dimension);
 }
 
-Checked<Quantity> multiply(const Quantity &a, const Quantity &b) {
+Result<Quantity> multiply(const Quantity &a, const Quantity &b) {
   return checked(a.value * b.value, a.dimension * b.dimension);
 }
 
-Checked<Quantity> divide(const Quantity &a, const Quantity &b) {
+Result<Quantity> divide(const Quantity &a, const Quantity &b) {
   if (b.value.isZero())
     return divisionByZero();
   return checked(a.value / b.value, a.dimension / b.dimension);
 }
 
-Checked<Quantity> floorDivide(const Quantity &a, const Quantity &b) {
+Result<Quantity> floorDivide(const Quantity &a, const Quantity &b) {
   if (b.value.isZero())
     return divisionByZero();
   return checked((a.value / b.value).floor(), a.dimension / b.dimension);
 }
 
-Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b) {
+Result<Quantity> ceilDivide(const Quantity &a, const Quantity &b) {
   if (b.value.isZero())
     return divisionByZero();
   return checked((a.value / b.value).ceil(), a.dimension / b.dimension);
 }
 
-Checked<Quantity> modulo(const Quantity &a, const Quantity &b) {
+Result<Quantity> modulo(const Quantity &a, const Quantity &b) {
   if (a.dimension != b.dimension)
     return mismatch("divide with remainder", a, "by", b);
   if (b.value.isZero())
@@ -156,27 +152,27 @@ Checked<Quantity> modulo(const Quantity &a, const Quantity &b) {
   return checked(a.value - b.value * (a.value / b.value).floor(), a.dimension);
 }
 
-Checked<Quantity> power(const Quantity &a, const Quantity &b) {
+Result<Quantity> power(const Quantity &a, const Quantity &b) {
   auto n = exponentOf(b);
   if (!n)
-    return n.problem();
+    return n.error();
   if (a.value.isZero() && *n < 0)
     return divisionByZero();
   int64_t size = *n < 0 ? -*n : *n;
   for (int8_t exponent : a.dimension.exponents)
     if (exponent != 0 && size * (exponent < 0 ? -exponent : exponent) > 32)
-      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
+      return Error{Code::BadExponent, "the dimension of the result has an exponent beyond 32"};
   // 0, 1 and -1 stay small whatever the exponent.
   if (a.value.bits() > 1 && static_cast<int64_t>(a.value.bits()) * size > Rational::kMaxBits)
     return tooLarge();
   return checked(raise(a.value, *n), a.dimension.power(a.dimensionless() ? 0 : *n));
 }
 
-Checked<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
+Result<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
 
-Checked<Quantity> logTwo(const Quantity &a) {
+Result<Quantity> logTwo(const Quantity &a) {
   if (!a.dimensionless() || a.value.sign() <= 0)
-    return Problem{Code::BadExponent, "log2 needs a positive plain number, and this is " + a.print(), ""};
+    return Error{Code::BadExponent, "log2 needs a positive plain number, and this is " + a.print()};
   const Rational &v = a.value;
   auto exact = [](const llvm::DynamicAPInt &n) -> std::optional<int64_t> {
     unsigned bits = bitsOf(n);
@@ -196,7 +192,7 @@ Checked<Quantity> logTwo(const Quantity &a) {
   return Quantity(Rational::ofDouble(std::log2(scaled->value.toDouble()) + shift));
 }
 
-Checked<int> compare(const Quantity &a, const Quantity &b) {
+Result<int> compare(const Quantity &a, const Quantity &b) {
   if (a.dimension != b.dimension)
     return mismatch("compare", a, "with", b);
   auto order = a.value <=> b.value;

@@ -1,9 +1,9 @@
 // An exact number with a dimension, as written in the source: 940 MHz, 16 GiB, 64 B/cycle, 4.10
 // USD/h.
 #pragma once
-#include "lib/support/Checked.h"
 #include "lib/support/Dimension.h"
 #include "lib/support/Rational.h"
+#include "lib/support/Result.h"
 #include <string>
 #include <vector>
 
@@ -30,29 +30,29 @@ struct Quantity {
 };
 
 /// The factor and dimension of a unit expression: "MHz", "B/cycle", "USD/h", "mm2", "pJ/bit".
-Checked<Quantity> parseUnit(llvm::StringRef text);
+Result<Quantity> parseUnit(llvm::StringRef text);
 /// "940 MHz", "16GiB", "1.5", "-3 dB" (the last: unknown unit). Used by the parser, the command
 /// line and importers.
-Checked<Quantity> parseQuantity(llvm::StringRef text);
+Result<Quantity> parseQuantity(llvm::StringRef text);
 /// All unit names that are accepted, prefixes included (for suggestions and completion).
 const std::vector<std::string> &unitNames();
 
 // Arithmetic. Problems: different dimensions (both are named), division by zero, a result too large
 // to compute.
-Checked<Quantity> add(const Quantity &a, const Quantity &b);
-Checked<Quantity> subtract(const Quantity &a, const Quantity &b);
-Checked<Quantity> multiply(const Quantity &a, const Quantity &b);
-Checked<Quantity> divide(const Quantity &a, const Quantity &b);
-Checked<Quantity> floorDivide(const Quantity &a,
-                              const Quantity &b);                   ///< floor(a/b); dimension of a/b
-Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b); ///< ceil(a/b); dimension of a/b
-Checked<Quantity> modulo(const Quantity &a,
-                         const Quantity &b);                   ///< a - b*floor(a/b); same dimension
-Checked<Quantity> power(const Quantity &a, const Quantity &b); ///< integer exponent
-Checked<Quantity> powerOfTwo(const Quantity &a);               ///< 2^a, integer exponent
-Checked<Quantity> logTwo(const Quantity &a);                   ///< exact for powers of two, else the nearest double
+Result<Quantity> add(const Quantity &a, const Quantity &b);
+Result<Quantity> subtract(const Quantity &a, const Quantity &b);
+Result<Quantity> multiply(const Quantity &a, const Quantity &b);
+Result<Quantity> divide(const Quantity &a, const Quantity &b);
+Result<Quantity> floorDivide(const Quantity &a,
+                             const Quantity &b);                   ///< floor(a/b); dimension of a/b
+Result<Quantity> ceilDivide(const Quantity &a, const Quantity &b); ///< ceil(a/b); dimension of a/b
+Result<Quantity> modulo(const Quantity &a,
+                        const Quantity &b);                   ///< a - b*floor(a/b); same dimension
+Result<Quantity> power(const Quantity &a, const Quantity &b); ///< integer exponent
+Result<Quantity> powerOfTwo(const Quantity &a);               ///< 2^a, integer exponent
+Result<Quantity> logTwo(const Quantity &a);                   ///< exact for powers of two, else the nearest double
 /// <0, 0, >0.
-Checked<int> compare(const Quantity &a, const Quantity &b);
+Result<int> compare(const Quantity &a, const Quantity &b);
 
 /// "memory size (B)", "power (W)", "a plain number": how messages name a dimension.
 std::string describe(const Dimension &dimension);

@@ -18,8 +18,9 @@ struct SourceLocation {
 struct Error {
   Code code = Code::InternalError;
   std::string message;
-  SourceLocation location;
-  std::vector<std::pair<SourceLocation, std::string>> notes;
+  SourceLocation location = {};
+  std::vector<std::pair<SourceLocation, std::string>> notes = {};
+  std::string suggestion = {}; ///< for "did you mean '…'?"; empty if there is none
 };
 
 using Errors = std::vector<Error>;

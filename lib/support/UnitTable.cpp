@@ -39,7 +39,7 @@ public:
 std::vector<UnitEntry> build() {
   const auto second = Dimension::of(Base::Second), byte = Dimension::of(Base::Byte), flop = Dimension::of(Base::Flop),
              cycle = Dimension::of(Base::Cycle), joule = Dimension::of(Base::Joule), metre = Dimension::of(Base::Metre),
-             dollar = Dimension::of(Base::Dollar);
+             dollar = Dimension::of(Base::Dollar), gram = Dimension::of(Base::Gram);
   const Rational one(1), eighth = one / Rational(8);
   Builder b;
   for (auto [name, factor] : {std::pair("B", one), std::pair("bit", eighth)}) {
@@ -77,6 +77,12 @@ std::vector<UnitEntry> build() {
   b.with(lengths, "m2", one, metre * metre, 2);
   b.one("USD", one, dollar);
   b.with(llvm::ArrayRef(kLarge, 2), "USD", one, dollar);
+  // Greenhouse gases are weighed as the carbon dioxide that warms as much.
+  for (const char *name : {"g", "gCO2e"}) {
+    b.one(name, one, gram);
+    b.with(llvm::ArrayRef(kLarge, 1), name, one, gram);
+  }
+  b.one("tCO2e", Rational(1000000), gram);
   b.one("sample", one, {});
   b.one("samples", one, {});
   return std::move(b.entries);

@@ -1,4 +1,6 @@
 // The pass: what each operation costs, beside it.
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/plan/PlanDialect.h"
 #include "lib/machine/cost/Estimate.h"
 #include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
@@ -44,7 +46,26 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64
 struct EstimateCost : impl::EstimateCostBase<EstimateCost> {
   using EstimateCostBase::EstimateCostBase;
 
+  /// False where there is nothing to price.
+  bool takeRequest() {
+    for (auto request : getOperation().getOps<plan::RequestOp>()) {
+      if (!getOperation().lookupSymbol<accel::AcceleratorOp>(request.getTarget()))
+        return false;
+      machine = request.getTarget().str();
+      if (auto model = request->getAttrOfType<StringAttr>("cost_model"))
+        costModel = model.str();
+      for (int64_t size : request.getMicrobatches())
+        if (request.getBatch() % size == 0) {
+          microbatch = size;
+          return true;
+        }
+    }
+    return false;
+  }
+
   void runOnOperation() override {
+    if (requested && !takeRequest())
+      return;
     FailureOr<Machine> target = machineNamed(getOperation(), machine);
     if (failed(target))
       return signalPassFailure();

@@ -8,7 +8,8 @@ def EstimateCost : Pass<"estimate-cost", "::mlir::ModuleOp"> {
   let description = [{
     Adds `plan.core` (not to views and repeats), `plan.time` (picoseconds of one execution, rounded up) and `plan.bound`
     (what binds: compute, a memory's bandwidth) to each operation, and `plan.machine` and `plan.microbatch` to the graph.
-    A repeat takes as long as its schedule, which no estimate knows: it gets no time here.
+    A repeat takes as long as its schedule, which no estimate knows: it gets no time here. With `requested`, the phase `cost` of
+    `accord-pipeline`, nothing is priced where the target is a cluster: the costs of a placement are those of its configurations.
 
     Before:
     ```mlir
@@ -24,7 +25,8 @@ def EstimateCost : Pass<"estimate-cost", "::mlir::ModuleOp"> {
   let options = [
     Option<"machine", "machine", "std::string", "", "accelerator of the module; empty: the only one">,
     Option<"costModel", "cost-model", "std::string", "", "cost model by name; empty: the machine's">,
-    Option<"microbatch", "microbatch", "int64_t", "1", "micro-batch size">
+    Option<"microbatch", "microbatch", "int64_t", "1", "samples at a time">,
+    Option<"requested", "requested", "bool", "false", "machine, cost model and the first micro-batch size of the plan.request">
   ];
 }
 

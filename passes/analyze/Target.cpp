@@ -3,6 +3,7 @@
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/support/EmitError.h"
 
 using namespace mlir;
 
@@ -32,7 +33,8 @@ static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
 
 void emitErrors(mlir::Operation *fallback, ArrayRef<Error> issues) {
   for (const Error &issue : issues) {
-    InFlightDiagnostic error = emitError(placeOf(fallback, issue.location)) << issue.message;
+    InFlightDiagnostic error = accord::emitError(placeOf(fallback, issue.location), issue.code);
+    error << issue.message;
     for (const auto &[at, message] : issue.notes)
       error.attachNote(placeOf(fallback, at)) << message;
   }

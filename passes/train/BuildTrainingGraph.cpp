@@ -1,4 +1,5 @@
 // The pass: one training graph for each model.
+#include "lib/compilation/RecomputePolicy.h"
 #include "lib/training/differentiate/Differentiator.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
@@ -101,6 +102,8 @@ LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &set
                                             dnn::OptimizerKindAttr::get(model.getContext(), *settings.optimizer));
   if (model.getInputNamesAttr())
     graph.setInputNamesAttr(model.getInputNamesAttr());
+  if (Attribute policy = model->getAttr(kRecomputePolicy))
+    graph->setAttr(kRecomputePolicy, policy);
   builder.setInsertionPointToEnd(&graph.getBlock());
   auto microbatch = dnn::MicrobatchOp::create(builder, model.getLoc());
   auto step = dnn::OptimizerStepOp::create(builder, model.getLoc());

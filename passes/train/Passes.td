@@ -41,6 +41,30 @@ def BuildTrainingGraph : Pass<"build-training-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }
 
+def InstantiateModels : Pass<"instantiate-models", "::mlir::ModuleOp"> {
+  let summary = "for each recomputation policy that a plan.request may choose: a model to train";
+  let description = [{
+    The first pass of `accord-pipeline`. The model inside the request stays as it is, so that later phases can make other training
+    graphs of it; its copies beside the request become the candidates of one device. `recompute` reads their `dnn.recompute_policy`.
+
+    Before:
+    ```mlir
+    plan.request @gpt2 on "a100" {recompute = ["none", "full"], …} {
+      dnn.model @gpt2 (%x: …) { … }
+    }
+    ```
+    After:
+    ```mlir
+    plan.request @gpt2 on "a100" {recompute = ["none", "full"], …} {
+      dnn.model @gpt2 (%x: …) { … }
+    }
+    dnn.model @gpt2.none (%x: …) attributes {dnn.recompute_policy = "none"} { … }
+    dnn.model @gpt2.full (%x: …) attributes {dnn.recompute_policy = "full"} { … }
+    ```
+  }];
+  let dependentDialects = ["::accord::dnn::DnnDialect", "::accord::plan::PlanDialect"];
+}
+
 def ExpandRecurrent : Pass<"expand-recurrent", "::mlir::ModuleOp"> {
   let summary = "write dnn.lstm and dnn.gru of models as repeats over time";
   let description = [{
@@ -110,7 +134,7 @@ def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
     Runs before `build-training-graph`, which executes marked operations again where the backward pass needs their results; those of phase
     `recompute`. Policies: `full` keeps of every iteration of a repeat what is carried into it (Chen et al., Training Deep Nets with
     Sublinear Memory Cost, 2016); `selective` computes scores, softmax and dropout of attention again (Korthikanti et al., 2022, section 5);
-    `none` removes the marks. `operations` adds to the policy by name, `repeats` restricts it to some; both take `*`.
+    `none` removes the marks; without a policy they stay as they are. A model with `dnn.recompute_policy` has its own policy. `operations` adds to the policy by name, `repeats` restricts it to some; both take `*`.
 
     Before:
     ```mlir
@@ -122,7 +146,7 @@ def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"selective\"", "none, selective or full">,
+    Option<"policy", "policy", "std::string", "\"selective\"", "none, selective or full; empty: the model's own, or none">,
     ListOption<"operations", "operations", "std::string", "names of operations, with * for any text">,
     ListOption<"repeats", "repeats", "std::string", "labels of the repeats that the policy is for, with * for any text; all if empty">
   ];

@@ -1,4 +1,5 @@
 // The pass: marks for what the backward pass computes again.
+#include "lib/compilation/RecomputePolicy.h"
 #include "passes/train/Passes.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -58,12 +59,14 @@ struct Patterns {
   }
 };
 
+bool known(StringRef policy) { return policy.empty() || policy == "none" || policy == "selective" || policy == "full"; }
+
 struct Recompute : impl::RecomputeBase<Recompute> {
   using RecomputeBase::RecomputeBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (policy != "none" && policy != "selective" && policy != "full") {
+    if (!known(policy)) {
       module.emitError() << "there is no policy '" << policy << "'; there are none, selective and full";
       return signalPassFailure();
     }
@@ -71,6 +74,14 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (failed(byName.read(operations, module)) || failed(byRepeat.read(repeats, module)))
       return signalPassFailure();
     for (auto model : module.getOps<dnn::ModelOp>()) {
+      StringRef policy = this->policy.getValue();
+      if (auto own = model->getAttrOfType<StringAttr>(kRecomputePolicy)) {
+        policy = own == "none" ? "" : own.getValue();
+        if (!known(policy)) {
+          model.emitError() << "there is no policy '" << policy << "'; there are none, selective and full";
+          return signalPassFailure();
+        }
+      }
       model.walk([&](Operation *op) {
         if (policy == "none")
           op->removeAttr(kMark);

@@ -1,6 +1,7 @@
 # Runs every command of a list on every kind of bad input and says which did not answer as they must.
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def bad_inputs(work, extension, large):
         line = {".dnn": b"let value = 1 + 2 * 3 // words\n", ".json": b'{"a": [1, 2, 3], "b": "text"}\n'}
         yield "100 MB", file("large", line.get(extension, b"accelerator a { clock = 1 GHz } // words\n") * 3_000_000)
         return
-    # An empty file is a program that says nothing: `fmt` may accept it, nothing else can.
+    # An empty file is a program that says nothing: `fmt` and `list` may accept it, nothing else can.
     yield "empty", file("empty", b"")
     yield "binary", file("binary", bytes(range(256)) * 64)
     yield "invalid UTF-8", file("utf8", b"model m\xff\xfe() { }\n")
@@ -61,6 +62,13 @@ def bad_inputs(work, extension, large):
     yield "a link to itself", loop
 
 
+def missing_commands(lines):
+    """Commands that `accord --help` knows and no line takes a file with."""
+    text = subprocess.run(["accord", "--help"], capture_output=True, text=True, check=True).stdout
+    known = re.findall(r"^  ([a-z]+)  +\S", text.split("Subcommands:\n")[1], re.MULTILINE)
+    return [name for name in known if name not in {line.split()[0] for line in lines}]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--commands", required=True)
@@ -74,6 +82,9 @@ def main():
     wrong = runs = 0
     with open(options.commands, encoding="utf-8") as lines:
         lines = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    for name in missing_commands(lines):
+        wrong += 1
+        print(f"no line of {options.commands} takes a file with `accord {name}`")
     for line in lines:
         words, extensions = line.rsplit(" : ", 1) if " : " in line else line.rsplit(":", 1)
         for extension in extensions.split():
@@ -89,7 +100,7 @@ def main():
                 except subprocess.TimeoutExpired:
                     status, text = "no answer in 120 s", ""
                 runs += 1
-                allowed = (0, 1) if words.startswith("fmt") and what in ("empty", "100 MB") else (1,)
+                allowed = (0, 1) if words.startswith(("fmt", "list")) and what in ("empty", "100 MB") else (1,)
                 problem = None
                 if status not in allowed:
                     problem = f"exit status {status}"

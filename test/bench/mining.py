@@ -74,7 +74,7 @@ def compared(folder):
 
 
 def above(row):
-    return f"{100 * (float(row['value']) / float(row['min']) - 1):.3g} %" if row["value"] else "none found"
+    return f"{100 * (float(row['value']) / float(row['best']) - 1):.3g} %" if row["value"] else "none found"
 
 
 def near(row, column, unit=""):

@@ -1,201 +1,32 @@
-// accord calibrate: a machine's parameters from measured step times, and how well they predict
-// others.
-#include "dialects/Register.h"
-#include "lib/language/syntax/Parser.h"
-#include "lib/machine/calibration/Accuracy.h"
-#include "lib/machine/calibration/CalibrationJson.h"
-#include "lib/machine/calibration/CalibrationRuns.h"
-#include "lib/machine/calibration/PublishedRuns.h"
-#include "lib/support/documents/JsonText.h"
-#include "mlir/IR/DialectRegistry.h"
-#include "mlir/IR/MLIRContext.h"
-#include "passes/Passes.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+// accord calibrate: a machine's parameters from measured step times, and how well they predict others.
+#include "lib/driver/tasks/Calibrate.h"
+#include "tools/accord/CommandLine.h"
 
 namespace accord {
-namespace {
-using namespace calibrate;
 
-struct CalibrateOptions {
-  std::string rows, target, output, check;
-  std::vector<std::string> where;
-  std::string accuracy;   ///< "page", "gates" or nothing
-  std::string placements; ///< "page", "forced" or nothing
-  bool json = false;
-};
-
-class Calibration {
-public:
-  explicit Calibration(const CalibrateOptions &options) : options(options), diags(sources) {}
-
-  int run() {
-    auto rows = readTable();
-    if (!rows || !keep(*rows))
-      return finish(kWrongInput);
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    registerAllPasses();
-    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-    context.printOpOnDiagnostic(false);
-    context.loadAllAvailableDialects();
-    GraphProfiler profiler(context, catalogFolder());
-    if (!options.target.empty() && !named(profiler, options.target))
-      return finish(kWrongInput);
-    progress("building the rows' training graphs");
-    prepared = CaseBuilder(profiler, options.target).prepare(*rows);
-    for (const Error &issue : prepared.warnings)
-      report(issue, /*error=*/false);
-    if (prepared.cases.empty())
-      return fail({Code::NothingFitted, "no row is left to fit", {}, {}});
-    progress("fitting");
-    if (!options.accuracy.empty()) {
-      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
-      return finish(kDone);
-    }
-    if (!options.placements.empty()) {
-      PublishedOptions how;
-      how.choose = options.placements == "page";
-      llvm::outs() << publishedPage(profiler, *rows, prepared, how);
-      return finish(kDone);
-    }
-    return options.check.empty() ? fitAll() : checkAll(profiler);
-  }
-
-private:
-  static void progress(const char *what) {
-    if (llvm::sys::Process::StandardErrIsDisplayed())
-      fmt::print(stderr, "accord calibrate: {} …\n", what);
-  }
-
-  std::optional<std::vector<Row>> readTable() {
-    auto file = readFile(diags, options.rows);
-    if (!file)
-      return std::nullopt;
-    auto read = readRows(sources.text(*file), options.rows);
-    if (auto *rows = read.get())
-      return std::move(*rows);
-    for (const Error &issue : read.error())
-      report(issue);
-    return std::nullopt;
-  }
-
-  /// --where column=value.
-  bool keep(std::vector<Row> &rows) {
-    auto unknown = keepMatchingRows(rows, options.where);
-    if (unknown)
-      diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", *unknown))
-          .suggest(nearest(*unknown, columnNames()));
-    return !unknown;
-  }
-
-  const Machine *named(GraphProfiler &profiler, const std::string &name) {
-    auto read = profiler.machine(name);
-    if (auto *machine = read.get())
-      return &(prepared.machines[machine->name] = *machine);
-    report(read.error());
-    return nullptr;
-  }
-
-  int fitAll() {
-    auto made = fitCalibration(prepared);
-    if (!made)
-      return fail(made.error());
-    const auto &[file, fit] = *made;
-    if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
-      return finish(kWrongInput);
-    return show(file, &fit);
-  }
-
-  int checkAll(GraphProfiler &profiler) {
-    auto source = readFile(diags, options.check);
-    if (!source)
-      return finish(kWrongInput);
-    auto read = readCalibration(sources.text(*source), options.check);
-    if (!read) {
-      for (const Error &issue : read.error())
-        report(issue);
-      return finish(kWrongInput);
-    }
-    CalibrationFile file = *std::move(read);
-    const Machine *machine = named(profiler, file.machine);
-    if (!machine)
-      return finish(kWrongInput);
-    auto made = scoreCalibration(std::move(file), *machine, prepared.cases);
-    if (!made)
-      return fail(made.error());
-    const CalibrationScore &good = *made;
-    if (good.seen > 0)
-      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", good.seen, options.check);
-    return show(good.file, nullptr);
-  }
-
-  int show(const CalibrationFile &file, const Fit *fitted) {
-    if (options.json)
-      llvm::outs() << jsonText(toJson(file, fitted, prepared.warnings)) << "\n";
-    else
-      llvm::outs() << toText(file, fitted);
-    return finish(kDone);
-  }
-
-  SourceRange rangeOf(const SourceLocation &location) {
-    if (auto file = sources.find(location.file))
-      return sources.at(*file, {location.line, location.column});
-    return {};
-  }
-  void report(const Error &issue, bool error = true) {
-    auto builder = error ? diags.error(issue.code, rangeOf(issue.location), issue.message)
-                         : diags.warning(issue.code, rangeOf(issue.location), issue.message);
-    for (auto &[location, message] : issue.notes)
-      builder.note(rangeOf(location), message);
-  }
-  int fail(const Error &issue) {
-    report(issue);
-    return finish(kWrongInput);
-  }
-  int finish(int status) {
-    if (diags.hasErrors() && options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "calibrate")) << "\n";
-    else
-      diags.render(llvm::errs(), llvm::errs().has_colors());
-    return diags.hasErrors() ? int(kWrongInput) : status;
-  }
-
-  const CalibrateOptions &options;
-  SourceManager sources;
-  Diagnostics diags;
-  Prepared prepared;
-};
-
-} // namespace
-
-void addCalibrate(CLI::App &app, int &status) {
-  auto options = std::make_shared<CalibrateOptions>();
-  CLI::App *command = app.add_subcommand("calibrate", "Fit a machine's parameters to measured step times");
-  command->add_option("rows", options->rows, "Table of measured steps (.csv)")->required();
-  command->add_option("--target", options->target,
-                      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
-                      "accelerator that each row names)");
-  command->add_option("-o,--output", options->output, "Calibration file to write");
-  command->add_option("--where", options->where,
-                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
-  command->add_option("--check", options->check, "Score the rows with this calibration instead of fitting");
-  command
-      ->add_flag("--accuracy{page}", options->accuracy,
-                 "Print docs/accuracy.md for these rows; =gates: only its first table")
-      ->check(CLI::IsMember({"page", "gates"}));
-  command
-      ->add_flag("--placements{page}", options->placements,
-                 "Print docs/published.md for these rows: the configurations that were run, evaluated "
-                 "as placements; =forced: without the plans that would be chosen")
-      ->check(CLI::IsMember({"page", "forced"}));
-  addJson(*command, options->json);
-  command->footer("Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
-  command->callback([options, &status] { status = Calibration(*options).run(); });
-}
+static const CommandEntry
+    kEntry("calibrate", "Fit a machine's parameters to measured step times", [](Command &command) {
+      auto options = Command::values<CalibrateOptions>();
+      command.option("rows", options->rows, "Table of measured steps (.csv)").required();
+      command.option(
+          "--target", options->target,
+          "Machine of all rows: a catalogue name, or FILE.accel[:NAME] (default: the machine that each row names)");
+      command.option("-o,--output", options->output, "Calibration file to write");
+      command.option("--where", options->where,
+                     "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
+      command.option("--check", options->check, "Score the rows with this calibration instead of fitting");
+      command
+          .flag("--accuracy{page}", options->accuracy,
+                "Print docs/accuracy.md for these rows; =gates: only its first table")
+          .oneOf({"page", "gates"});
+      command
+          .flag("--placements{page}", options->placements,
+                "Print docs/published.md for these rows: the configurations that were run, evaluated as placements; "
+                "=forced: without the plans that would be chosen")
+          .oneOf({"page", "forced"});
+      addJson(command, options->json);
+      command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
+      command.action([options] { return calibrateMachine(*options); });
+    });
 
 } // namespace accord

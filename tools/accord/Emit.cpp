@@ -1,13 +1,12 @@
 // accord emit: scripts and manifests that start a plan.
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/Session.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/PlacementFile.h"
-#include "tools/accord/Session.h"
+#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace accord {
@@ -39,17 +38,10 @@ int emitCommand(const EmitOptions &options) {
                   made.error().message, options.json, "emit");
   const auto &text = *made;
   if (!options.output.empty()) {
-    std::error_code problem;
-    llvm::raw_fd_ostream file(options.output, problem);
-    if (!problem) {
-      file << text;
-      file.close();
-      problem = file.error();
-      file.clear_error();
-    }
-    if (problem)
-      return refuse(Code::CannotWrite, fmt::format("'{}' cannot be written: {}", options.output, problem.message()),
-                    options.json, "emit");
+    SourceManager sources;
+    Diagnostics diags(sources);
+    if (!writeFile(diags, options.output, text))
+      return refuse(Code::CannotWrite, diags.sorted().front().message, options.json, "emit");
   }
   if (options.json)
     llvm::outs() << jsonText(llvm::json::Object{{"command", "emit"},
@@ -63,34 +55,31 @@ int emitCommand(const EmitOptions &options) {
   return kDone;
 }
 
-} // namespace
-
-void addEmit(CLI::App &app, int &status) {
-  auto options = std::make_shared<EmitOptions>();
-  CLI::App *command = app.add_subcommand("emit", "Write a launch script or manifest for a plan");
-  command->add_option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
-      ->required()
-      ->check(CLI::IsMember({"torchrun", "megatron", "slurm", "kubernetes"}));
-  command->add_option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
-      ->required();
-  command->add_option("-o,--output", options->output, "File to write (default: standard output)");
-  command->add_option("--script", options->launch.script, "Kubernetes: the training script in the image");
-  command->add_option("--image", options->launch.image, "Kubernetes: the container's image");
-  command->add_option("--resource", options->launch.resource, "Kubernetes: the name of a device")
-      ->capture_default_str();
-  command->add_option("--kind", options->kind, "Kubernetes: job (a Service and an indexed Job), jobset or trainjob")
-      ->check(CLI::IsMember({"job", "jobset", "trainjob"}))
-      ->capture_default_str();
-  command->add_option("--runtime", options->launch.runtime, "Kubernetes: the ClusterTrainingRuntime of a TrainJob")
-      ->capture_default_str();
+const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan", [](Command &command) {
+  auto options = Command::values<EmitOptions>();
+  command.option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
+      .required()
+      .oneOf({"torchrun", "megatron", "slurm", "kubernetes"});
+  command.option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
+      .required();
+  command.option("-o,--output", options->output, "File to write (default: standard output)");
+  command.option("--script", options->launch.script, "Kubernetes: the training script in the image");
+  command.option("--image", options->launch.image, "Kubernetes: the container's image");
+  command.option("--resource", options->launch.resource, "Kubernetes: the name of a device").showDefault();
+  command.option("--kind", options->kind, "Kubernetes: job (a Service and an indexed Job), jobset or trainjob")
+      .oneOf({"job", "jobset", "trainjob"})
+      .showDefault();
+  command.option("--runtime", options->launch.runtime, "Kubernetes: the ClusterTrainingRuntime of a TrainJob")
+      .showDefault();
   command
-      ->add_option("--node-label", options->launch.nodeLabel,
-                   "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
-      ->capture_default_str();
-  addJson(*command, options->json);
-  command->footer("Examples: accord emit slurm out/ -o train.sbatch\n"
-                  "          accord emit megatron out/ > megatron.sh");
-  command->callback([options, &status] { status = emitCommand(*options); });
-}
+      .option("--node-label", options->launch.nodeLabel,
+              "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
+      .showDefault();
+  addJson(command, options->json);
+  command.example("accord emit slurm out/ -o train.sbatch\n"
+                  "         accord emit megatron out/ > megatron.sh");
+  command.action([options] { return emitCommand(*options); });
+});
 
+} // namespace
 } // namespace accord

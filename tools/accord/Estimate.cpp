@@ -1,77 +1,16 @@
 // accord estimate: what each operation costs on a machine, without planning.
-#include "lib/machine/cost/Estimate.h"
-#include "lib/planning/analysis/Liveness.h"
-#include "lib/support/documents/JsonText.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
-#include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include "lib/driver/tasks/Estimate.h"
+#include "tools/accord/CommandLine.h"
 
 namespace accord {
-namespace {
 
-int estimateCommand(Options options) {
-  options.elaborate.clusters = true;
-  Session session(options);
-  if (!session.prepare())
-    return session.finish(kWrongInput, "estimate");
-  // The smallest micro-batch that is in the search space: an estimate chooses nothing.
-  const TrainingJob &job = session.job();
-  int64_t microbatch = session.smallestMicrobatch();
-  int64_t batch = session.batchOfDevice();
-  if (!microbatch) {
-    session.diagnostics().error(Code::BatchNotDivisible, job.microbatchAt,
-                                fmt::format("no micro-batch size in the search space divides the {} samples "
-                                            "of a device",
-                                            batch));
-    return session.finish(kWrongInput, "estimate");
-  }
-  auto work = session.workAt(microbatch, batch / microbatch);
-  if (!work)
-    return session.finish(kWrongInput, "estimate");
-  auto plan = session.planFor(std::move(*work));
-  if (!plan)
-    return session.finish(kWrongInput, "estimate");
-  EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
-  totals.memoryBytes = plan->memory.peak;
-  plan->costs.assumptions.insert(plan->costs.assumptions.end(), job.assumptions.begin(), job.assumptions.end());
-  session.account(*plan, totals);
-  totals.dataLoading = session.dataLoaderOf(*plan, plan->costs.assumptions);
-  if (session.diagnostics().hasErrors())
-    return session.finish(kWrongInput, "estimate");
-  llvm::json::Value document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
-  if (const auto &cluster = session.cluster()) {
-    const Degrees &degrees = job.degrees;
-    for (const std::string &text : cluster->assumptions)
-      plan->costs.assumptions.push_back(text);
-    document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
-    document.getAsObject()->try_emplace("cluster",
-                                        llvm::json::Object{{"name", jsonString(cluster->name)},
-                                                           {"devices", cluster->fabric.devices()},
-                                                           {"tensor_parallel", degrees.tensor},
-                                                           {"sequence_parallel", degrees.sequence ? degrees.tensor : 1},
-                                                           {"data_parallel", degrees.data},
-                                                           {"expert_parallel", degrees.expert ? degrees.data : 1}});
-    plan->machine.name += fmt::format(", one of {} devices ({} tensor x {} data) of {}", degrees.tensor * degrees.data,
-                                      degrees.tensor, degrees.data, cluster->name);
-  }
-  if (options.json)
-    llvm::outs() << jsonText(document) << "\n";
-  else
-    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
-  return session.finish(kDone, "estimate");
-}
-
-} // namespace
-
-void addEstimate(CLI::App &app, int &status) {
-  auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
-  addProgramOptions(*command, *options);
-  command->footer("Example: accord estimate gpt2.dnn --target a100_80g --json\nOn a cluster, numbers "
-                  "are of one device; `search` fixes tensor_parallel and data_parallel.");
-  command->callback([options, &status] { status = estimateCommand(*options); });
-}
+static const CommandEntry
+    kEntry("estimate", "What each operation of a training step costs on a machine", [](Command &command) {
+      auto options = Command::values<Options>();
+      addProgramOptions(command, *options);
+      command.example("accord estimate gpt2.dnn --target a100_80g --json\n"
+                      "On a cluster, numbers are of one device; `search` fixes tensor_parallel and data_parallel.");
+      command.action([options] { return estimateStep(*options); });
+    });
 
 } // namespace accord

@@ -1,18 +1,17 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
+#include "lib/driver/AnswerFile.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/Session.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/PlacementFile.h"
-#include "tools/accord/PlanFile.h"
-#include "tools/accord/Session.h"
+#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace accord {
@@ -72,48 +71,46 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
   return refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json, "explain");
 }
 
-} // namespace
+const CommandEntry
+    kExplain("explain", "Why a number of a plan is what it is, or what an error code means", [](Command &command) {
+      auto what = Command::values<std::string>(), operation = Command::values<std::string>();
+      auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
+      OptionEntry plan =
+          command.option("plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
+      command.option("operation", *operation,
+                     "Name of an operation, of a cluster's plan of a layer; without one, the plan as a whole");
+      command.flag("--markdown", *markdown, "Print all error codes as one Markdown page, docs/errors.md")
+          .excludes(plan);
+      addJson(command, *json);
+      command.example("accord explain out/ gpt_logits.block.attn.linear\n"
+                      "         accord explain A0104");
+      command.action([=] {
+        if (!*markdown && what->empty())
+          Command::missing("plan");
+        return *markdown ? print(errorsMarkdown(), *json, "explain") : explainCommand(*what, *operation, *json);
+      });
+    });
 
-void addExplain(CLI::App &app, int &status) {
-  auto what = std::make_shared<std::string>(), operation = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
-  CLI::App *command =
-      app.add_subcommand("explain", "Why a number of a plan is what it is, or what an error code means");
-  CLI::Option *plan =
-      command->add_option("plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
-  command->add_option("operation", *operation,
-                      "Name of an operation, of a cluster's plan of a layer; without one, the plan "
-                      "as a whole");
-  command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")->excludes(plan);
-  addJson(*command, *json);
-  command->footer("Examples: accord explain out/ gpt_logits.block.attn.linear\n          "
-                  "accord explain A0104");
-  command->callback([=, &status] {
-    if (!*markdown && what->empty())
-      throw CLI::RequiredError("plan");
-    status = *markdown ? print(errorsMarkdown(), *json, "explain") : explainCommand(*what, *operation, *json);
-  });
+int diffCommand(const std::string &a, const std::string &b, bool json) {
+  if (holdsPlacement(a) || holdsPlacement(b)) {
+    auto before = readPlacement(a, json, "diff");
+    auto after = before ? readPlacement(b, json, "diff") : std::nullopt;
+    return after ? print(diffPlacements(*before, *after, styleFor(json)), json, "diff") : kWrongInput;
+  }
+  auto before = readPlan(a, json, "diff");
+  auto after = before ? readPlan(b, json, "diff") : std::nullopt;
+  return after ? print(diffPlans(*before, *after, styleFor(json)), json, "diff") : kWrongInput;
 }
 
-void addDiff(CLI::App &app, int &status) {
-  auto a = std::make_shared<std::string>(), b = std::make_shared<std::string>();
+const CommandEntry kDiff("diff", "What changed between two plans, and why", [](Command &command) {
+  auto a = Command::values<std::string>(), b = Command::values<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("diff", "What changed between two plans, and why");
-  command->add_option("before", *a, "A folder or plan.json")->required();
-  command->add_option("after", *b, "A folder or plan.json")->required();
-  addJson(*command, *json);
-  command->footer("Example: accord diff out_a100/ out_h100/");
-  command->callback([=, &status] {
-    if (holdsPlacement(*a) || holdsPlacement(*b)) {
-      auto before = readPlacement(*a, *json, "diff");
-      auto after = before ? readPlacement(*b, *json, "diff") : std::nullopt;
-      status = after ? print(diffPlacements(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
-      return;
-    }
-    auto before = readPlan(*a, *json, "diff");
-    auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
-    status = after ? print(diffPlans(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
-  });
-}
+  command.option("before", *a, "A folder or plan.json").required();
+  command.option("after", *b, "A folder or plan.json").required();
+  addJson(command, *json);
+  command.example("accord diff out_a100/ out_h100/");
+  command.action([=] { return diffCommand(*a, *b, *json); });
+});
 
+} // namespace
 } // namespace accord

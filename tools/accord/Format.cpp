@@ -1,10 +1,9 @@
 // accord fmt: one layout for both languages.
 #include "lib/language/syntax/Format.h"
+#include "lib/driver/Session.h"
 #include "lib/language/syntax/Parser.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "tools/accord/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace accord {
@@ -40,16 +39,14 @@ int formatFiles(const FormatOptions &options) {
   return diags.hasErrors() || (options.check && differs) ? kWrongInput : kDone;
 }
 
+const CommandEntry kEntry("fmt", "Format .accel and .dnn files in place; every comment stays", [](Command &command) {
+  auto options = Command::values<FormatOptions>();
+  command.option("files", options->files, "Files to format").required();
+  command.flag("--check", options->check, "Change nothing; exit with 1 if a file is not formatted");
+  command.flag("--print", options->print, "Print the formatted text instead of writing it");
+  command.example("accord fmt my_model.dnn my_machine.accel");
+  command.action([options] { return formatFiles(*options); });
+});
+
 } // namespace
-
-void addFormat(CLI::App &app, int &status) {
-  auto options = std::make_shared<FormatOptions>();
-  CLI::App *command = app.add_subcommand("fmt", "Format .accel and .dnn files in place; every comment stays");
-  command->add_option("files", options->files, "Files to format")->required();
-  command->add_flag("--check", options->check, "Change nothing; exit with 1 if a file is not formatted");
-  command->add_flag("--print", options->print, "Print the formatted text instead of writing it");
-  command->footer("Example: accord fmt my_model.dnn my_machine.accel");
-  command->callback([options, &status] { status = formatFiles(*options); });
-}
-
 } // namespace accord

@@ -1,15 +1,14 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
+#include "lib/driver/Session.h"
 #include "lib/import/huggingface/HuggingFace.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
 #include "lib/import/text/Mlir.h"
 #include "lib/language/syntax/Parser.h"
-#include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "tools/accord/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -120,57 +119,60 @@ template <auto import> int importText(const ImportOptions &options) {
                  result ? result->notes : std::vector<std::string>{});
 }
 
-} // namespace
+constexpr const char *kUnrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
 
-void addImport(CLI::App &app, int &status) {
-  CLI::App *command = app.add_subcommand("import", "Convert a model of another format to .dnn");
-  command->require_subcommand(1);
-  auto options = std::make_shared<ImportOptions>();
-  auto importer = [&](const char *name, const std::string &what, const char *argument, const char *describes,
+/// One importer: `accord import NAME ARGUMENT`, with the options that all of them have.
+Command addImporter(Command &command, const std::shared_ptr<ImportOptions> &options, const char *name,
+                    const std::string &summary, const char *argument, const char *help,
+                    int (*run)(const ImportOptions &)) {
+  Command one = command.command(name, summary);
+  one.option(argument, options->file, help).required();
+  one.option("-o,--output", options->output, "The .dnn to write (default: print it)");
+  one.option("--name", options->name, "Name of the model (default: of the file or its folder)");
+  one.action([options, run] { return run(*options); });
+  return one;
+}
+
+const CommandEntry kEntry("import", "Convert a model of another format to .dnn", [](Command &command) {
+  auto options = Command::values<ImportOptions>();
+  auto importer = [&](const char *name, const std::string &summary, const char *argument, const char *help,
                       int (*run)(const ImportOptions &)) {
-    CLI::App *one = command->add_subcommand(name, what);
-    one->add_option(argument, options->file, describes)->required();
-    one->add_option("-o,--output", options->output, "The .dnn to write (default: print it)");
-    one->add_option("--name", options->name, "Name of the model (default: of the file or its folder)");
-    one->callback([options, run, &status] { status = run(*options); });
-    return one;
+    return addImporter(command, options, name, summary, argument, help, run);
   };
   importer("huggingface",
            fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
            "config", "The config.json", importConfig)
-      ->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
-  CLI::App *onnx =
-      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importOnnxFile);
-  onnx->add_option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
-  onnx->add_option("--loss", options->losses,
-                   fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(onnxLosses(), ", ")));
-  const char *unrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
-  onnx->add_flag("--unrolled", options->unrolled, unrolled);
-  onnx->footer("Example: accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o "
-               "bert.dnn");
+      .example("accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
+  Command onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importOnnxFile);
+  onnx.option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
+  onnx.option("--loss", options->losses,
+              fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(onnxLosses(), ", ")));
+  onnx.flag("--unrolled", options->unrolled, kUnrolled);
+  onnx.example("accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o bert.dnn");
   importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers", "The topology .csv",
            importText<importScaleSim>)
-      ->footer("Example: accord import scalesim alexnet.csv -o alexnet.dnn");
+      .example("accord import scalesim alexnet.csv -o alexnet.dnn");
   importer("pipedream", "A profiled graph of PipeDream: given times and sizes", "profile", "The graph.txt",
            importText<importPipedream>)
-      ->footer("Example: accord import pipedream resnet18.graph.txt -o resnet18.dnn");
+      .example("accord import pipedream resnet18.graph.txt -o resnet18.dnn");
   importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes", "graph", "The .json",
            importText<importDnnPartitioning>)
-      ->footer("Example: accord import dnn-partitioning gnmt.json -o gnmt.dnn");
-  for (auto [name, what] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
-                            {"linalg", "An MLIR module in Linalg as it infers"}}) {
-    CLI::App *mlir =
-        importer(name, fmt::format("{}; a loss is added", what), "module", "The .mlir or .mlirbc", importMlirFile);
-    mlir->add_option("--inputs", options->inputs,
-                     "N: the first N arguments are inputs, the others weights (default: those with "
-                     "an open batch, or the first)")
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
-    mlir->add_option(
+      .example("accord import dnn-partitioning gnmt.json -o gnmt.dnn");
+  for (auto [name, summary] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
+                               {"linalg", "An MLIR module in Linalg as it infers"}}) {
+    Command mlir =
+        importer(name, fmt::format("{}; a loss is added", summary), "module", "The .mlir or .mlirbc", importMlirFile);
+    mlir.option("--inputs", options->inputs,
+                "N: the first N arguments are inputs, the others weights (default: those with an open batch, or the "
+                "first)")
+        .range(1, int64_t(1) << 20);
+    mlir.option(
         "--loss", options->losses,
         fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})", fmt::join(onnxLosses(), ", ")));
-    mlir->add_flag("--unrolled", options->unrolled, unrolled);
-    mlir->footer(fmt::format("Example: accord import {} resnet.mlir -o resnet.dnn", name));
+    mlir.flag("--unrolled", options->unrolled, kUnrolled);
+    mlir.example(fmt::format("accord import {} resnet.mlir -o resnet.dnn", name));
   }
-}
+});
 
+} // namespace
 } // namespace accord

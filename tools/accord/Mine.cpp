@@ -1,275 +1,130 @@
-#include "tools/accord/Mine.h"
-#include "lib/exploration/output/MiningOutput.h"
-#include "lib/exploration/solve/EqualEffort.h"
-#include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
-#include "tools/accord/MineCertificate.h"
-#include "tools/accord/MineJobs.h"
-#include "tools/accord/MinePlacement.h"
-#include "tools/accord/MineRefinement.h"
-#include "tools/accord/MineReport.h"
-#include "tools/accord/MineStages.h"
-#include "tools/accord/SolverMonitor.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
-#include <algorithm>
-#include <cmath>
+// accord mine: the best design of a space for training jobs.
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/exploration/Ranks.h"
+#include "tools/accord/CommandLine.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <utility>
 
 namespace accord {
 namespace {
 
-class Mining {
-public:
-  explicit Mining(const MineOptions &options) : options_(options), jobs_(options) {}
+constexpr int64_t kMaxCount = int64_t(1) << 40;
 
-  int run() {
-    auto parsedLimits = SolverMonitor::parsedLimits(options_.limits.gap, options_.limits.timeLimit);
-    if (auto *wrong = std::get_if<std::string>(&parsedLimits))
-      return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
-    auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
-    if (!options_.front.empty()) // checked
-      findings_.front = std::get<SolverMonitor::ParsedLimits>(SolverMonitor::parsedLimits(options_.front, "none")).gap;
-    findings_.sensitivity = options_.sensitivity;
-    if (std::string wrong = wrongWeights(); !wrong.empty())
-      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
-    if (int status = jobs_.prepare(); status != kDone)
-      return status;
-    if (std::string wrong = checkScheduleEffort(); !wrong.empty())
-      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
-    if (!mayMineStages(options_, jobs_))
-      return jobs_.first().finish(kWrongInput, "mine");
-    if (int status = kDone; !options_.against.empty()) {
-      plan_.findings.reference = jobs_.on(options_.against, status);
-      if (status != kDone)
-        return status;
-    }
-    SolverMonitor watch("mining", {true, seconds});
-    search_.gap = gap;
-    search_.seed = options_.seed;
-    search_.threads = options_.session.threads;
-    search_.stop = watch.stop();
-    search_.executor = options_.executor;
-    if (options_.evaluations)
-      search_.evaluations = options_.evaluations;
-    searchAll();
-    return options_.writes ? write() : kDone;
-  }
+bool isMetricWord(const std::string &metric) {
+  return metric.empty() || metric == "step_time" || metric == "tdp_time" || metric == "energy" || metric == "area_time";
+}
 
-private:
-  std::string wrongWeights() const {
-    size_t weights = options_.weights.size(), files = options_.files.size();
-    if (weights == 0)
-      return "";
-    if (options_.aggregation != "sum" || files < 2)
-      return "--weights: only of several files and with --aggregation sum";
-    if (weights != files)
-      return fmt::format("--weights: {} numbers for {} files", weights, files);
-    for (double weight : options_.weights)
-      if (!std::isfinite(weight))
-        return fmt::format("--weights: expected a number, found {}", weight);
-    return "";
-  }
+std::string wrongMetric(const std::string &metric) {
+  return llvm::StringRef(metric).trim().empty()
+             ? "expected a metric, such as energy or 'step_time * area', found nothing"
+             : "";
+}
 
-  std::string checkScheduleEffort() const {
-    if (options_.scheduleEffort == 0)
-      return "";
-    if (options_.strategy != "exact")
-      return "--schedule-effort: only of the strategy exact";
-    if (!options_.compare.empty() || !options_.front.empty() || options_.sensitivity)
-      return "--schedule-effort: not with --compare, --pareto-front or --sensitivity, which value designs by "
-             "schedules without search";
-    for (size_t j = 0; j < jobs_.size(); ++j)
-      if (jobs_.placed(j))
-        return fmt::format("--schedule-effort: '{}' is placed on a cluster, of one device alone schedules can be "
-                           "closed: leave out --schedule-effort",
-                           jobs_.jobs()[j].name);
-    return "";
-  }
+std::string wrongShare(const std::string &share) {
+  auto parsed = SolverMonitor::parsedLimits(share, "none");
+  return std::holds_alternative<SolverMonitor::ParsedLimits>(parsed)
+             ? ""
+             : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
+}
 
-  void searchAll() {
-    MiningStrategy strategy = miningStrategy(options_.strategy);
-    plan_.space = jobs_.space().name();
-    plan_.size = jobs_.space().size();
-    plan_.metric = name(jobs_.metric());
-    if (jobs_.metric() == MiningMetric::Expression)
-      plan_.metric = jobs_.space().metric(), plan_.unit = jobs_.space().metricUnit();
-    plan_.parameters = jobs_.space().parameters();
-    plan_.version = kVersion;
-    for (const DesignRequirement &requirement : jobs_.space().requirements())
-      plan_.requirements.push_back(requirement.text);
-    bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "minimax_regret";
-    if (several)
-      plan_.aggregation = options_.aggregation;
-    for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
-      const std::string &name = jobs_.jobs()[j].name;
-      auto alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum);
-      auto &chosen = chosenAlone_.emplace_back();
-      MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
-      if (options_.scheduleEffort)
-        alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum, false, options_.scheduleEffort),
-        answer.result = refineMining(*alone, answer.result, search_);
-      if (answer.result.best) {
-        jobs_.best(j, answer.result.value);
-        answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
-        if (jobs_.placed(j))
-          chosen = static_cast<PlacedProblem &>(*alone).placed(0, *answer.result.best);
-      }
-      plan_.own.push_back(std::move(answer));
-    }
-    std::vector<size_t> all = jobs_.all();
-    plan_.comparedByTime = search_.timed = options_.compare == "time";
-    ObjectiveAggregation aggregation = ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum;
-    auto made = jobs_.problemOf(all, aggregation, plan_.comparedByTime);
-    plan_.best.result = strategy(*made, kept("", !ratio));
-    if (options_.scheduleEffort)
-      made = jobs_.problemOf(all, aggregation, false, options_.scheduleEffort),
-      plan_.best.result = refineMining(*made, plan_.best.result, search_);
-    MiningProblem &problem = *made;
-    chosen_.resize(jobs_.size());
-    if (const auto &best = plan_.best.result.best) {
-      plan_.best.design = jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
-      for (size_t j = 0; j < jobs_.size(); ++j)
-        if (jobs_.placed(j))
-          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
-    } else {
-      jobs_.explain(plan_);
-    }
-    MiningOptions here = search_; // rank 0 alone finds out more, and writes it
-    here.executor = nullptr;
-    if (plan_.best.design && options_.writes)
-      addFindings(
-          plan_,
-          {jobs_.space(), problem, here,
-           [&](const std::string &name, const Design &design) { return jobs_.designed(name, problem, all, design); },
-           [&](const Design &design) { return jobs_.limits(problem, design); },
-           [&](const Design &design) { return jobs_.unfit(problem, design); }},
-          findings_);
-    if (options_.stages && options_.writes && chosen_.front())
-      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
-    if (!plan_.findings.limits.empty())
-      plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
-    if (options_.compare.empty())
-      return;
-    for (const std::string &other : miningStrategies())
-      if (const auto &only = options_.strategies;
-          other != options_.strategy && (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
-        std::unique_ptr<MiningProblem> anew;
-        if (plan_.comparedByTime)
-          anew = jobs_.problemOf(all, aggregation, true);
-        MinedAnswer answer{
-            mineWithEqualEffort(other, anew ? *anew : problem, plan_.best.result, plan_.comparedByTime, search_), {}};
-        if (answer.result.best)
-          answer.design = jobs_.designed(other, problem, all, *answer.result.best);
-        plan_.compared.push_back(std::move(answer));
-      }
-  }
+/// What is searched for, and how.
+void addSearch(Command &command, MineOptions &options) {
+  command.option("--strategy", options.strategy, fmt::format("{}", fmt::join(miningStrategies(), ", ")))
+      .oneOf(miningStrategies())
+      .showDefault();
+  command
+      .option(
+          "--metric", options.metric,
+          "Objective to minimize: step_time, tdp_time (throughput per watt of TDP is maximized), energy, "
+          "area_time, or an expression such as 'step_time * area^0.5' or 'maximize throughput / area' (default: the "
+          "objective of the file)")
+      .check(wrongMetric);
+  command
+      .option("--aggregation", options.aggregation,
+              "Of several files: minimax_regret (each job against its own best design) or sum")
+      .oneOf({"minimax_regret", "sum"})
+      .showDefault();
+  command
+      .option("--weights", options.weights,
+              "Of --aggregation sum: weight of each file, such as 3,1 (default: equal weights)")
+      .commaSeparated()
+      .positive();
+  command.option("--evaluations", options.evaluations, "Maximum number of design evaluations").range(1, kMaxCount);
+  command.option("--checkpoint", options.checkpoint, "Of exact: checkpoint file of the designs evaluated so far");
+  command.option("--checkpoint-every", options.checkpointEvery, "Evaluations between two checkpoints")
+      .range(1, kMaxCount)
+      .showDefault();
+  command.option("--resume", options.resume,
+                 "Of exact: go on from such a file; the answer is that of an unbroken search");
+  command.option("--seed", options.seed, "Random seed of stochastic strategies").showDefault();
+}
 
-  /// The search with its files. Of the first one there must be a file to go on from; it may have
-  /// ended before the next had one.
-  MiningOptions kept(const std::string &behind, bool isFirst) const {
-    MiningOptions search = search_;
-    if (!options_.checkpoint.empty())
-      search.checkpoint = options_.checkpoint + behind;
-    search.checkpointEvery = options_.checkpointEvery;
-    if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
-      search.resume = options_.resume + behind;
-    return search;
-  }
+/// What is found out about the best design.
+void addReportOptions(Command &command, MineOptions &options) {
+  command
+      .flag("--compare{evaluations}", options.compare,
+            "Run all strategies on the same problem, each with as many evaluations as the chosen one took; "
+            "--compare=time: as much processor time, which depends on the machine")
+      .oneOf({"evaluations", "time"});
+  command
+      .option("--strategies", options.strategies,
+              "Of --compare: only these strategies, such as wham,bayes (default: all)")
+      .commaSeparated()
+      .oneOf(miningStrategies());
+  command
+      .option(
+          "--pareto-front", options.front,
+          "Also the Pareto front in objective, area and TDP, to this relative epsilon: 1% where none is given, 0 for "
+          "all. Takes longer than the search itself")
+      .valueIfAlone("1%")
+      .check(wrongShare);
+  command
+      .option("--schedule-effort", options.scheduleEffort,
+              "Also search for better schedules and higher bounds of the designs that may be best, with the effort of "
+              "`accord compile` or a number up to 12: the gap is what that leaves. Takes longer than the search itself")
+      .valueIfAlone("4")
+      .range(1, 12);
+  command.flag("--sensitivity", options.sensitivity,
+               "Also the best design with each choice of each parameter, and with each limit relaxed by 10 %; a search "
+               "for each");
+  command.option("--reference", options.against,
+                 "A machine that the best design is compared with in the report: a name, or FILE.accel[:NAME]");
+  command
+      .option(
+          "--stages", options.stages,
+          "Also a design for each pipeline stage of a job on a cluster: number of candidates for each mix of layers "
+          "(default: 4)")
+      .valueIfAlone("4")
+      .range(1, 64);
+}
 
-  /// What kept a search from its work, or its files from being written.
-  bool troubles() {
-    Diagnostics &diags = jobs_.first().diagnostics();
-    std::vector<const MiningResult *> all{&plan_.best.result};
-    for (const MinedAnswer &own : plan_.own)
-      all.push_back(&own.result);
-    bool refused = false;
-    for (const MiningResult *result : all) {
-      refused |= result->refused;
-      if (result->refused)
-        diags.error(Code::BadCommandLine, {}, result->error);
-      else if (!result->error.empty())
-        diags.warning(Code::CannotWrite, {}, result->error);
-    }
-    return refused;
-  }
-
-  /// A folder for each job of the best design that is placed on a cluster, and of its own best one.
-  bool placements() {
-    auto write = [&](size_t j, const MinedAnswer &answer, const std::optional<PlacedBest> &chosen,
-                     const std::string &behind) {
-      if (!chosen || !answer.design)
-        return true;
-      std::string folder = options_.session.output + "/placement" + behind;
-      jobs_.chooseCluster(j, *answer.result.best);
-      if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(), folder))
-        return true;
-      failed_ = &jobs_.session(j);
-      return false;
-    };
-    for (size_t j = 0; j < jobs_.size(); ++j) {
-      std::string name = jobs_.size() > 1 ? "-" + jobs_.jobs()[j].name : "";
-      if (!write(j, plan_.best, chosen_[j], name) ||
-          (j < plan_.own.size() && !write(j, plan_.own[j], chosenAlone_[j], name + "-alone")))
-        return false;
-    }
-    return true;
-  }
-
-  int write() {
-    Diagnostics &diags = jobs_.first().diagnostics();
-    if (troubles())
-      return jobs_.first().finish(kWrongInput, "mine");
-    const std::string &folder = options_.session.output;
-    if (std::error_code problem = llvm::sys::fs::create_directories(folder)) {
-      diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
-      return jobs_.first().finish(kWrongInput, "mine");
-    }
-    llvm::json::Value document = toJson(plan_);
-    bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
-              writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
-    if (plan_.compared.empty()) // nor does one of an earlier run stay
-      llvm::sys::fs::remove(folder + "/compared.csv");
-    else
-      ok = ok && writeFile(diags, folder + "/compared.csv", comparisonCsv(plan_));
-    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
-    if (plan_.best.design)
-      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"), plan_.best.design->text);
-    if (staged)
-      ok = ok && writeFile(diags, folder + "/best.accel", plan_.stages->text);
-    else // nor does one of an earlier run stay
-      llvm::sys::fs::remove(folder + "/common.accel");
-    ok = ok && writeFindings(diags, folder, plan_);
-    for (const MinedAnswer &answer : plan_.own)
-      if (answer.design)
-        ok = ok && writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok && writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags);
-    if (!ok)
-      return jobs_.first().finish(kWrongInput, "mine");
-    for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
-      if (jobs_.session(j).diagnostics().hasErrors())
-        return jobs_.session(j).finish(kWrongInput, "mine");
-    if (!placements())
-      return failed_->finish(kWrongInput, "mine");
-    if (options_.session.json)
-      llvm::outs() << jsonText(document) << "\n";
-    else
-      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
-    return jobs_.first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
-  }
-
-  const MineOptions &options_;
-  MineJobs jobs_;
-  std::vector<std::optional<PlacedBest>> chosen_;      ///< by job that is placed, on the best design
-  std::vector<std::optional<PlacedBest>> chosenAlone_; ///< on its own best one
-  Session *failed_ = nullptr;
-  MiningOptions search_;
-  MineReportOptions findings_;
-  MiningPlan plan_;
-};
+const CommandEntry kEntry("mine", "Search a design space for the best accelerator for training", [](Command &command) {
+  auto options = Command::values<MineOptions>();
+  command.option("file", options->files, "One or several .dnn files").required();
+  command.option("--space", options->session.elaborate.target,
+                 "Accelerator with choices (1..64, pow2 2..128 MiB, {8, 16}): a name of the file, its imports or the "
+                 "catalogue, or FILE.accel[:NAME] (default: what the file trains on)");
+  addSearch(command, *options);
+  addReportOptions(command, *options);
+  addTrainingOptions(command, options->session);
+  addCompilerOptions(command, options->session);
+  addLimits(command, options->limits, "the best design so far is written");
+  addOutput(command, options->session.output,
+            "Folder for mine.json, report.html, best.accel, one .accel for each job, convergence.csv, front");
+  addJson(command, options->session.json);
+  command.example(
+      "accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
+      "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
+      "Several jobs: the best design of each alone, then the one whose worst job is nearest to its individual best.\n"
+      "Ctrl-C writes the best design so far, with its gap.\n"
+      "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
+  command.action([options] {
+    if (!isMetricWord(options->metric)) // an expression, which every file's session reads
+      options->session.elaborate.metric = std::exchange(options->metric, "");
+    return mineOnRanks(*options);
+  });
+});
 
 } // namespace
-
-int mine(const MineOptions &options) { return Mining(options).run(); }
-
 } // namespace accord

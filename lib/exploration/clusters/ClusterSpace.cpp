@@ -42,18 +42,18 @@ struct ClusterSpace::Data {
   void add(mlir::Operation *op, const std::string &key, accel::ChoiceAttr choice, const accel::KeySchema *schema,
            const std::string &name) {
     SourceLocation at = key.empty() ? sourceOf(accel::blockLocation(op)) : sourceOf(accel::locationOf(op, key));
-    Checked<std::vector<Attribute>> values =
-        schema ? valuesOf(choice, *schema) : Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
+    Result<std::vector<Attribute>> values =
+        schema ? valuesOf(choice, *schema) : Error{Code::ChoiceNotAllowed, "cannot be a choice"};
     bool shaped = key == "topology" && values && llvm::any_of(*values, [](Attribute value) {
                     auto word = dyn_cast<StringAttr>(value);
                     return word && (word.getValue() == "mesh" || word.getValue() == "torus");
                   });
     if (values && values->empty())
-      values = Problem{Code::EmptyRange, "has no value to choose from", {}};
+      values = Error{Code::EmptyRange, "has no value to choose from"};
     else if (shaped)
-      values = Problem{Code::ChoiceNotAllowed, "chooses a mesh or torus, whose shape a choice cannot state", {}};
+      values = Error{Code::ChoiceNotAllowed, "chooses a mesh or torus, whose shape a choice cannot state"};
     if (!values) {
-      Problem problem = values.problem();
+      Error problem = values.error();
       problem.message = fmt::format("'{}' {}", name, problem.message);
       errors.push_back(errorOf(problem, at));
       return;

@@ -180,7 +180,7 @@ bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
     if (isa<accel::ChoiceAttr>(one->value)) {
       value = terms.chosen(one->path, one->value);
     } else {
-      Checked<Quantity> number = terms.exact(one->value);
+      Result<Quantity> number = terms.exact(one->value);
       if (!number)
         return false;
       if (one->integer) {
@@ -216,7 +216,7 @@ Rational MiningSpace::Data::clockNow() {
   auto clock = terms.values.find("clock");
   if (clock == terms.values.end())
     return 0;
-  Checked<Quantity> now = terms.exact(terms.chosen("clock", clock->second));
+  Result<Quantity> now = terms.exact(terms.chosen("clock", clock->second));
   return now ? now->value : Rational(0);
 }
 
@@ -224,7 +224,7 @@ double MiningSpace::Data::nodeNow() {
   auto node = terms.values.find("technology");
   if (node == terms.values.end())
     return 0;
-  Checked<Quantity> now = terms.exact(terms.chosen("technology", node->second));
+  Result<Quantity> now = terms.exact(terms.chosen("technology", node->second));
   return now ? now->toDouble() : 0;
 }
 

@@ -42,7 +42,7 @@ std::vector<Rational> powersOfTwo(const Rational &low, const Rational &high, boo
   return all;
 }
 
-Problem wrong(const char *message) { return {Code::WrongType, message, {}}; }
+Error wrong(const char *message) { return {Code::WrongType, message, {}}; }
 
 } // namespace
 
@@ -107,7 +107,7 @@ Attribute MiningTerms::chosen(const std::string &path, Attribute value) const {
   return parameter == parameters.end() ? value : parameter->second.choices[(*design)[parameter->second.place]];
 }
 
-Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
+Result<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
   if (!more(depth))
     return wrong("values that follow from each other without end");
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
@@ -125,7 +125,7 @@ Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
     return wrong("no number");
   std::vector<Quantity> all;
   for (Attribute operand : application.getOperands()) {
-    Checked<Quantity> one = exact(operand, depth + 1);
+    Result<Quantity> one = exact(operand, depth + 1);
     if (!one)
       return one;
     all.push_back(*one);
@@ -139,12 +139,12 @@ Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
   if (function == "-" && all.size() == 1)
     return subtract(Quantity(Rational(0), a.dimension), a);
   if (function == "min" || function == "max" || function == "sum") {
-    Checked<Quantity> result = a;
+    Result<Quantity> result = a;
     for (size_t i = 1; i < all.size() && result; ++i)
       if (function == "sum") {
         result = add(*result, all[i]);
-      } else if (Checked<int> order = compare(all[i], *result); !order) {
-        return order.problem();
+      } else if (Result<int> order = compare(all[i], *result); !order) {
+        return order.error();
       } else if (function == "min" ? *order < 0 : *order > 0) {
         result = all[i];
       }
@@ -182,7 +182,7 @@ double MiningTerms::nearly(Attribute value, const Machine &machine, unsigned dep
   }
   auto application = dyn_cast<accel::ApplyAttr>(value);
   if (!application) { // follows from no figure of the machine
-    Checked<Quantity> number = exact(value, depth + 1);
+    Result<Quantity> number = exact(value, depth + 1);
     return number ? number->toDouble() : NAN;
   }
   std::vector<double> all;

@@ -3,8 +3,8 @@
 #include "dialects/accel/AccelDialect.h"
 #include "lib/exploration/problem/Design.h"
 #include "lib/machine/model/Machine.h"
-#include "lib/support/Checked.h"
 #include "lib/support/Quantity.h"
+#include "lib/support/Result.h"
 #include <map>
 #include <set>
 
@@ -31,7 +31,7 @@ public:
   /// What a choice has in the design, else the value itself.
   mlir::Attribute chosen(const std::string &path, mlir::Attribute value) const;
   /// Exactly, of the design: of a number, a reference or an expression.
-  Checked<Quantity> exact(mlir::Attribute value, unsigned depth = 0) const;
+  Result<Quantity> exact(mlir::Attribute value, unsigned depth = 0) const;
   /// Nearly, with area and design power of a machine. NaN: none.
   double nearly(mlir::Attribute value, const Machine &machine, unsigned depth = 0) const;
   /// Numbers that differ by less than 1e-12 of the larger are equal.

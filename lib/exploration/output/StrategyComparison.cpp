@@ -36,7 +36,7 @@ std::optional<ConvergencePoint> converged(const MiningResult &result, double bes
 std::string comparisonCsv(const MiningPlan &plan) {
   ComparisonReference with = comparisonReference(plan);
   bool timed = plan.comparedByTime;
-  std::string text = "strategy,evaluations,bounds,value,least,proven,above_bound,"
+  std::string text = "strategy,evaluations,bounds,value,best,proven,above_bound,"
                      "evaluations_to_1_percent";
   text += timed ? ",processor_s,processor_s_to_1_percent\n" : "\n";
   for (const MiningResult *result : all(plan)) {

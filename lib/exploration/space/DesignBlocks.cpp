@@ -34,7 +34,7 @@ Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool max) co
   return span ? max ? span->high : span->low : Rational(0);
 }
 
-Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
+Result<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
   if (site.parameter)
     return choices[*site.parameter][(max ? box.high : box.low)[*site.parameter]];
   const accel::KeySchema &schema = *site.place.schema;
@@ -56,10 +56,8 @@ Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desi
   }
   auto whole = value.toInt64();
   if (!whole)
-    return Problem{
-        Code::NotAnInteger,
-        fmt::format("'{}' is an integer, and of this design it is {}", site.place.path, Quantity(value).print()),
-        {}};
+    return Error{Code::NotAnInteger, fmt::format("'{}' is an integer, and of this design it is {}", site.place.path,
+                                                 Quantity(value).print())};
   return Attribute(IntegerAttr::get(IntegerType::get(of, 64), *whole));
 }
 
@@ -70,9 +68,9 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
   for (const DesignSite &site : block.sites) {
     const DesignPlace &place = site.place;
     if (place.key == "count") {
-      Checked<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
+      Result<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
-        return errorOf(count.problem(), locationOf(place));
+        return errorOf(count.error(), locationOf(place));
       cast<accel::CoreOp>(place.op).setCountAttr(*count);
       continue;
     }
@@ -107,9 +105,9 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
                .contains("types"))
         list.erase("types");
     bool max = end == BoxCorner::Max || (end == BoxCorner::Best && place.schema->better == accel::Better::More);
-    Checked<Attribute> value = valueAt(site, box, max);
+    Result<Attribute> value = valueAt(site, box, max);
     if (!value)
-      return errorOf(value.problem(), locationOf(place));
+      return errorOf(value.error(), locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
       elements[place.element] = *value;
@@ -226,7 +224,7 @@ const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box
       // A stated peak is of all instances: one reaches most where there are fewest.
       for (const DesignSite &site : block.sites)
         if (site.place.key == "count")
-          if (Checked<Attribute> min = valueAt(site, box, false))
+          if (Result<Attribute> min = valueAt(site, box, false))
             op.setCountAttr(*min);
       FailureOr<Core> few = coreOf(op, cycles, order, false);
       if (succeeded(few))

@@ -10,9 +10,7 @@ namespace {
 
 constexpr int64_t kMaxValues = 100000; ///< as many as a count in brackets may have
 
-Problem tooMany() {
-  return {Code::TooManyValues, fmt::format("has more than {} values to choose from", kMaxValues), {}};
-}
+Error tooMany() { return {Code::TooManyValues, fmt::format("has more than {} values to choose from", kMaxValues), {}}; }
 
 std::optional<Rational> numberOf(Attribute value) {
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
@@ -35,13 +33,13 @@ Rational unitOf(const Rational &number) {
   return best;
 }
 
-Checked<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
+Result<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
   ArrayAttr ends = choice.getValues();
   Rational low = *numberOf(ends[0]), high = *numberOf(ends[1]);
   std::vector<Rational> all;
   if (choice.getKind() == "pow2") {
     if (low.sign() <= 0)
-      return Problem{Code::EmptyRange, "chooses among powers of two, which are positive", {}};
+      return Error{Code::EmptyRange, "chooses among powers of two, which are positive"};
     bool plain = isa<IntegerAttr>(ends[0]) || cast<accel::QuantityAttr>(ends[0]).getDimension().dimensionless();
     Rational next = plain ? Rational(1) : unitOf(low);
     while (plain && next > low)
@@ -54,14 +52,13 @@ Checked<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
       all.push_back(next);
     }
     if (all.empty())
-      return Problem{Code::EmptyRange,
-                     fmt::format("leaves no power of two between {} and {}", spellingOf(ends[0]), spellingOf(ends[1])),
-                     {}};
+      return Error{Code::EmptyRange,
+                   fmt::format("leaves no power of two between {} and {}", spellingOf(ends[0]), spellingOf(ends[1]))};
     return all;
   }
   Rational step = ends.size() == 3 ? *numberOf(ends[2]) : Rational(1);
   if (step.sign() <= 0)
-    return Problem{Code::BadStep, "needs a positive step", {}};
+    return Error{Code::BadStep, "needs a positive step"};
   if ((high - low) / step >= Rational(kMaxValues))
     return tooMany();
   for (Rational next = low; next <= high; next = next + step)
@@ -85,7 +82,7 @@ std::string spellingOf(Attribute value) {
   return "…";
 }
 
-Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema) {
+Result<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema) {
   using accel::ValueKind;
   bool words =
       schema.kind == ValueKind::Word || schema.kind == ValueKind::Boolean || schema.kind == ValueKind::Reference;
@@ -94,10 +91,8 @@ Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::
     return tooMany();
   for (Attribute member : members)
     if (words ? !isa<StringAttr, BoolAttr, FlatSymbolRefAttr>(member) : !numberOf(member))
-      return Problem{Code::WrongType,
-                     words ? "is a word, and chooses among something else"
-                           : "chooses among what is no number: only numbers can be in a set",
-                     {}};
+      return Error{Code::WrongType, words ? "is a word, and chooses among something else"
+                                          : "chooses among what is no number: only numbers can be in a set"};
   std::vector<Attribute> all;
   if (choice.getKind() == "set") {
     if (!words)
@@ -111,10 +106,10 @@ Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::
     return all;
   }
   if (words)
-    return Problem{Code::ChoiceNotAllowed, "is a word, of which there is no range", {}};
-  Checked<std::vector<Rational>> numbers = numbersOf(choice);
+    return Error{Code::ChoiceNotAllowed, "is a word, of which there is no range"};
+  Result<std::vector<Rational>> numbers = numbersOf(choice);
   if (!numbers)
-    return numbers.problem();
+    return numbers.error();
   MLIRContext *context = choice.getContext();
   auto first = dyn_cast<accel::QuantityAttr>(choice.getValues()[0]);
   for (const Rational &number : *numbers) {
@@ -125,7 +120,7 @@ Checked<std::vector<Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::
     }
     auto whole = number.toInt64();
     if (!whole)
-      return Problem{Code::NotAnInteger, "chooses among what is no integer", {}};
+      return Error{Code::NotAnInteger, "chooses among what is no integer"};
     all.push_back(IntegerAttr::get(IntegerType::get(context, 64), *whole));
   }
   return all;

@@ -121,7 +121,7 @@ struct DesignSpace::Data {
 
   // DesignParameters.cpp
   void findPlaces(Errors &errors);
-  Checked<int> termAt(const std::string &path, bool requirement);
+  Result<int> termAt(const std::string &path, bool requirement);
   void findSites(Errors &errors);
   void findRequirements(Errors &errors);
   SourceLocation locationOf(const DesignPlace &place) const;
@@ -148,17 +148,17 @@ struct DesignSpace::Data {
 
 private:
   std::optional<Error> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
-  Checked<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
+  Result<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
   Rational exactAt(int term, const DesignBox &box, bool max) const;
   template <class Read> std::optional<Error> listen(Read read);
 };
 
 /// All values of a choice, spelled as they are written, their numbers ascending. A problem says
 /// why there are none.
-Checked<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema);
+Result<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema);
 std::string spellingOf(mlir::Attribute value);
 /// What was said first, with its code.
 Error errorOf(mlir::Diagnostic &said);
-Error errorOf(const Problem &problem, SourceLocation location);
+Error errorOf(const Error &problem, SourceLocation location);
 
 } // namespace accord

@@ -222,18 +222,18 @@ std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string
   auto throughput = terms.divided(own["batch"], own["step_time"]);
   if (throughput)
     own["throughput"] = *throughput;
-  auto resolve = [&](const std::string &path) -> Checked<int> {
+  auto resolve = [&](const std::string &path) -> Result<int> {
     if (auto found = own.find(path); found != own.end())
       return found->second;
-    Checked<int> found = data.termAt(path, true);
-    if (found || found.problem().code != Code::UnknownName)
+    Result<int> found = data.termAt(path, true);
+    if (found || found.error().code != Code::UnknownName)
       return found;
     std::vector<std::string> known{"area", "power.tdp"};
     for (const auto &[one, term] : own)
       known.push_back(one);
     for (const auto &[one, place] : data.paths)
       known.push_back(one);
-    Problem problem = found.problem();
+    Error problem = found.error();
     problem.suggestion = nearest(path, known);
     return problem;
   };
@@ -241,7 +241,7 @@ std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string
   DesignMetric measure;
   auto root = terms.add(expression, resolve);
   if (!root)
-    return MetricError{root.problem(), "", wrongPart(terms, expression, resolve)};
+    return MetricError{root.error(), "", wrongPart(terms, expression, resolve)};
   if (terms[*root].truth || terms[*root].word)
     return MetricError{{Code::WrongType, "this is not a number that can be minimized or maximized", {}}, "", {}};
   for (char c : text) // one line

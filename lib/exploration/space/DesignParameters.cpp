@@ -108,11 +108,11 @@ void DesignSpace::Data::findPlaces(Errors &errors) {
     bool word = place->schema->kind == accel::ValueKind::Word || place->schema->kind == accel::ValueKind::Boolean ||
                 place->schema->kind == accel::ValueKind::Reference;
     bool number = accel::holdsNumbers(place->schema->kind);
-    Checked<std::vector<Attribute>> values = valuesOf(choice, *place->schema);
+    Result<std::vector<Attribute>> values = valuesOf(choice, *place->schema);
     if (number ? place->schema->better == accel::Better::Neither : !(word && mayBeChosen(place->key)))
-      values = Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
+      values = Error{Code::ChoiceNotAllowed, "cannot be a choice"};
     if (!values) {
-      Problem problem = values.problem();
+      Error problem = values.error();
       problem.message = fmt::format("'{}' {}", place->path, problem.message);
       errors.push_back(errorOf(problem, locationOf(*place)));
       continue;
@@ -144,7 +144,7 @@ void DesignSpace::Data::findPlaces(Errors &errors) {
 }
 
 /// The term of what a path names; `requirement`: also of figures of a whole machine.
-Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement) {
+Result<int> DesignSpace::Data::termAt(const std::string &path, bool requirement) {
   auto found = paths.find(path);
   if (requirement && found == paths.end()) {
     if (path == "area" &&
@@ -153,44 +153,40 @@ Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement
       return terms.figure(DesignTerms::Kind::Area, kArea);
     }
     if (path == "area")
-      return Problem{Code::MissingKey,
-                     fmt::format("'{}' states no area: state 'area', or what parts take in an "
-                                 "'area' block",
-                                 name),
-                     {}};
+      return Error{Code::MissingKey, fmt::format("'{}' states no area: state 'area', or what parts take in an "
+                                                 "'area' block",
+                                                 name)};
     if (path == "power.tdp" && powerKnown) {
       needsPower = true;
       return terms.figure(DesignTerms::Kind::Power, kPower);
     }
     if (path == "power.tdp")
-      return Problem{Code::MissingKey,
-                     fmt::format("'{}' states no 'tdp' in 'power', and not the energies that it "
-                                 "follows from: state 'technology', or 'mac' in 'power' and "
-                                 "'energy' of every memory",
-                                 name),
-                     {}};
+      return Error{Code::MissingKey, fmt::format("'{}' states no 'tdp' in 'power', and not the energies that it "
+                                                 "follows from: state 'technology', or 'mac' in 'power' and "
+                                                 "'energy' of every memory",
+                                                 name)};
   }
   if (found == paths.end()) {
     std::vector<std::string> known{"area", "power.tdp"};
     for (const auto &[one, place] : paths)
       known.push_back(one);
-    return Problem{Code::UnknownName, fmt::format("'{}' has no '{}'", name, path), nearest(path, known)};
+    return Error{Code::UnknownName, fmt::format("'{}' has no '{}'", name, path), {}, {}, nearest(path, known)};
   }
   auto [term, isNew] = termOf.try_emplace(path, -1);
   if (!isNew && term->second < 0)
-    return Problem{Code::RecursiveDefinition, fmt::format("'{}' follows from itself", path), {}};
+    return Error{Code::RecursiveDefinition, fmt::format("'{}' follows from itself", path)};
   if (!isNew)
     return term->second;
   if (isa<accel::ChoiceAttr>(found->second.value)) // one that could not be read
-    return Problem{Code::NotConstant, fmt::format("'{}' has no values", path), {}};
+    return Error{Code::NotConstant, fmt::format("'{}' has no values", path)};
   if (!isOpen(found->second.value) && !isa<accel::QuantityAttr, IntegerAttr>(found->second.value))
-    return Problem{Code::WrongType, fmt::format("'{}' is no number", path), {}};
+    return Error{Code::WrongType, fmt::format("'{}' is no number", path)};
   if (++depth > kMaxDepth) {
     --depth;
     termOf.erase(path);
-    return Problem{Code::NestedTooDeep, fmt::format("more than {} values follow from each other", kMaxDepth), {}};
+    return Error{Code::NestedTooDeep, fmt::format("more than {} values follow from each other", kMaxDepth)};
   }
-  Checked<int> made = terms.add(found->second.value, [this](const std::string &inner) { return termAt(inner, false); });
+  Result<int> made = terms.add(found->second.value, [this](const std::string &inner) { return termAt(inner, false); });
   --depth;
   if (made)
     termOf[path] = *made;
@@ -219,10 +215,10 @@ void DesignSpace::Data::findSites(Errors &errors) {
   for (const auto &[path, place] : paths) {
     if (!isOpen(place.value) || isa<accel::PriceOp>(place.op))
       continue;
-    Checked<int> term = termAt(path, false);
+    Result<int> term = termAt(path, false);
     if (!term) {
-      if (term.problem().code != Code::NotConstant)
-        errors.push_back(errorOf(term.problem(), locationOf(place)));
+      if (term.error().code != Code::NotConstant)
+        errors.push_back(errorOf(term.error(), locationOf(place)));
       continue;
     }
     const DesignTerms::Term &found = terms[*term];
@@ -257,7 +253,7 @@ void DesignSpace::Data::findSites(Errors &errors) {
   }
   for (const char *shared : {"clock", "technology"})
     if (paths.count(shared) && errors.empty())
-      if (Checked<int> term = termAt(shared, false)) {
+      if (Result<int> term = termAt(shared, false)) {
         (shared[0] == 'c' ? clock : node) = *term;
         for (auto [op, block] : blockOf)
           depends[block].insert(terms[*term].parameters.begin(), terms[*term].parameters.end());
@@ -289,12 +285,12 @@ void DesignSpace::Data::findRequirements(Errors &errors) {
     SourceLocation at = sourceOf(accel::blockLocation(require));
     if (!require.getConditionAttr())
       continue;
-    Checked<int> term =
+    Result<int> term =
         terms.add(require.getConditionAttr(), [this](const std::string &path) { return termAt(path, true); });
     if (term && !terms[*term].truth)
-      term = Problem{Code::NotAConstraint, fmt::format("'{}' is no condition", require.getText().str()), {}};
+      term = Error{Code::NotAConstraint, fmt::format("'{}' is no condition", require.getText().str())};
     if (!term) {
-      errors.push_back(errorOf(term.problem(), at));
+      errors.push_back(errorOf(term.error(), at));
       continue;
     }
     requirements.push_back({require.getLabel() ? require.getLabel()->str() : require.getText().str(), at});

@@ -32,7 +32,7 @@ Error errorOf(mlir::Diagnostic &said) {
   return error;
 }
 
-Error errorOf(const Problem &problem, SourceLocation location) {
+Error errorOf(const Error &problem, SourceLocation location) {
   std::string message = problem.message;
   if (!problem.suggestion.empty())
     message += fmt::format(", did you mean '{}'?", problem.suggestion);

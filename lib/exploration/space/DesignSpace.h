@@ -2,8 +2,8 @@
 #pragma once
 #include "lib/exploration/problem/Design.h"
 #include "lib/machine/model/Machine.h"
-#include "lib/support/Checked.h"
 #include "lib/support/Dimension.h"
+#include "lib/support/Result.h"
 #include <memory>
 #include <optional>
 
@@ -46,7 +46,7 @@ struct MeasuredStep {
 
 /// Why an expression is nothing that a design may be worth.
 struct MetricError {
-  Problem problem;
+  Error error;
   std::string help;
   std::vector<size_t> at; ///< operands that lead to the part, from the whole inwards
 };
@@ -77,7 +77,7 @@ public:
   Design at(uint64_t point) const;        ///< the last parameter counts fastest
 
   /// The machine of a design, with area and TDP; microseconds, for blocks are read once for each
-  /// choice of what they depend on. Issue: what is wrong with it (a size without an area).
+  /// choice of what they depend on. Error: what is wrong with it (a size without an area).
   Result<Machine> machine(const Design &design) const;
   /// First requirement that the machine does not keep; nothing: it keeps all.
   std::optional<size_t> violatedRequirement(const Design &design, const Machine &machine) const;

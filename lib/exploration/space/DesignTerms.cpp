@@ -19,15 +19,13 @@ bool isComparison(const std::string &f) { return isOneOf(f, {"<", "<=", ">", ">=
 bool isLogic(const std::string &f) { return isOneOf(f, {"and", "or", "not"}); }
 
 /// A power that is no whole number has a unit where all exponents of it are whole: area^0.5.
-Checked<Quantity> rooted(const Quantity &a, double exponent) {
+Result<Quantity> rooted(const Quantity &a, double exponent) {
   Dimension dimension;
   for (size_t i = 0; i < dimension.exponents.size(); ++i) {
     double power = a.dimension.exponents[i] * exponent;
     if (std::round(power) != power || std::abs(power) > 32)
-      return Problem{
-          Code::BadExponent,
-          fmt::format("a {} to the power of {} has no unit: divide it by one first", describe(a.dimension), exponent),
-          {}};
+      return Error{Code::BadExponent, fmt::format("a {} to the power of {} has no unit: divide it by one first",
+                                                  describe(a.dimension), exponent)};
     dimension.exponents[i] = static_cast<int8_t>(power);
   }
   return Quantity(Rational(1), dimension);
@@ -82,33 +80,33 @@ int DesignTerms::figure(Kind kind, Dimension dimension) {
   return push(std::move(term));
 }
 
-Checked<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
+Result<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
   if (terms.size() >= kMaxTerms)
-    return Problem{Code::NestedTooDeep, fmt::format("more than {} numbers follow from each other", kMaxTerms), {}};
+    return Error{Code::NestedTooDeep, fmt::format("more than {} numbers follow from each other", kMaxTerms)};
   if (auto quantity = mlir::dyn_cast<accel::QuantityAttr>(value))
     return number(quantity.quantity());
   if (auto truthful = mlir::dyn_cast<mlir::BoolAttr>(value))
     return truth(truthful.getValue());
   if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(value)) {
     if (!integer.getType().isInteger(64))
-      return Problem{Code::WrongType, "this is no integer of 64 bits", {}};
+      return Error{Code::WrongType, "this is no integer of 64 bits"};
     return number(Quantity::number(integer.getInt()));
   }
   if (auto reference = mlir::dyn_cast<accel::ReferenceAttr>(value))
     return resolve(reference.getPath().str());
   auto application = mlir::dyn_cast<accel::ApplyAttr>(value);
   if (!application)
-    return Problem{Code::WrongType, "this is neither a number nor an expression over numbers", {}};
+    return Error{Code::WrongType, "this is neither a number nor an expression over numbers"};
   std::string function = application.getFunction().str();
   auto operands = application.getOperands();
   if ((function == "==" || function == "!=") && operands.size() == 2) {
-    Checked<int> compared = compareWord(function, operands[0], operands[1], resolve);
+    Result<int> compared = compareWord(function, operands[0], operands[1], resolve);
     if (!compared || *compared >= 0)
       return compared;
   }
   std::vector<int> all;
   for (mlir::Attribute operand : operands) {
-    Checked<int> one = add(operand, resolve);
+    Result<int> one = add(operand, resolve);
     if (!one)
       return one;
     all.push_back(*one);
@@ -117,22 +115,25 @@ Checked<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
 }
 
 /// `tc.dataflow == weight_stationary`; -1 where neither side is a choice of words.
-Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b,
-                                      const Resolve &resolve) {
+Result<int> DesignTerms::compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b,
+                                     const Resolve &resolve) {
   for (int side = 0; side < 2; ++side, std::swap(a, b)) {
     auto path = mlir::dyn_cast<accel::ReferenceAttr>(a);
     auto word = mlir::dyn_cast<accel::ReferenceAttr>(b);
     if (!path || !word || !path.getPath().contains('.') || word.getPath().contains('.'))
       continue;
-    Checked<int> left = resolve(path.getPath().str());
+    Result<int> left = resolve(path.getPath().str());
     if (!left || !(*this)[*left].word)
       continue;
     const std::vector<std::string> &known = chosen.at((*this)[*left].parameter);
     std::string wanted = word.getPath().str();
     auto found = std::find(known.begin(), known.end(), wanted);
     if (found == known.end())
-      return Problem{Code::UnknownChoice, fmt::format("'{}' is never '{}' in this space", path.getPath().str(), wanted),
-                     nearest(wanted, known)};
+      return Error{Code::UnknownChoice,
+                   fmt::format("'{}' is never '{}' in this space", path.getPath().str(), wanted),
+                   {},
+                   {},
+                   nearest(wanted, known)};
     int place = number(Quantity::number(found - known.begin()));
     terms[place].word = true;
     return apply(function, {*left, place});
@@ -140,7 +141,7 @@ Checked<int> DesignTerms::compareWord(const std::string &function, mlir::Attribu
   return -1;
 }
 
-Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> operands) {
+Result<int> DesignTerms::apply(const std::string &function, std::vector<int> operands) {
   Term term;
   term.kind = Kind::Apply, term.function = function;
   bool fold = isOneOf(function, {"min", "max", "sum"});
@@ -149,21 +150,20 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
   bool known = fold || isComparison(function) || isLogic(function) ||
                isOneOf(function, {"+", "-", "*", "/", "%", "^", "pow2", "log2", "ceil_div", "floor_div"});
   if (!known)
-    return Problem{Code::UnknownFunction, fmt::format("'{}' cannot be computed in a design space", function), {}};
+    return Error{Code::UnknownFunction, fmt::format("'{}' cannot be computed in a design space", function)};
   if (operands.size() < min || operands.size() > max)
-    return Problem{
-        Code::WrongOperandCount, fmt::format("'{}' takes {} operands, not {}", function, min, operands.size()), {}};
+    return Error{Code::WrongOperandCount,
+                 fmt::format("'{}' takes {} operands, not {}", function, min, operands.size())};
   auto truthful = [&](int operand) { return (*this)[operand].truth; };
   auto isWord = [&](int operand) { return (*this)[operand].word; };
   bool logic = isLogic(function);
   for (int operand : operands)
     if (truthful(operand) != logic || (isWord(operand) && !isWord(operands[0])))
-      return Problem{Code::WrongType,
-                     fmt::format("'{}' is between {}", function,
-                                 logic ? "conditions, and this is a number" : "numbers, and this is none"),
-                     {}};
+      return Error{Code::WrongType,
+                   fmt::format("'{}' is between {}", function,
+                               logic ? "conditions, and this is a number" : "numbers, and this is none")};
   if (isWord(operands[0]) && !(function == "==" || function == "!="))
-    return Problem{Code::WrongType, fmt::format("'{}' has no meaning for words", function), {}};
+    return Error{Code::WrongType, fmt::format("'{}' has no meaning for words", function)};
   term.truth = logic || isComparison(function);
   term.operands = std::move(operands);
   if (term.truth && logic)
@@ -172,7 +172,7 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
   for (int operand : term.operands)
     ones.push_back(Quantity(Rational(1), (*this)[operand].dimension));
   const Quantity &a = ones[0], &b = ones.back();
-  Checked<Quantity> result = a;
+  Result<Quantity> result = a;
   if (function == "*")
     result = multiply(a, b);
   else if (isOneOf(function, {"/", "floor_div", "ceil_div"}))
@@ -181,7 +181,7 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
     const Term &exponent = (*this)[term.operands[1]];
     bool stated = exponent.kind == Kind::Number;
     if (!stated && !a.dimensionless())
-      return Problem{Code::BadExponent, "a power of what has a unit needs an exponent that is a number", {}};
+      return Error{Code::BadExponent, "a power of what has a unit needs an exponent that is a number"};
     result = stated && !exponent.value.isInteger() && exponent.dimension.dimensionless()
                  ? rooted(a, exponent.value.toDouble())
                  : power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
@@ -193,7 +193,7 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
         result = accord::add(a, one);
   }
   if (!result)
-    return result.problem();
+    return result.error();
   term.dimension = term.truth ? Dimension{} : result->dimension;
   return push(std::move(term));
 }

@@ -2,8 +2,8 @@
 // others, and requirements.
 #pragma once
 #include "lib/exploration/problem/Design.h"
-#include "lib/support/Checked.h"
 #include "lib/support/Quantity.h"
+#include "lib/support/Result.h"
 #include "mlir/IR/Attributes.h"
 #include <functional>
 #include <map>
@@ -40,17 +40,17 @@ public:
     std::vector<size_t> parameters; ///< that it depends on, ascending
   };
   /// What a path stands for; a problem names the nearest one that there is.
-  using Resolve = std::function<Checked<int>(const std::string &path)>;
+  using Resolve = std::function<Result<int>(const std::string &path)>;
 
   int number(const Quantity &value);
   int truth(bool holds);
   int parameter(size_t index, Dimension dimension, std::vector<Rational> values);
   int words(size_t index, std::vector<std::string> words);
   int figure(Kind kind, Dimension dimension);
-  Checked<int> divided(int over, int under) { return apply("/", {over, under}); }
+  Result<int> divided(int over, int under) { return apply("/", {over, under}); }
   /// A value of the dialect: a quantity, integer, truth, reference or application. Problems: an
   /// unknown name or function, dimensions that do not fit.
-  Checked<int> add(mlir::Attribute value, const Resolve &resolve);
+  Result<int> add(mlir::Attribute value, const Resolve &resolve);
 
   const Term &operator[](int term) const { return terms[term]; }
   /// All values of a term over a box, exact where the box is one design. Nothing where one is
@@ -62,8 +62,8 @@ public:
   DesignInterval<double> nearly(int term, const DesignBox &box, const DesignFigures &figures) const;
 
 private:
-  Checked<int> apply(const std::string &function, std::vector<int> operands);
-  Checked<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b, const Resolve &resolve);
+  Result<int> apply(const std::string &function, std::vector<int> operands);
+  Result<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b, const Resolve &resolve);
   int push(Term term);
   template <class Number, class Leaf> std::optional<DesignInterval<Number>> evaluate(int term, Leaf leaf) const;
 

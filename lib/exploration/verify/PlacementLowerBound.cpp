@@ -1,6 +1,7 @@
 #include "lib/exploration/verify/PlacementLowerBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementWorkBound.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,7 @@ PlacementLowerBound::PlacementLowerBound(const CertificateCluster &cluster)
       if (isOf(cluster.steps[s], parallelConfig))
         of.push_back(s);
   }
-  delays_ = std::find(p.schedules.begin(), p.schedules.end(), PipelineSchedule::ZeroBubble) != p.schedules.end();
+  delays_ = maySplitWeights(p);
 }
 
 int64_t PlacementLowerBound::memoryBudget(const Machine &machine) const {

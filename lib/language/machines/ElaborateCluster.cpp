@@ -147,8 +147,13 @@ accel::ClusterOp MachineElaborator::cluster(llvm::function_ref<bool(llvm::String
   auto op = accel::ClusterOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
+  SchemaReader keys = reader("cluster");
   for (const ast::Entry &entry : declaration.entries)
-    clusterEntry(entry, false);
+    if (auto *pair = entry.as<ast::KeyValue>(); pair && accel::findSchema("cluster")->findKey(pair->key.text))
+      keys.read(*pair, entry);
+    else
+      clusterEntry(entry, false);
+  op.setEntriesAttr(keys.dictionary());
   return finish(op, errorsBefore);
 }
 

@@ -280,7 +280,7 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
     if (a && b) {
       auto ratio = divide(*a, *b);
       if (!ratio) {
-        diags.error(ratio.problem().code, entry.clauses().per->range, ratio.problem().message);
+        diags.error(ratio.error().code, entry.clauses().per->range, ratio.error().message);
         return;
       }
       value.content = *ratio;

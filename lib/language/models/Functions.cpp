@@ -7,7 +7,7 @@
 
 namespace accord {
 
-Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b) {
+Result<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b) {
   switch (op) {
   case ast::BinaryOp::Add:
     return add(a, b);
@@ -22,11 +22,11 @@ Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Qua
   case ast::BinaryOp::Power:
     return power(a, b);
   default:
-    return Problem{Code::WrongType, "not an arithmetic operator", {}};
+    return Error{Code::WrongType, "not an arithmetic operator"};
   }
 }
 
-Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers) {
+Result<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers) {
   Quantity result = numbers.front();
   for (const Quantity &next : numbers.drop_front()) {
     if (function == "sum") {
@@ -38,7 +38,7 @@ Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> n
     }
     auto order = compare(result, next);
     if (!order)
-      return order.problem();
+      return order.error();
     if (function == "min" ? *order > 0 : *order < 0)
       result = next;
   }

@@ -156,13 +156,13 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   for (const ModelValue &argument : arguments)
     if (!argument.number())
       return wrong("a function of numbers");
-  auto unary = [&](Checked<Quantity> (*f)(const Quantity &)) -> ModelValue {
+  auto unary = [&](Result<Quantity> (*f)(const Quantity &)) -> ModelValue {
     if (arguments.size() != 1)
       return wrong("a function of one number");
     auto r = f(*arguments[0].number());
     if (r)
       return {*r};
-    diags.error(r.problem().code, range, r.problem().message);
+    diags.error(r.error().code, range, r.error().message);
     return {};
   };
   if (name == "pow2")
@@ -181,7 +181,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
     auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(), *arguments[1].number());
     if (r)
       return ModelValue{*r};
-    diags.error(r.problem().code, range, r.problem().message);
+    diags.error(r.error().code, range, r.error().message);
     return ModelValue{};
   }
   if (arguments.empty())
@@ -192,7 +192,7 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   auto folded = applyFold(name, numbers);
   if (folded)
     return ModelValue{*folded};
-  diags.error(folded.problem().code, range, folded.problem().message);
+  diags.error(folded.error().code, range, folded.error().message);
   return ModelValue{};
 }
 

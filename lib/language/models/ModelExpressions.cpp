@@ -142,9 +142,9 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
       const ModelValue &number = a.tensor() ? b : a;
       if (number.number() && number.number()->dimensionless()) {
         SourceRange numberAt = a.tensor() ? bAt : aAt;
-        Checked<Quantity> exact = op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
+        Result<Quantity> exact = op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
         if (!exact) {
-          diags.error(exact.problem().code, numberAt, exact.problem().message);
+          diags.error(exact.error().code, numberAt, exact.error().message);
           return {};
         }
         auto factor = real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
@@ -170,16 +170,16 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
     if (isComparison(op)) {
       auto c = compare(*x, *y);
       if (!c) {
-        diags.error(c.problem().code, opAt, c.problem().message)
+        diags.error(c.error().code, opAt, c.error().message)
             .note(aAt, describe(x->dimension))
             .note(bAt, describe(y->dimension));
         return {};
       }
       return {*applyComparison(op, *c)};
     }
-    Checked<Quantity> r = applyArithmetic(op, *x, *y);
+    Result<Quantity> r = applyArithmetic(op, *x, *y);
     if (!r) {
-      diags.error(r.problem().code, opAt, r.problem().message);
+      diags.error(r.error().code, opAt, r.error().message);
       return {};
     }
     return {*r};

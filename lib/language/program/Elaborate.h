@@ -123,9 +123,11 @@ struct TrainingJob {
   SourceRange amountAt;
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
-  SourceRange objectiveAt;                       ///< where the file states it
-  std::optional<ObjectiveExpression> expression; ///< of mining, instead of `objective`
+  PlacementObjective placementObjective = PlacementObjective::StepTime; ///< the same, on a cluster
+  SourceRange objectiveAt;                                              ///< where the file states it
+  std::optional<ObjectiveExpression> expression;                        ///< of mining, instead of `objective`
   std::vector<Requirement> requirements;
+  std::vector<std::shared_ptr<const Constant>> conditions; ///< of `requirements`, one each, as values
   std::vector<std::string> assumptions; ///< defaults that change a number
 };
 

@@ -177,7 +177,7 @@ private:
       choice.step = Quantity(Rational(1), h->dimension);
     auto order = compare(choice.low, choice.high);
     if (!order) {
-      diags.error(order.problem().code, range, order.problem().message);
+      diags.error(order.error().code, range, order.error().message);
       return {};
     }
     if (r.powersOfTwo && choice.low.value.sign() <= 0) {
@@ -263,7 +263,7 @@ private:
         auto order = compare(*x, *y);
         if (order)
           return of(*applyComparison(op, *order));
-        diags.error(order.problem().code, at, order.problem().message)
+        diags.error(order.error().code, at, order.error().message)
             .note(a.range, describe(x->dimension))
             .note(b.range, describe(y->dimension));
         return {};
@@ -272,7 +272,7 @@ private:
         auto result = applyArithmetic(op, *x, *y);
         if (result)
           return of(*result);
-        diags.error(result.problem().code, at, result.problem().message)
+        diags.error(result.error().code, at, result.error().message)
             .note(a.range, describe(x->dimension))
             .note(b.range, describe(y->dimension));
         return {};
@@ -316,10 +316,10 @@ private:
         return of(Quantity::number(list->elements->size()));
     if (!numbers || plain.empty())
       return symbolic(call, range);
-    auto done = [&](Checked<Quantity> result) -> Constant {
+    auto done = [&](Result<Quantity> result) -> Constant {
       if (result)
         return of(*result);
-      diags.error(result.problem().code, range, result.problem().message);
+      diags.error(result.error().code, range, result.error().message);
       return {};
     };
     if (call.name == "pow2" && plain.size() == 1)

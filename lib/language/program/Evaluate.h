@@ -58,11 +58,11 @@ Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &looku
 
 /// One operator or function over finished numbers (min max ceil_div pow2 log2 sum): shared with
 /// model bodies. The text says what is wrong; dimension errors name both dimensions.
-Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b);
+Result<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b);
 std::optional<bool> applyComparison(ast::BinaryOp op, int order);
 bool isComparison(ast::BinaryOp op);
 /// `min`, `max` or `sum` of at least one number, all of one dimension.
-Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers);
+Result<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers);
 
 /// All members of a choice of integers (or the one value), ascending; nothing after an error. At
 /// most `most` of them.

@@ -155,7 +155,8 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
         .error(Code::PlacementAlone, constraint.at,
                "where layers are is chosen on a cluster alone, by 'accord compile'")
         .help("leave it out, or train on a cluster");
-  if (job.objective == Objective::Price || (job.objective == Objective::TdpTime && !d.options.mines))
+  if (job.objective == Objective::OfCluster &&
+      !(job.placementObjective == PlacementObjective::TdpTime && d.options.mines))
     d.diags
         .error(Code::PlacementAlone, job.objectiveAt,
                "this is an objective on a cluster alone: of one device, less time is all of it")

@@ -142,6 +142,8 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
     job.assumptions.push_back("zero = 0: there are no replicas to divide among");
   std::map<std::string, const DegreeChoice *> of;
   for (const DegreeChoice &choice : job.parallel) {
+    if (choice.key == "max_stages") // of placements alone: here there is one stage
+      continue;
     of[choice.key] = &choice;
     int64_t first = choice.values.front();
     if (!target) {

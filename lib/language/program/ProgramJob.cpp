@@ -85,6 +85,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
+  job.placementObjective = settings.placementObjective;
   job.objectiveAt = settings.objectiveAt;
   if (settings.expression && !options.mines)
     rejectObjective(*settings.expression, diags);
@@ -99,6 +100,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
     auto *rule = entry->as<ast::Rule>();
     Position p = diags.sources().position(entry->range);
     std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+    job.conditions.push_back(std::make_shared<Constant>(condition));
     job.requirements.push_back(
         requirement(condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
   }

@@ -50,7 +50,7 @@ std::map<std::string, Quantity> constraintNames(const Plan &plan, const Candidat
   return names;
 }
 
-Checked<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names) {
+Result<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names) {
   if (auto *q = value.as<Quantity>())
     return *q;
   if (auto *word = value.as<Word>()) {
@@ -60,11 +60,11 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     std::vector<std::string> known;
     for (auto &[name, quantity] : names)
       known.push_back(name);
-    return Problem{Code::UnknownName, fmt::format("a plan has no '{}'", word->text), nearest(word->text, known)};
+    return Error{Code::UnknownName, fmt::format("a plan has no '{}'", word->text), {}, {}, nearest(word->text, known)};
   }
   auto *call = value.as<CallValue>();
   if (!call)
-    return Problem{Code::WrongType, fmt::format("{} is no number", value.describe()), {}};
+    return Error{Code::WrongType, fmt::format("{} is no number", value.describe())};
   std::vector<Quantity> arguments;
   for (auto &[name, argument] : call->arguments) {
     auto one = measure(*argument, names);
@@ -78,22 +78,22 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     return applyArithmetic(*op, arguments[0], arguments[1]);
   if ((call->name == "min" || call->name == "max") && !arguments.empty())
     return applyFold(call->name, arguments);
-  return Problem{Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
+  return Error{Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name)};
 }
 
 namespace {
 /// Nothing if it holds, else both sides; a problem if it cannot be evaluated.
-Checked<std::optional<std::string>> violation(const Constant &condition, const std::map<std::string, Quantity> &names) {
+Result<std::optional<std::string>> violation(const Constant &condition, const std::map<std::string, Quantity> &names) {
   ast::BinaryOp op;
   const CallValue *call = comparison(condition, op);
   auto left = measure(*call->arguments[0].second, names), right = measure(*call->arguments[1].second, names);
   if (!left)
-    return left.problem();
+    return left.error();
   if (!right)
-    return right.problem();
+    return right.error();
   auto order = compare(*left, *right);
   if (!order)
-    return order.problem();
+    return order.error();
   if (*applyComparison(op, *order))
     return std::optional<std::string>();
   auto shown = [](const Quantity &q) {
@@ -112,7 +112,7 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
   r.check = [condition = std::move(condition)](const Plan &plan,
                                                const CandidateMetrics &achieved) -> std::optional<std::string> {
     auto result = violation(condition, constraintNames(plan, achieved));
-    return result ? *result : std::optional(result.problem().message);
+    return result ? *result : std::optional(result.error().message);
   };
   return r;
 }
@@ -135,15 +135,14 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
   // Point at the word that is unknown, if one is.
   SourceRange at = condition.range;
   std::function<void(const Constant &)> look = [&](const Constant &value) {
-    if (auto *word = value.as<Word>();
-        word && result.problem().message.find("'" + word->text + "'") != std::string::npos)
+    if (auto *word = value.as<Word>(); word && result.error().message.find("'" + word->text + "'") != std::string::npos)
       at = value.range;
     if (auto *call = value.as<CallValue>())
       for (auto &[name, argument] : call->arguments)
         look(*argument);
   };
   look(condition);
-  diags.error(result.problem().code, at, result.problem().message).suggest(result.problem().suggestion);
+  diags.error(result.error().code, at, result.error().message).suggest(result.error().suggestion);
   return false;
 }
 
@@ -202,7 +201,7 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
     names[memory.name + ".capacity"] = accord::of(memory.capacity.value, kBytes);
   auto value = measure(*right, names);
   if (!value) {
-    diags.error(value.problem().code, right->range, value.problem().message).suggest(value.problem().suggestion);
+    diags.error(value.error().code, right->range, value.error().message).suggest(value.error().suggestion);
     return std::nullopt;
   }
   if (value->dimension != dimension) {

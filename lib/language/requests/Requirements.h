@@ -13,7 +13,7 @@ std::map<std::string, Quantity> constraintNames(const Plan &plan, const Candidat
 
 /// The number an expression over those names stands for; a problem names the unknown name or the
 /// wrong dimension.
-Checked<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names);
+Result<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names);
 
 /// One `require`. The comparison is kept as a value; `check` evaluates it on each candidate.
 Requirement requirement(Constant condition, std::string text, SourceLocation location);

@@ -130,19 +130,26 @@ private:
     llvm::StringRef name = word ? llvm::StringRef(word->text) : "";
     if (maximize && name == "throughput")
       out.objective = Objective::Throughput;
-    else if (!maximize && name == "step_time")
-      out.objective = Objective::StepTime;
-    else if (!maximize && name == "energy")
-      out.objective = Objective::Energy;
-    else if (!maximize && name == "device.memory")
-      out.objective = Objective::Memory;
-    else if (!maximize && name == "price")
-      out.objective = Objective::Price;
+    else if (const ObjectiveFormula *formula = maximize ? nullptr : findMinimized(name))
+      out.objective = onOneDevice(formula->objective), out.placementObjective = formula->objective;
     else if (maximize && perTdp(value))
-      out.objective = Objective::TdpTime;
+      out.objective = Objective::OfCluster, out.placementObjective = PlacementObjective::TdpTime;
     else
       out.expression = ObjectiveExpression{maximize, diags.sources().text(rule.expr->range).str(),
                                            std::make_shared<Constant>(std::move(value)), rule.expr->range};
+  }
+  /// What an objective of placements is on one device.
+  static Objective onOneDevice(PlacementObjective objective) {
+    switch (objective) {
+    case PlacementObjective::StepTime:
+      return Objective::StepTime;
+    case PlacementObjective::Energy:
+      return Objective::Energy;
+    case PlacementObjective::Memory:
+      return Objective::Memory;
+    default:
+      return Objective::OfCluster;
+    }
   }
   /// throughput / power.tdp
   static bool perTdp(const Constant &value) {
@@ -174,11 +181,9 @@ private:
 
   /// Orders of passes of a pipeline; `interleaved` says how many chunks a device may have.
   void schedule(const Constant &value) {
-    const std::vector<PipelineSchedule> known{PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
-                                              PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubble};
     std::vector<std::string> names;
-    for (PipelineSchedule one : known)
-      names.push_back(name(one));
+    for (const ScheduleModel *one : scheduleModels())
+      names.push_back(one->name);
     std::vector<Constant> members{value};
     if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
       members = *choice->members;
@@ -189,29 +194,28 @@ private:
       auto *word = member.as<Word>();
       auto *call = member.as<CallValue>();
       std::string text = word ? word->text : call ? call->name : "";
-      auto found = llvm::find(names, text);
-      if (found == names.end()) {
+      const ScheduleModel *found = findSchedule(text);
+      if (!found) {
         diags
             .error(Code::UnknownChoice, member.range,
                    fmt::format("'schedule' is one of {}, not {}", fmt::join(names, ", "), member.describe()))
             .suggest(nearest(text, names));
         continue;
       }
-      PipelineSchedule which = known[found - names.begin()];
-      if (!llvm::is_contained(out.schedules, which))
-        out.schedules.push_back(which);
+      bool listed = found->virtualStages == ScheduleModel::VirtualStages::Listed;
+      if (!llvm::is_contained(out.schedules, found->schedule))
+        out.schedules.push_back(found->schedule);
       if (!call)
         continue;
-      if (which != PipelineSchedule::Interleaved || call->arguments.size() != 1) {
+      if (!listed || call->arguments.size() != 1) {
         diags
             .error(Code::WrongType, member.range,
-                   which == PipelineSchedule::Interleaved
-                       ? fmt::format("'interleaved' takes the number of virtual stages of a device")
-                       : fmt::format("schedule '{}' takes no numbers", text))
+                   listed ? fmt::format("'{}' takes the number of virtual stages of a device", text)
+                          : fmt::format("schedule '{}' takes no numbers", text))
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
       }
-      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, "interleaved", /*least=*/2,
+      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, text, /*least=*/2,
                                           /*most=*/64))
         out.virtualStages.insert(out.virtualStages.end(), virtualStages->begin(), virtualStages->end());
     }
@@ -266,7 +270,8 @@ private:
                                         "table_parallel",
                                         "recompute_granularity",
                                         "regather_sequence",
-                                        "stages"};
+                                        "stages",
+                                        "max_stages"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -287,7 +292,9 @@ private:
         diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", pair->key.text));
         continue;
       }
-      if (pair->key.text == "microbatch") {
+      if (pair->key.text == "max_stages" && value.as<Choice>()) {
+        diags.error(Code::ChoiceNotAllowed, value.range, "'max_stages' is one number: nothing searches for it");
+      } else if (pair->key.text == "microbatch") {
         if (auto sizes = integersOf(value, diags, "microbatch"))
           out.microbatches = *sizes;
         out.microbatchAt = value.range;
@@ -377,13 +384,18 @@ private:
 
 void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
   auto *word = expression.value->as<Word>();
+  std::vector<std::string> minimized;
+  for (const ObjectiveFormula &formula : objectiveFormulas())
+    if (formula.minimize)
+      minimized.push_back(formula.minimize);
+  std::string last = minimized.back(),
+              others = fmt::format("{}", fmt::join(minimized.begin(), minimized.end() - 1, ", "));
+  minimized.insert(minimized.begin(), "throughput");
   diags
       .error(Code::UnknownChoice, expression.at,
              fmt::format("{} is no objective of a training", expression.value->describe()))
-      .suggest(nearest(word ? llvm::StringRef(word->text) : "",
-                       std::vector<std::string>{"throughput", "step_time", "energy", "price", "device.memory"}))
-      .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
-            "price or device.memory");
+      .suggest(nearest(word ? llvm::StringRef(word->text) : "", minimized))
+      .help(fmt::format("maximize throughput or throughput / power.tdp, or minimize {} or {}", others, last));
 }
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags,

@@ -25,6 +25,7 @@ struct TrainSettings {
       stages; ///< see `TrainingJob`
   SourceRange offloadAt;
   std::optional<Objective> objective;
+  PlacementObjective placementObjective = PlacementObjective::StepTime;
   SourceRange objectiveAt;
   std::optional<ObjectiveExpression> expression; ///< instead of `objective`
   std::vector<LayerConstraint> placementConstraints;

@@ -297,7 +297,7 @@ ast::ExprPtr Builder::number(const ParseChild &parseChild) {
   if (auto value = parseQuantity(written)) {
     result.value = *value;
   } else {
-    const Problem &problem = value.problem();
+    const Error &problem = value.error();
     SourceRange at = place;
     if (problem.code == Code::UnknownUnit) {
       size_t unit = written.find_first_not_of("0123456789._");

@@ -62,7 +62,7 @@ struct Fit {
 /// Minimizes sum of 2 (sqrt(1 + e^2) - 1), e = log(computed / measured) / scale (a soft L1 norm:
 /// rows far off pull with constant force), plus (weight log(factor) / spread)^2 of each parameter,
 /// from three fixed starting points. Intervals come from the inverse of the Gauss-Newton matrix,
-/// widened when residuals are larger than `scale`. Deterministic. Issue A0467: no rows, or a row
+/// widened when residuals are larger than `scale`. Deterministic. Error A0467: no rows, or a row
 /// whose time cannot be computed (the message names it).
 Result<Fit> fit(const std::vector<Case> &cases, const FitOptions &options = {});
 

@@ -31,7 +31,7 @@ bool isConfigured(const calibrate::Row &row);
 
 /// The problem has one kind, the machine with these parameters; the run's form is one of its forms.
 /// Its stages have equally many blocks, what stands before them is in the first stage and what
-/// stands behind them in the last. Issue A0468: the row does not say how it was run, or no
+/// stands behind them in the last. Error A0468: the row does not say how it was run, or no
 /// placement says it (micro-batches that do not divide the batch, stages that do not divide the
 /// blocks). Several devices divide tables with sparse gradients by columns, of which each has as
 /// many bytes as of whole tables that are spread evenly.

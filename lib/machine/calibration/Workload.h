@@ -19,7 +19,7 @@ struct Workload {
   std::vector<std::string> assumptions; ///< what the row leaves open and was assumed
 };
 
-/// Which network of the catalogue a row means. Issue A0465: no such network (by `family` and
+/// Which network of the catalogue a row means. Error A0465: no such network (by `family` and
 /// `model`), or dimensions are missing or do not fit (heads do not divide hidden, devices do not
 /// divide heads).
 Result<Workload> workloadOf(const Row &row);

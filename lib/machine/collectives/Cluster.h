@@ -1,6 +1,7 @@
 // Equal servers with equal devices, and the networks between them, as plain data.
 #pragma once
 #include "lib/machine/collectives/Network.h"
+#include <map>
 #include <optional>
 
 namespace accord {
@@ -22,6 +23,7 @@ struct Cluster {
   Fabric fabric;
   Host host;
   double pricePerHour = 0;              ///< of one device, in dollars; 0 where no rent is stated
+  std::map<std::string, double> keys;   ///< what the cluster says of itself, by key, in base units
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
   SourceLocation location;
 };

@@ -89,7 +89,7 @@ Bytes CostModel::feed(const CostQuery &query) const {
 
 namespace {
 
-/// Adds one memory's bytes, time and energy; an Issue if it must know the bandwidth.
+/// Adds one memory's bytes, time and energy; an Error if it must know the bandwidth.
 std::optional<Error> addTransfer(const CostQuery &query, size_t i, Bytes bytes, OperationCost &cost,
                                  Assumptions &assumptions) {
   const Operation &op = query.operation;

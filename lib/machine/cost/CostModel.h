@@ -45,7 +45,7 @@ using Assumptions = std::set<std::string>;
 class CostModel {
 public:
   virtual ~CostModel() = default;
-  /// Time of the arithmetic alone; an Issue when the core lacks a number that the model needs.
+  /// Time of the arithmetic alone; an Error when the core lacks a number that the model needs.
   virtual Result<ComputeTime> compute(const CostQuery &, Assumptions &) const = 0;
   /// The arithmetic of a tile, by the extents of `groups`: each is a list of loops of the domain
   /// that are cut as one. The time of an operation is the sum over its tiles. Default: as much of

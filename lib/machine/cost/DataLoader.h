@@ -41,7 +41,7 @@ struct DataLoaderStep {
 
 /// Steady state: K = 0 serial; K = 1 max(L/W + H, C), for the one host buffer is loaded and copied
 /// from in turn; K >= 2 max(L/W, H, C), for buffers taken in turn hold nothing up: (L/W + H)/K and
-/// (H + C)/2 are below the maximum. A step of no time has gain 1. Issue A0486 on a negative or
+/// (H + C)/2 are below the maximum. A step of no time has gain 1. Error A0486 on a negative or
 /// infinite time, no worker, a negative depth or size.
 Result<DataLoaderStep> dataLoaderStep(const DataLoaderStages &stages, int64_t prefetch, Bytes batch);
 
@@ -56,7 +56,7 @@ struct DataLoaderBatch {
 ///   loaded[n]   = max(loaded[n-1], copied[n-K]) + L[n]/W       (K = 0: computed[n-1] + L[n]/W)
 ///   copied[n]   = max(loaded[n], copied[n-1], computed[n-2]) + H[n]
 ///   computed[n] = max(copied[n], computed[n-1]) + C[n]
-/// Issue A0486 as above.
+/// Error A0486 as above.
 Result<std::vector<DataLoaderBatch>> simulateDataLoader(const std::vector<DataLoaderStages> &batches, int64_t prefetch);
 
 /// Time in which the device waits for data: the last `computed`, less all computation.
@@ -77,7 +77,7 @@ struct RowPrefetchStep {
 };
 /// Rows not shared with batches in flight are fetched ahead as in `loadedStep`, into a cache of
 /// `lookahead` batches' rows; shared ones after the update that changes them, before the
-/// computation. Without lookahead all is serial. Issue A0486 as above, and for `shared` above
+/// computation. Without lookahead all is serial. Error A0486 as above, and for `shared` above
 /// `rows` or no bandwidth.
 Result<RowPrefetchStep> prefetchRows(const RowPrefetch &batch, int64_t lookahead);
 

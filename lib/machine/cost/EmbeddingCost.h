@@ -41,7 +41,7 @@ Bytes bytesMovedPerRow(Bytes row, Bytes sector);
 
 /// Reads index and row of each lookup (with a skew, each different row once: the others hit a
 /// cache), writes a row per result. time = max(bytes / bandwidth, rows * latency / rows in flight)
-/// (Little, A proof for the queuing formula L = lambda W, 1961). Issue A0302 for a size below one,
+/// (Little, A proof for the queuing formula L = lambda W, 1961). Error A0302 for a size below one,
 /// a negative or infinite number.
 Result<EmbeddingCost> embeddingForward(const EmbeddingShape &, const RowMemory &);
 

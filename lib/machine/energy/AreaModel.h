@@ -24,7 +24,7 @@ public:
   /// By name, "catalog/area_45nm"; null when the catalogue has no such model.
   static const AreaModel *shipped(std::string_view name);
 
-  /// Issue A0483, without a place, for a size that is not tabulated.
+  /// Error A0483, without a place, for a size that is not tabulated.
   Result<SquareMetres> tensorCore(int64_t width, int64_t depth) const;
   Result<SquareMetres> vectorCore(int64_t width) const;
   Result<SquareMetres> buffer(Bytes capacity) const;

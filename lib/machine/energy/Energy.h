@@ -23,7 +23,7 @@ EnergyBreakdown stepEnergyBreakdown(const WorkGraph &graph, const Costs &costs, 
 /// Energy over time; 0 for no time.
 Watts averagePower(const EnergyBreakdown &energy, Seconds step);
 
-/// Issue A0482, a warning, when the average is above the design power: the chip would lower its
+/// Error A0482, a warning, when the average is above the design power: the chip would lower its
 /// clock. Nothing when the machine states no design power.
 std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step);
 

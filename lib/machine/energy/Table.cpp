@@ -91,7 +91,7 @@ Result<double> Table::number(const TableRow &row, std::string_view key, const Di
   };
   auto value = parseQuantity(where.text);
   if (!value)
-    return error(value.problem().code, value.problem().message);
+    return error(value.error().code, value.error().message);
   if (value->dimension != dimension)
     return error(value->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
                  fmt::format("'{}' is a {}, not {}", key, describe(dimension), where.text));

@@ -231,6 +231,12 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
       return network.error();
     cluster.fabric.levels.push_back(std::move(*network));
   }
+  Keys own(op, op.getEntries(), nullptr);
+  for (NamedAttribute entry : op.getEntries())
+    if (auto value = own.number(entry.getName()))
+      cluster.keys[entry.getName().str()] = *value;
+  if (own.error)
+    return *own.error;
   cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
     Keys keys(host, host.getEntries(), nullptr);

@@ -31,7 +31,7 @@ mlir::FailureOr<Memory> memoryOf(accel::MemoryOp memory, Rational clock, double 
 /// `ratesAgree`: a peak and an array (or lanes) that give different rates are an error.
 mlir::FailureOr<Core> coreOf(accel::CoreOp core, Rational clock, const MemoryOrder &order, bool ratesAgree = true);
 
-/// The area of the parts by the rule. Issue A0483, without a place: the model does not cover the
+/// The area of the parts by the rule. Error A0483, without a place: the model does not cover the
 /// machine.
 std::optional<Error> applyArea(const AreaRule &rule, Machine &machine);
 

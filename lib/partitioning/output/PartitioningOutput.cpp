@@ -67,7 +67,7 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
                                         {"memory_bytes", stage.memory},
                                         {"nodes", std::move(nodes)}});
   }
-  llvm::json::Object document{{"command", "place"},
+  llvm::json::Object document{{"command", "partition"},
                               {"version", kVersion},
                               {"status", result.status == Status::Feasible     ? "done"
                                          : result.status == Status::Infeasible ? "infeasible"

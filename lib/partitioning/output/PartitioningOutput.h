@@ -1,4 +1,4 @@
-// Stages of a profiled graph as JSON (docs/schema/place.schema.json) and for the terminal.
+// Stages of a profiled graph as JSON (docs/schema/partition.schema.json) and for the terminal.
 #pragma once
 #include "lib/partitioning/problem/PartitioningProblem.h"
 #include "lib/planning/output/Summary.h"

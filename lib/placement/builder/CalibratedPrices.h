@@ -18,7 +18,7 @@ public:
   static std::optional<CalibratedPrices> of(const Cluster &group, bool fp8, double unlinked = 0);
 
   /// By operation, of one execution: seconds on the device and on the host. An operation of the
-  /// update has its time whole. Issue A0451: the machine has no peak for a product's type.
+  /// update has its time whole. Error A0451: the machine has no peak for a product's type.
   Result<std::vector<OperationTime>> times(const WorkGraph &graph, int64_t tensor) const;
   PlacementProblem::Link link() const;
   /// Of a form with several replicas, `together` in each server: an exchange of its gradients, for

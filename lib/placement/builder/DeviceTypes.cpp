@@ -15,6 +15,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
                 PlacementProblem &p) {
   p.name = request.job;
   p.objective = request.objective;
+  p.costPerJoule = request.costPerJoule;
   p.limits = request.limits;
   p.batch = request.batch;
   p.schedules = request.space.schedules;

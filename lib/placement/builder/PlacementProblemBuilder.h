@@ -74,6 +74,7 @@ struct PlacementProblemRequest {
   std::vector<Cluster> groups;
   std::optional<Network> between; ///< an endpoint is a server
   PlacementObjective objective = PlacementObjective::StepTime;
+  double costPerJoule = 1; ///< see `PlacementProblem::costPerJoule`
   PlacementProblem::Limits limits;
   int64_t memory = 0; ///< of a device, besides its capacity; 0: no limit
   PlacementSpace space;

@@ -1,40 +1,16 @@
 #include "lib/placement/evaluate/Pipeline.h"
 #include <algorithm>
 #include <deque>
-#include <numeric>
 
 namespace accord {
 namespace {
 
-/// The k-th forward pass of a group that interleaves: p micro-batches through one chunk, then
-/// through the next. Backward likewise, the last chunk first.
-PipelinePass interleaved(const PipelineShape &shape, int64_t group, Pass pass, int64_t k) {
-  int64_t p = shape.groups, round = p * shape.virtualStages;
-  int64_t virtualStage = k % round / p, microbatch = k / round * p + k % p;
-  if (pass == Pass::Backward)
-    virtualStage = shape.virtualStages - 1 - virtualStage;
-  return {pass, static_cast<uint32_t>(virtualStage * p + group), static_cast<uint32_t>(microbatch)};
-}
-
-int64_t warmUpOf(const PipelineShape &shape, int64_t group) {
-  int64_t all = shape.microbatches * shape.virtualStages, behind = shape.groups - group - 1;
-  switch (shape.schedule) {
-  case PipelineSchedule::GPipe:
-    return all;
-  case PipelineSchedule::OneFOneB:
-  case PipelineSchedule::ZeroBubble:
-    return std::min(all, behind);
-  case PipelineSchedule::Interleaved:
-    return std::min(all, 2 * behind + (shape.virtualStages - 1) * shape.groups);
-  }
-  return all;
-}
-
 class Simulator {
 public:
   Simulator(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges, bool record)
-      : shape_(shape), stages_(stages), feeds_(edges), fed_(edges.size()), record_(record) {
-    size_t m = shape.microbatches;
+      : shape_(shape), model_(modelOf(shape.schedule)), stages_(stages), feeds_(edges), fed_(edges.size()),
+        record_(record) {
+    size_t m = static_cast<size_t>(shape.microbatches);
     for (uint32_t to = 0; to < edges.size(); ++to)
       for (uint32_t from : edges[to])
         fed_[from].push_back(to);
@@ -77,7 +53,7 @@ public:
         weight(g);
       int64_t stepTail = 0;
       for (int64_t c = 0; c < shape_.virtualStages; ++c)
-        stepTail += stages_[static_cast<size_t>(c * shape_.groups) + g].stepTail;
+        stepTail += stages_[static_cast<size_t>(model_.stageOf(static_cast<int64_t>(g), c, shape_.groups))].stepTail;
       run_.groupEnd[g] = group.free;
       run_.step = std::max(run_.step, group.free + stepTail);
       if (record_)
@@ -99,7 +75,6 @@ private:
   size_t at(const PipelinePass &pass) const {
     return pass.stage * static_cast<size_t>(shape_.microbatches) + pass.microbatch;
   }
-  bool splits() const { return shape_.schedule == PipelineSchedule::ZeroBubble; }
 
   void note(Group &group, const PipelinePass &pass, int64_t start, int64_t end) {
     group.free = end;
@@ -139,23 +114,28 @@ private:
     for (; group.next < group.order.size(); ++group.next) {
       PipelinePass pass = group.order[group.next];
       bool forward = pass.pass == Pass::Forward;
+      if (pass.pass == Pass::Weight) { // after its backward pass, in the order
+        note(group, pass, group.free, group.free + stages_[pass.stage].weight);
+        release(group, pass.stage);
+        continue;
+      }
       if ((forward ? missingForward_ : missingBackward_)[at(pass)] > 0)
         return;
       int64_t arrival = (forward ? arrivedForward_ : arrivedBackward_)[at(pass)];
-      if (splits())
+      if (!model_.hasFixedOrder())
         fill(g, pass, arrival);
       const StageTimes &times = stages_[pass.stage];
       int64_t start = std::max(group.free, arrival);
-      int64_t end = start + (forward ? times.forward : times.backward + (splits() ? 0 : times.weight));
+      int64_t end = start + (forward ? times.forward : times.backward + (model_.splitsWeights() ? 0 : times.weight));
       note(group, pass, start, end);
       if (forward) {
         hold(group, pass.stage);
         arrive(missingBackward_, arrivedBackward_, pass, pass.stage, end, g, wake);
         send(pass, fed_[pass.stage], linkForward_[pass.stage], end, true, wake);
       } else {
-        if (splits())
+        if (!model_.hasFixedOrder())
           group.weights.push_back({Pass::Weight, pass.stage, pass.microbatch});
-        else
+        else if (!model_.splitsWeights())
           release(group, pass.stage);
         send(pass, feeds_[pass.stage], linkBackward_[pass.stage], end, false, wake);
       }
@@ -170,7 +150,7 @@ private:
       int64_t takes = stages_[forward ? pass.stage : other].send;
       link = std::max(link, end) + takes;
       arrive(forward ? missingForward_ : missingBackward_, forward ? arrivedForward_ : arrivedBackward_, pass, other,
-             link, other % static_cast<size_t>(shape_.groups), wake);
+             link, static_cast<size_t>(model_.groupOf(other, shape_.groups)), wake);
     }
   }
 
@@ -184,6 +164,7 @@ private:
   }
 
   const PipelineShape &shape_;
+  const ScheduleModel &model_;
   const std::vector<StageTimes> &stages_;
   const StageEdges &feeds_;
   StageEdges fed_;
@@ -198,108 +179,6 @@ private:
 
 } // namespace
 
-const char *name(PipelineSchedule schedule) {
-  switch (schedule) {
-  case PipelineSchedule::GPipe:
-    return "gpipe";
-  case PipelineSchedule::OneFOneB:
-    return "one_f_one_b";
-  case PipelineSchedule::Interleaved:
-    return "interleaved";
-  case PipelineSchedule::ZeroBubble:
-    return "zero_bubble";
-  }
-  return "one_f_one_b";
-}
-
-std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
-  int64_t all = shape.microbatches * shape.virtualStages, warm = warmUpOf(shape, group);
-  auto pass = [&](Pass kind, int64_t k) {
-    return shape.virtualStages > 1 ? interleaved(shape, group, kind, k)
-                                   : PipelinePass{kind, static_cast<uint32_t>(group), static_cast<uint32_t>(k)};
-  };
-  std::vector<PipelinePass> order;
-  order.reserve(2 * all);
-  for (int64_t k = 0; k < warm; ++k)
-    order.push_back(pass(Pass::Forward, k));
-  for (int64_t k = warm; k < all; ++k) {
-    order.push_back(pass(Pass::Forward, k));
-    order.push_back(pass(Pass::Backward, k - warm));
-  }
-  for (int64_t k = all - warm; k < all; ++k)
-    order.push_back(pass(Pass::Backward, k));
-  return order;
-}
-
-std::vector<std::vector<int64_t>> inFlightStatesOf(const PipelineShape &shape, int64_t group) {
-  int64_t m = shape.microbatches, p = shape.groups, v = shape.virtualStages;
-  if (v == 1) {
-    int64_t window = shape.schedule == PipelineSchedule::GPipe        ? m
-                     : shape.schedule == PipelineSchedule::ZeroBubble ? p
-                                                                      : p - group;
-    return {{std::min(m, window)}};
-  }
-  int64_t all = m * v, round = p * v, warm = warmUpOf(shape, group);
-  auto done = [&](int64_t passes, int64_t turn) { // of the chunk whose turn it is
-    return passes / round * p + std::clamp<int64_t>(passes % round - turn * p, 0, p);
-  };
-  auto after = [&](int64_t forward, int64_t backward) {
-    std::vector<int64_t> held;
-    for (int64_t c = 0; c < v; ++c)
-      held.push_back(done(forward, c) - done(backward, v - 1 - c));
-    return held;
-  };
-  if (warm >= all)
-    return {after(all, 0)};
-  // Each backward pass after the first is followed by a forward pass. One chunk loses what another
-  // one gains until one of both has had its p micro-batches; after a round all is as before.
-  std::vector<std::vector<int64_t>> found, held;
-  int64_t last = std::min(all - warm - 1, round), ahead = warm + 1;
-  for (int64_t k = 0; k < last; k += p) {
-    found.push_back(after(k + ahead, k));
-    if (int64_t turns = k + p - ahead % p; turns < last)
-      found.push_back(after(turns + ahead, turns));
-  }
-  found.push_back(after(last + ahead, last));
-  auto below = [](const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
-    return std::equal(a.begin(), a.end(), b.begin(), [](int64_t x, int64_t y) { return x <= y; });
-  };
-  for (size_t i = 0; i < found.size(); ++i) {
-    bool of = false;
-    for (size_t j = 0; j < found.size() && !of; ++j)
-      of = i != j && below(found[i], found[j]) && (found[i] != found[j] || j < i);
-    if (!of)
-      held.push_back(found[i]);
-  }
-  return held;
-}
-
-std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
-  std::vector<std::vector<std::vector<int64_t>>> all;
-  for (int64_t g = 0; g < shape.groups; ++g)
-    all.push_back(inFlightStatesOf(shape, g));
-  return inFlightOf(shape, all);
-}
-
-std::vector<int64_t> inFlightOf(const PipelineShape &shape,
-                                const std::vector<std::vector<std::vector<int64_t>>> &byGroup) {
-  std::vector<int64_t> max(shape.groups * shape.virtualStages);
-  for (int64_t g = 0; g < shape.groups; ++g)
-    for (const auto &held : byGroup[g])
-      for (size_t c = 0; c < held.size(); ++c) {
-        int64_t &mine = max[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
-        mine = std::max(mine, held[c]);
-      }
-  return max;
-}
-
-std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held, const std::vector<int64_t> &activations) {
-  std::pair<int64_t, std::vector<int64_t>> max{-1, {}};
-  for (const auto &one : held)
-    max = std::max(max, {std::inner_product(one.begin(), one.end(), activations.begin(), int64_t(0)), one});
-  return max.second;
-}
-
 PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges,
                      bool record) {
   return Simulator(shape, stages, edges, record).run();
@@ -310,13 +189,6 @@ StageEdges chainOf(size_t stages) {
   for (uint32_t s = 1; s < stages; ++s)
     edges[s].push_back(s - 1);
   return edges;
-}
-
-double closedForm(const PipelineShape &shape, double forward, double backward, double weight) {
-  double m = shape.microbatches, p = shape.groups;
-  if (shape.schedule == PipelineSchedule::ZeroBubble)
-    return m * (forward + backward + weight) + (p - 1) * (forward + backward - weight);
-  return (m + (p - 1) / shape.virtualStages) * (forward + backward + weight);
 }
 
 } // namespace accord

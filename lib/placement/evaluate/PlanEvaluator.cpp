@@ -11,22 +11,6 @@ namespace accord {
 
 using Id = PlacementProblem::Id;
 
-const char *name(PlacementObjective objective) {
-  switch (objective) {
-  case PlacementObjective::StepTime:
-    return "step_time";
-  case PlacementObjective::Energy:
-    return "energy";
-  case PlacementObjective::Price:
-    return "price";
-  case PlacementObjective::TdpTime:
-    return "tdp_time";
-  case PlacementObjective::Memory:
-    return "memory";
-  }
-  return "step_time";
-}
-
 const char *name(PlacementProblem::RankOrder order) {
   return order == PlacementProblem::RankOrder::TensorPipelineData ? "tensor_pipeline_data" : "tensor_data_pipeline";
 }
@@ -140,7 +124,7 @@ namespace {
 /// Where the devices of each group are: the first rank within its kind.
 std::vector<int64_t> offsetsOf(const PlacementProblem &problem, const Placement &plan) {
   std::vector<int64_t> used(problem.deviceTypes.size()), offsets;
-  for (size_t g = 0; g < plan.stages.size() / static_cast<size_t>(plan.virtualStages); ++g) {
+  for (size_t g = 0; g < plan.groups(); ++g) {
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
     offsets.push_back(used[parallelConfig.deviceType]);
     used[parallelConfig.deviceType] += parallelConfig.devices();
@@ -151,8 +135,7 @@ std::vector<int64_t> offsetsOf(const PlacementProblem &problem, const Placement 
 class PlanEvaluator {
 public:
   PlanEvaluator(const PlacementProblem &problem, const Placement &plan)
-      : problem_(problem), plan_(plan), groups_(plan.stages.size() / static_cast<size_t>(plan.virtualStages)),
-        offsets_(offsetsOf(problem, plan)) {}
+      : problem_(problem), plan_(plan), groups_(plan.groups()), offsets_(offsetsOf(problem, plan)) {}
 
   PlanMetrics stages(StageEdges &edges) {
     PlanMetrics metrics;
@@ -183,14 +166,16 @@ public:
     for (size_t g = 0; g < groups_; ++g) {
       int64_t workspace = 0;
       std::vector<int64_t> activations, outside;
-      for (size_t s = g; s < works.size(); s += groups_)
+      std::vector<size_t> mine = plan_.stagesOf(g);
+      for (size_t s : mine)
         activations.push_back(works[s].activations), outside.push_back(works[s].hostActivations);
-      auto moments = inFlightStatesOf(shape(), g);
+      auto moments = inFlightStatesOf(plan_.shape(), static_cast<int64_t>(g));
       std::vector<int64_t> held = peakOf(moments, activations), heldOutside = peakOf(moments, outside);
-      for (size_t s = g; s < works.size(); s += groups_) {
-        metrics.inFlight[s] = held[s / groups_];
+      for (size_t c = 0; c < mine.size(); ++c) {
+        size_t s = mine[c];
+        metrics.inFlight[s] = held[c];
         metrics.memory[g] += works[s].staticMemory + metrics.inFlight[s] * works[s].activations;
-        metrics.host[g] += works[s].hostStaticMemory + heldOutside[s / groups_] * works[s].hostActivations;
+        metrics.host[g] += works[s].hostStaticMemory + heldOutside[c] * works[s].hostActivations;
         workspace = std::max(workspace, works[s].workspace);
       }
       metrics.memory[g] += workspace;
@@ -201,27 +186,22 @@ public:
     return metrics;
   }
 
-  PipelineShape shape() const {
-    return {plan_.schedule, static_cast<int64_t>(groups_), plan_.virtualStages, plan_.microbatches};
-  }
-
   PlanMetrics run() {
     StageEdges edges;
     PlanMetrics metrics = stages(edges);
     metrics.step =
-        std::max(simulate(shape(), metrics.times, edges).step + problem_.hostOverheadPerStep, problem_.minStep);
-    double seconds = metrics.step * 1e-12;
+        std::max(simulate(plan_.shape(), metrics.times, edges).step + problem_.hostOverheadPerStep, problem_.minStep);
+    double seconds = static_cast<double>(metrics.step) * 1e-12;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.parallelConfigs[plan_.stages[g].parallelConfig].devices();
       metrics.devices += devices;
       metrics.joules += kindOf(g).idleWatts * seconds * devices;
       metrics.price += kindOf(g).pricePerHour / 3600 * seconds * devices;
     }
-    metrics.value = problem_.objective == PlacementObjective::StepTime ? static_cast<double>(metrics.step)
-                    : problem_.objective == PlacementObjective::Energy ? metrics.joules
-                    : problem_.objective == PlacementObjective::Price  ? metrics.price
-                    : problem_.objective == PlacementObjective::Memory ? static_cast<double>(maxDeviceMemory(metrics))
-                                                                       : tdpTimeOf(problem_, plan_, metrics);
+    metrics.value = formulaOf(problem_.objective)
+                        .value({static_cast<double>(metrics.step), metrics.joules, metrics.price,
+                                tdpTimeOf(problem_, plan_, metrics), static_cast<double>(maxDeviceMemory(metrics))},
+                               problem_.costPerJoule);
     return metrics;
   }
 
@@ -260,11 +240,12 @@ private:
   StageTransfer transfer(uint32_t from, uint32_t to, int64_t bytes) const {
     const PlacementProblem::ParallelConfig &a = problem_.parallelConfigs[plan_.stages[from].parallelConfig],
                                            &b = problem_.parallelConfigs[plan_.stages[to].parallelConfig];
-    if (from % groups_ == to % groups_) // chunks of one group
+    if (plan_.groupOf(from) == plan_.groupOf(to)) // virtual stages of one group
       return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.links[a.deviceType * problem_.deviceTypes.size() + b.deviceType];
-    bool intraNode = onOneNode(from % groups_, to % groups_);
-    double share = static_cast<double>(bytes) * (a.data * a.microbatch) / std::min(a.devices(), b.devices());
+    bool intraNode = onOneNode(plan_.groupOf(from), plan_.groupOf(to));
+    double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
+                   static_cast<double>(std::min(a.devices(), b.devices()));
     return {from, to, share, intraNode, minTime({intraNode ? link.intraNode : link.interNode}, share)};
   }
 
@@ -287,7 +268,7 @@ private:
     std::vector<size_t> groupOf(problem_.layers.size());
     for (size_t s = 0; s < plan_.stages.size(); ++s)
       for (Id layer : plan_.stages[s].layers)
-        groupOf[layer] = s % groups_;
+        groupOf[layer] = plan_.groupOf(s);
     for (const PlacementProblem::Tie &tie : problem_.ties) {
       size_t g = groupOf[tie.a], h = groupOf[tie.b];
       if (g == h)
@@ -309,7 +290,7 @@ private:
   /// Gradients of a group's stages are exchanged together.
   void stepTail(PlanMetrics &metrics, const std::vector<StageWork> &works, size_t group) const {
     StageWork all;
-    for (size_t s = group; s < works.size(); s += groups_) {
+    for (size_t s : plan_.stagesOf(group)) {
       all.backward += works[s].backward;
       all.weight += works[s].weight;
       all.update += works[s].update;
@@ -325,6 +306,193 @@ private:
   const Placement &plan_;
   size_t groups_;
   std::vector<int64_t> offsets_;
+};
+
+/// One method for each constraint; each says what it found, with the numbers of both sides.
+class ViolationFinder {
+public:
+  ViolationFinder(const PlacementProblem &problem, const Placement &plan) : problem_(problem), plan_(plan) {}
+
+  std::vector<std::string> run() {
+    if (!verifyShape())
+      return std::move(found_);
+    verifySchedule();
+    verifyVirtualStages();
+    verifyGroups();
+    verifyUniformStages();
+    verifyBalancedStages();
+    for (size_t s = 0; s < plan_.stages.size(); ++s)
+      if (!verifyStage(s))
+        return std::move(found_);
+    verifyLayers();
+    verifyPlacementConstraints();
+    verifyEdges();
+    verifyDevices();
+    return std::move(found_);
+  }
+
+private:
+  void violation(std::string text) { found_.push_back(std::move(text)); }
+
+  bool verifyShape() {
+    if (plan_.virtualStages >= 1 && plan_.microbatches >= 1 && !plan_.stages.empty() &&
+        plan_.stages.size() % static_cast<size_t>(plan_.virtualStages) == 0)
+      return true;
+    violation("it has no stages, virtual stages or micro-batches, or virtual stages do not divide the stages");
+    return false;
+  }
+
+  void verifySchedule() {
+    if (std::find(problem_.schedules.begin(), problem_.schedules.end(), plan_.schedule) == problem_.schedules.end())
+      violation(fmt::format("schedule {} is not in the search space", name(plan_.schedule)));
+  }
+
+  void verifyVirtualStages() {
+    const ScheduleModel &model = modelOf(plan_.schedule);
+    std::vector<int64_t> known = virtualStagesOf(problem_, model);
+    if (std::find(known.begin(), known.end(), plan_.virtualStages) == known.end() ||
+        !model.allows(static_cast<int64_t>(plan_.groups()), plan_.microbatches))
+      violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
+                            plan_.virtualStages, plan_.microbatches, model.name, plan_.groups()));
+  }
+
+  void verifyGroups() {
+    if (!problem_.mayHaveGroups(static_cast<int64_t>(plan_.groups())))
+      violation(fmt::format("{} groups in a row are not in the search space", plan_.groups()));
+  }
+
+  void verifyUniformStages() {
+    if (!problem_.uniformClass)
+      return;
+    auto isOfClass = [&](const PlacementProblem::Layer &layer) { return layer.of == *problem_.uniformClass; };
+    auto all = static_cast<size_t>(std::count_if(problem_.layers.begin(), problem_.layers.end(), isOfClass));
+    for (size_t s = 0; s < plan_.stages.size(); ++s) {
+      const auto &mine = plan_.stages[s].layers;
+      auto has = static_cast<size_t>(std::count_if(mine.begin(), mine.end(), [&](Id layer) {
+        return layer < problem_.layers.size() && isOfClass(problem_.layers[layer]);
+      }));
+      if (has * plan_.stages.size() != all)
+        violation(fmt::format("stage {} has {} of {} layers '{}' that {} uniform stages divide", s, has, all,
+                              problem_.classes[*problem_.uniformClass].name, plan_.stages.size()));
+    }
+  }
+
+  void verifyBalancedStages() {
+    const ScheduleModel &model = modelOf(plan_.schedule);
+    if (model.virtualStages == ScheduleModel::VirtualStages::One || problem_.uniformClass)
+      return;
+    size_t min = problem_.layers.size() / plan_.stages.size(),
+           max = min + (problem_.layers.size() % plan_.stages.size() ? 1 : 0);
+    for (size_t s = 0; s < plan_.stages.size(); ++s)
+      if (size_t size = plan_.stages[s].layers.size(); size < min || size > max)
+        violation(fmt::format("{} stage {} has {} layers, even stages have {} or {}", model.name, s, size, min, max));
+  }
+
+  /// False: what follows cannot be looked at.
+  bool verifyStage(size_t s) {
+    const PlacedStage &stage = plan_.stages[s];
+    if (stage.parallelConfig >= problem_.parallelConfigs.size() || stage.layers.empty() ||
+        stage.recomputeChoices.size() != stage.layers.size() ||
+        !std::is_sorted(stage.layers.begin(), stage.layers.end())) {
+      violation(fmt::format("stage {} has no parallel configuration, no layers, or layers out of order", s));
+      return false;
+    }
+    size_t group = plan_.groupOf(s);
+    if (stage.parallelConfig != plan_.stages[group].parallelConfig)
+      violation(fmt::format("stages {} and {} are on the same devices in two parallel configurations", group, s));
+    verifyBatch(s);
+    if (s == group)
+      verifyGroupConfig(s);
+    return verifyLayersOf(s);
+  }
+
+  void verifyBatch(size_t s) {
+    const PlacementProblem::ParallelConfig &config = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
+    int64_t samples = config.data * config.microbatch;
+    if (problem_.batch % samples != 0 || problem_.batch / samples != plan_.microbatches)
+      violation(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s, plan_.microbatches,
+                            samples, problem_.batch));
+  }
+
+  void verifyGroupConfig(size_t s) {
+    constexpr auto kByReplica = PlacementProblem::RankOrder::TensorPipelineData;
+    Id mine = plan_.stages[s].parallelConfig, first = plan_.stages[0].parallelConfig;
+    const PlacementProblem::ParallelConfig &config = problem_.parallelConfigs[mine];
+    used_[config.deviceType] += config.devices();
+    if (config.order == kByReplica && mine != first)
+      violation(fmt::format("stage {} runs replica after replica, unlike stage 0", s));
+    if (mine != first && problem_.parallelConfigs[first].order == kByReplica)
+      violation(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
+    Id &before = configOf_[config.deviceType];
+    if (problem_.uniformConfigPerDeviceType && before != kNone && before != mine)
+      violation(fmt::format("stage {} has another parallel configuration than those before it on '{}'", s,
+                            problem_.deviceTypes[config.deviceType].name));
+    before = mine;
+  }
+
+  bool verifyLayersOf(size_t s) {
+    const PlacedStage &stage = plan_.stages[s];
+    for (size_t i = 0; i < stage.layers.size(); ++i) {
+      Id layer = stage.layers[i];
+      if (layer >= problem_.layers.size() || stageOf_[layer] < plan_.stages.size()) {
+        violation(fmt::format("stage {} has a layer that is not there or is in two stages", s));
+        return false;
+      }
+      stageOf_[layer] = s;
+      const auto &cost = problem_.cost(layer, stage.parallelConfig);
+      if (!cost || stage.recomputeChoices[i] >= cost->recomputeChoices.size())
+        violation(fmt::format("layer '{}' cannot run as stage {} has it", problem_.layers[layer].name, s));
+    }
+    return true;
+  }
+
+  void verifyLayers() {
+    for (Id layer = 0; layer < problem_.layers.size(); ++layer)
+      if (stageOf_[layer] == plan_.stages.size())
+        violation(fmt::format("layer '{}' is in no stage", problem_.layers[layer].name));
+  }
+
+  void verifyPlacementConstraints() {
+    std::vector<size_t> first(problem_.placementConstraints.size(), plan_.stages.size());
+    for (Id layer = 0; layer < problem_.layers.size(); ++layer)
+      for (Id id : problem_.layers[layer].placementConstraints) {
+        size_t stage = stageOf_[layer];
+        if (stage == plan_.stages.size())
+          continue;
+        const PlacementProblem::PlacementConstraint &constraint = problem_.placementConstraints[id];
+        const std::vector<Id> &types = constraint.deviceTypes;
+        Id deviceType = problem_.parallelConfigs[plan_.stages[stage].parallelConfig].deviceType;
+        if (first[id] == plan_.stages.size())
+          first[id] = stage;
+        bool onOtherType = !types.empty() && std::find(types.begin(), types.end(), deviceType) == types.end();
+        if (onOtherType || (constraint.stage && static_cast<size_t>(*constraint.stage) != stage) ||
+            (constraint.sameStage && stage != first[id]))
+          violation(fmt::format("layer '{}' is in stage {} on '{}', against '{}'", problem_.layers[layer].name, stage,
+                                problem_.deviceTypes[deviceType].name, constraint.text));
+      }
+  }
+
+  void verifyEdges() {
+    for (const PlacementProblem::Edge &edge : problem_.edges)
+      if (stageOf_[edge.from] > stageOf_[edge.to])
+        violation(fmt::format("'{}' feeds '{}' in an earlier stage", problem_.layers[edge.from].name,
+                              problem_.layers[edge.to].name));
+  }
+
+  void verifyDevices() {
+    for (size_t k = 0; k < used_.size(); ++k)
+      if (used_[k] > problem_.deviceTypes[k].devices)
+        violation(fmt::format("{} devices of '{}', there are {}", used_[k], problem_.deviceTypes[k].name,
+                              problem_.deviceTypes[k].devices));
+  }
+
+  static constexpr Id kNone = ~Id(0);
+  const PlacementProblem &problem_;
+  const Placement &plan_;
+  std::vector<std::string> found_;
+  std::vector<size_t> stageOf_ = std::vector<size_t>(problem_.layers.size(), plan_.stages.size()); ///< by layer
+  std::vector<int64_t> used_ = std::vector<int64_t>(problem_.deviceTypes.size());
+  std::vector<Id> configOf_ = std::vector<Id>(problem_.deviceTypes.size(), kNone); ///< by device type: the last one
 };
 
 } // namespace
@@ -343,119 +511,7 @@ std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Pl
 }
 
 std::vector<std::string> findViolations(const PlacementProblem &problem, const Placement &plan) {
-  std::vector<std::string> found;
-  auto violation = [&](std::string text) { found.push_back(std::move(text)); };
-  if (plan.virtualStages < 1 || plan.microbatches < 1 || plan.stages.empty() ||
-      plan.stages.size() % static_cast<size_t>(plan.virtualStages) != 0) {
-    violation("it has no stages, virtual stages or micro-batches, or virtual stages do not divide the stages");
-    return found;
-  }
-  size_t groups = plan.stages.size() / static_cast<size_t>(plan.virtualStages);
-  bool interleaved = plan.schedule == PipelineSchedule::Interleaved;
-  if (std::find(problem.schedules.begin(), problem.schedules.end(), plan.schedule) == problem.schedules.end())
-    violation(fmt::format("schedule {} is not in the search space", name(plan.schedule)));
-  if (interleaved ? std::find(problem.virtualStages.begin(), problem.virtualStages.end(), plan.virtualStages) ==
-                            problem.virtualStages.end() ||
-                        plan.virtualStages < 2 || groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0
-                  : plan.virtualStages != 1)
-    violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
-                          plan.virtualStages, plan.microbatches, name(plan.schedule), groups));
-  if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
-    violation(fmt::format("{} groups in a row are not in the search space", groups));
-  if (problem.uniformClass)
-    for (size_t s = 0; s < plan.stages.size(); ++s) {
-      auto ofIt = [&](Id layer) {
-        return layer < problem.layers.size() && problem.layers[layer].of == *problem.uniformClass;
-      };
-      const auto &mine = plan.stages[s].layers;
-      auto has = static_cast<size_t>(std::count_if(mine.begin(), mine.end(), ofIt)), all = size_t{0};
-      for (const auto &layer : problem.layers)
-        all += layer.of == *problem.uniformClass;
-      if (has * plan.stages.size() != all)
-        violation(fmt::format("stage {} has {} of {} layers '{}' that {} uniform stages divide", s, has, all,
-                              problem.classes[*problem.uniformClass].name, plan.stages.size()));
-    }
-  if (interleaved && !problem.uniformClass) {
-    size_t min = problem.layers.size() / plan.stages.size(),
-           max = min + (problem.layers.size() % plan.stages.size() ? 1 : 0);
-    for (size_t s = 0; s < plan.stages.size(); ++s)
-      if (size_t size = plan.stages[s].layers.size(); size < min || size > max)
-        violation(fmt::format("interleaved stage {} has {} layers, even stages have {} or {}", s, size, min, max));
-  }
-  std::vector<size_t> stageOf(problem.layers.size(), plan.stages.size());
-  std::vector<int64_t> used(problem.deviceTypes.size());
-  std::vector<Id> parallelConfigOf(problem.deviceTypes.size(), PlacementProblem::Id(~0u));
-  for (size_t s = 0; s < plan.stages.size(); ++s) {
-    const PlacedStage &stage = plan.stages[s];
-    if (stage.parallelConfig >= problem.parallelConfigs.size() || stage.layers.empty() ||
-        stage.recomputeChoices.size() != stage.layers.size() ||
-        !std::is_sorted(stage.layers.begin(), stage.layers.end())) {
-      violation(fmt::format("stage {} has no parallel configuration, no layers, or layers out of order", s));
-      return found;
-    }
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    if (stage.parallelConfig != plan.stages[s % groups].parallelConfig)
-      violation(fmt::format("stages {} and {} are on the same devices in two parallel configurations", s % groups, s));
-    int64_t samples = parallelConfig.data * parallelConfig.microbatch;
-    if (problem.batch % samples != 0 || problem.batch / samples != plan.microbatches)
-      violation(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s, plan.microbatches,
-                            samples, problem.batch));
-    if (s < groups) {
-      used[parallelConfig.deviceType] += parallelConfig.devices();
-      if (parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData &&
-          stage.parallelConfig != plan.stages[0].parallelConfig)
-        violation(fmt::format("stage {} runs replica after replica, unlike stage 0", s));
-      if (plan.stages[0].parallelConfig < problem.parallelConfigs.size() &&
-          stage.parallelConfig != plan.stages[0].parallelConfig &&
-          problem.parallelConfigs[plan.stages[0].parallelConfig].order ==
-              PlacementProblem::RankOrder::TensorPipelineData)
-        violation(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
-      if (problem.uniformConfigPerDeviceType && parallelConfigOf[parallelConfig.deviceType] != ~0u &&
-          parallelConfigOf[parallelConfig.deviceType] != stage.parallelConfig)
-        violation(fmt::format("stage {} has another parallel configuration than those before it on '{}'", s,
-                              problem.deviceTypes[parallelConfig.deviceType].name));
-      parallelConfigOf[parallelConfig.deviceType] = stage.parallelConfig;
-    }
-    for (size_t i = 0; i < stage.layers.size(); ++i) {
-      Id layer = stage.layers[i];
-      if (layer >= problem.layers.size() || stageOf[layer] < plan.stages.size()) {
-        violation(fmt::format("stage {} has a layer that is not there or is in two stages", s));
-        return found;
-      }
-      stageOf[layer] = s;
-      const auto &cost = problem.cost(layer, stage.parallelConfig);
-      if (!cost || stage.recomputeChoices[i] >= cost->recomputeChoices.size())
-        violation(fmt::format("layer '{}' cannot run as stage {} has it", problem.layers[layer].name, s));
-    }
-  }
-  for (Id layer = 0; layer < problem.layers.size(); ++layer)
-    if (stageOf[layer] == plan.stages.size())
-      violation(fmt::format("layer '{}' is in no stage", problem.layers[layer].name));
-  std::vector<size_t> first(problem.placementConstraints.size(), plan.stages.size());
-  for (Id layer = 0; layer < problem.layers.size(); ++layer)
-    for (Id id : problem.layers[layer].placementConstraints) {
-      if (stageOf[layer] == plan.stages.size())
-        continue;
-      const PlacementProblem::PlacementConstraint &constraint = problem.placementConstraints[id];
-      Id deviceType = problem.parallelConfigs[plan.stages[stageOf[layer]].parallelConfig].deviceType;
-      if (first[id] == plan.stages.size())
-        first[id] = stageOf[layer];
-      if ((!constraint.deviceTypes.empty() && std::find(constraint.deviceTypes.begin(), constraint.deviceTypes.end(),
-                                                        deviceType) == constraint.deviceTypes.end()) ||
-          (constraint.stage && static_cast<size_t>(*constraint.stage) != stageOf[layer]) ||
-          (constraint.sameStage && stageOf[layer] != first[id]))
-        violation(fmt::format("layer '{}' is in stage {} on '{}', against '{}'", problem.layers[layer].name,
-                              stageOf[layer], problem.deviceTypes[deviceType].name, constraint.text));
-    }
-  for (const PlacementProblem::Edge &edge : problem.edges)
-    if (stageOf[edge.from] > stageOf[edge.to])
-      violation(fmt::format("'{}' feeds '{}' in an earlier stage", problem.layers[edge.from].name,
-                            problem.layers[edge.to].name));
-  for (size_t k = 0; k < used.size(); ++k)
-    if (used[k] > problem.deviceTypes[k].devices)
-      violation(fmt::format("{} devices of '{}', there are {}", used[k], problem.deviceTypes[k].name,
-                            problem.deviceTypes[k].devices));
-  return found;
+  return ViolationFinder(problem, plan).run();
 }
 
 } // namespace accord

@@ -161,6 +161,8 @@ json::Value write(const PlacementProblem &p) {
       {"max_overlap", p.maxOverlap},
       {"host_overhead_per_microbatch_ps", p.hostOverheadPerMicrobatch},
       {"host_overhead_per_step_ps", p.hostOverheadPerStep}};
+  if (p.costPerJoule != 1)
+    o["cost_per_joule"] = p.costPerJoule;
   if (p.uniformClass)
     o["uniform_class"] = static_cast<int64_t>(*p.uniformClass);
   if (!p.placementConstraints.empty())

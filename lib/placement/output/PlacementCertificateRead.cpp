@@ -67,16 +67,24 @@ bool named(const json::Value &value, Path at, E &out, const E (&all)[N], StringL
   return false;
 }
 bool read(const json::Value &value, Path at, PipelineSchedule &out) {
-  return named(value, at, out,
-               {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved,
-                PipelineSchedule::ZeroBubble},
-               "expected gpipe, one_f_one_b, interleaved or zero_bubble");
+  auto text = value.getAsString();
+  const ScheduleModel *found = text ? findSchedule(*text) : nullptr;
+  if (!found) {
+    at.report("expected a schedule of pipelines");
+    return false;
+  }
+  out = found->schedule;
+  return true;
 }
 bool read(const json::Value &value, Path at, PlacementObjective &out) {
-  return named(value, at, out,
-               {PlacementObjective::StepTime, PlacementObjective::Energy, PlacementObjective::Price,
-                PlacementObjective::TdpTime, PlacementObjective::Memory},
-               "expected step_time, energy, price, tdp_time or memory");
+  auto text = value.getAsString();
+  const ObjectiveFormula *found = text ? findObjective(*text) : nullptr;
+  if (!found) {
+    at.report("expected an objective of placements");
+    return false;
+  }
+  out = found->objective;
+  return true;
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
@@ -256,6 +264,7 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   Fields f(value, at);
   f.text("name", p.name)
       .read("objective", [&](const json::Value &v, Path q) { return read(v, q, p.objective); })
+      .number("cost_per_joule", p.costPerJoule, false)
       .read("limits", [&](const json::Value &v, Path q) { return read(v, q, p.limits); })
       .integer("batch", p.batch, 1);
   all(f, "device_types", p.deviceTypes);

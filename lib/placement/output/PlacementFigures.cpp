@@ -29,22 +29,6 @@ std::string GroupFigures::ranks() const {
 
 int64_t GroupFigures::peak() const { return std::accumulate(memory.begin(), memory.end(), int64_t(0)); }
 
-PlacementUnit unitOf(PlacementObjective objective) {
-  switch (objective) {
-  case PlacementObjective::StepTime:
-    return {"s", 1e-12};
-  case PlacementObjective::Energy:
-    return {"J", 1};
-  case PlacementObjective::Price:
-    return {"", 1};
-  case PlacementObjective::TdpTime:
-    return {"W s", 1};
-  case PlacementObjective::Memory:
-    return {"B", 1};
-  }
-  return {"", 1};
-}
-
 namespace {
 
 /// Of one stage in a whole step; `worth` has its times of a micro-batch.
@@ -107,7 +91,7 @@ struct Numbered {
 
 PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &placement, const PlanMetrics &metrics) {
   PlacementFigures all;
-  size_t groups = placement.stages.size() / static_cast<size_t>(placement.virtualStages);
+  size_t groups = placement.groups();
   std::vector<int64_t> used(problem.deviceTypes.size());
   double busy = 0, time = 0, maxMemoryGroup = -1;
   for (size_t g = 0; g < groups; ++g) {
@@ -126,8 +110,8 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     group.host = metrics.host[g];
     used[parallelConfig.deviceType] += group.devices;
     group.capacity = problem.deviceTypes[parallelConfig.deviceType].memory;
-    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, groups);
-    for (size_t s = g; s < placement.stages.size(); s += groups)
+    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, static_cast<int64_t>(groups));
+    for (size_t s : placement.stagesOf(g))
       addStage(group, problem, placement, s, metrics);
     StageWork work;
     work.gradients = group.gradientBytes, work.expertGradients = group.expertGradientBytes;
@@ -221,7 +205,7 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
 double joulesAtTdp(const PlacementPlan &plan) {
   const Placement &placement = *plan.result.plan;
   double watts = 0;
-  for (size_t g = 0; g < placement.stages.size() / static_cast<size_t>(placement.virtualStages); ++g) {
+  for (size_t g = 0; g < placement.groups(); ++g) {
     const PlacementProblem::ParallelConfig &parallelConfig =
         plan.problem.parallelConfigs[placement.stages[g].parallelConfig];
     double tdp = plan.problem.deviceTypes[parallelConfig.deviceType].tdpWatts;
@@ -249,7 +233,7 @@ std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig)
 }
 
 std::string degreesText(const PlacementProblem &problem, const Placement &placement) {
-  size_t groups = placement.stages.size() / static_cast<size_t>(placement.virtualStages);
+  size_t groups = placement.groups();
   const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[0].parallelConfig];
   bool same = true;
   for (const PlacedStage &stage : placement.stages)

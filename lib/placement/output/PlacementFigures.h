@@ -91,11 +91,4 @@ std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig)
 /// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);
 
-/// What the objective is printed in ("s", "J", "W s", "") and how many of it one of its values is.
-struct PlacementUnit {
-  const char *unit;
-  double scale;
-};
-PlacementUnit unitOf(PlacementObjective objective);
-
 } // namespace accord

@@ -252,7 +252,7 @@ double gapOf(const PlacementPlan &plan) {
 }
 
 json::Value toJson(const PlacementPlan &plan) {
-  PlacementUnit unit = unitOf(plan.problem.objective);
+  const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
   json::Array whatIf, conflicts;
   for (const Relaxation &one : plan.whatIf)
     whatIf.push_back(json::Object{{"what", jsonString(one.what)}, {"value", one.value * unit.scale}});

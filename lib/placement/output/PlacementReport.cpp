@@ -142,7 +142,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
 } // namespace
 
 json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &options) {
-  PlacementUnit unit = unitOf(plan.problem.objective);
+  const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
   json::Array deviceTypes, shares, memories, whatIf, conflicts, front, sliceKinds, communication;
   for (const PlacementProblem::DeviceType &deviceType : plan.problem.deviceTypes)
     deviceTypes.push_back(json::Object{{"name", jsonString(deviceType.name)},

@@ -13,8 +13,7 @@ namespace {
 class SmtQueryWriter {
 public:
   explicit SmtQueryWriter(const PlacementPlan &plan)
-      : problem(plan.problem), placement(*plan.result.plan), metrics(plan.result.metrics),
-        groups(placement.stages.size() / static_cast<size_t>(placement.virtualStages)) {}
+      : problem(plan.problem), placement(*plan.result.plan), metrics(plan.result.metrics), groups(placement.groups()) {}
 
   std::string run() {
     text = "; unsat: the plan's sums are right, its memory fits, and its step is what it says\n"
@@ -94,7 +93,7 @@ private:
 
   std::string duration(const Key &key) const {
     auto [stage, microbatch, pass] = key;
-    bool split = placement.schedule == PipelineSchedule::ZeroBubble;
+    bool split = modelOf(placement.schedule).splitsWeights();
     switch (pass) {
     case Pass::Forward:
       return fmt::format("F{}", stage);
@@ -107,7 +106,7 @@ private:
   }
   int64_t exposedStepTail(size_t group) const {
     int64_t all = 0;
-    for (size_t s = group; s < metrics.times.size(); s += groups)
+    for (size_t s : placement.stagesOf(group))
       all += metrics.times[s].stepTail;
     return all;
   }
@@ -120,9 +119,7 @@ private:
     }
     StageEdges edges;
     evaluateStages(problem, placement, edges);
-    PipelineRun run =
-        simulate({placement.schedule, static_cast<int64_t>(groups), placement.virtualStages, placement.microbatches},
-                 metrics.times, edges, true);
+    PipelineRun run = simulate(placement.shape(), metrics.times, edges, true);
     std::vector<std::vector<uint32_t>> feeds(edges.size());
     for (uint32_t to = 0; to < edges.size(); ++to)
       for (uint32_t from : edges[to])
@@ -171,7 +168,7 @@ private:
     for (const auto &[key, one] : all) {
       for (const Key &other : one.waits)
         wrong.push_back(fmt::format("(< {} (+ {} {}))", nameOf(key), nameOf(other), duration(other)));
-      auto group = std::get<0>(key) % groups;
+      auto group = placement.groupOf(std::get<0>(key));
       if (one.pass.end == run.groupEnd[group])
         wrong.push_back(fmt::format("(> (+ {} {} {} {}) {})", nameOf(key), duration(key), exposedStepTail(group),
                                     problem.hostOverheadPerStep, metrics.step));

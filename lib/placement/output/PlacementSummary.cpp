@@ -19,26 +19,19 @@ std::string words(std::string text) {
 }
 
 std::string scheduleText(const Placement &placement) {
-  switch (placement.schedule) {
-  case PipelineSchedule::GPipe:
-    return "GPipe";
-  case PipelineSchedule::OneFOneB:
-    return "1F1B";
-  case PipelineSchedule::Interleaved:
-    return fmt::format("interleaved 1F1B, {} virtual stages a device", placement.virtualStages);
-  case PipelineSchedule::ZeroBubble:
-    return "zero bubble";
-  }
-  return "1F1B";
+  const ScheduleModel &model = modelOf(placement.schedule);
+  return placement.virtualStages > 1
+             ? fmt::format("{}, {} virtual stages a device", model.label, placement.virtualStages)
+             : model.label;
 }
 
 std::string valueText(const PlacementProblem &problem, double value) {
-  PlacementUnit unit = unitOf(problem.objective);
-  if (problem.objective == PlacementObjective::Memory)
+  const ObjectiveFormula &formula = formulaOf(problem.objective);
+  if (formula.unit == std::string_view("B"))
     return formatBytes(value);
-  if (problem.objective == PlacementObjective::Price)
+  if (!*formula.unit)
     return fmt::format("{:.6g} USD", value);
-  return *unit.unit ? formatSi(value * unit.scale, unit.unit) : fmt::format("{:.6g}", value);
+  return formatSi(value * formula.scale, formula.unit);
 }
 
 /// "weights 6.1 GiB, gradients …".
@@ -177,9 +170,7 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)
       lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    std::string value = fmt::format(
-        "{} {}", problem.objective == PlacementObjective::TdpTime ? "step time x TDP" : words(name(problem.objective)),
-        valueText(problem, plan.result.value));
+    std::string value = fmt::format("{} {}", formulaOf(problem.objective).label, valueText(problem, plan.result.value));
     lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
                                  gap <= 0 ? value + ", proven optimal in the search space"
                                           : value + ", no plan below " + valueText(problem, plan.result.bound)));
@@ -211,23 +202,25 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
   TextTable table("lrlrrrrr", {"layers", "stage", "devices", "forward", "backward", "in flight", "memory", "bubble"});
-  size_t groups = figures.groups.size();
   for (size_t s = 0; s < placement.stages.size(); ++s) {
-    const GroupFigures &group = figures.groups[s % groups];
+    size_t g = placement.groupOf(s);
+    const GroupFigures &group = figures.groups[g];
     const StageTimes &times = plan.result.metrics.times[s];
     std::string layers = fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
-    bool first = s < groups;
-    table.row({layers, std::to_string(s),
-               first ? fmt::format(
-                           "{} {}",
+    bool first = s == g;
+    table.row(
+        {layers, std::to_string(s),
+         first
+             ? fmt::format("{} {}",
                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
                            group.ranks())
-                     : fmt::format("as stage {}", s % groups),
-               formatSi(times.forward * 1e-12, "s"), formatSi((times.backward + times.weight) * 1e-12, "s"),
-               std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(group.peak()) : "",
-               first && plan.result.metrics.step > 0
-                   ? percent(static_cast<double>(group.of(StepComponent::Bubble)) / plan.result.metrics.step)
-                   : ""});
+             : fmt::format("as stage {}", g),
+         formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
+         formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
+         std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(static_cast<double>(group.peak())) : "",
+         first && plan.result.metrics.step > 0 ? percent(static_cast<double>(group.of(StepComponent::Bubble)) /
+                                                         static_cast<double>(plan.result.metrics.step))
+                                               : ""});
   }
   return table.text(style);
 }
@@ -305,7 +298,7 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   whole("tensor parallel", x.tensor, y.tensor);
   whole("pipeline parallel", x.pipeline, y.pipeline);
   whole("data parallel", x.data, y.data);
-  whole("chunks", a.result.plan->virtualStages, b.result.plan->virtualStages);
+  whole("virtual stages", a.result.plan->virtualStages, b.result.plan->virtualStages);
   whole("micro-batch", x.microbatch, y.microbatch);
   whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
   row("peak memory", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),

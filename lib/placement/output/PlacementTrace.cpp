@@ -32,10 +32,10 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
   const Placement &placement = *plan.result.plan;
   const GroupFigures &group = figures.groups[g];
   std::vector<int64_t> activations(placement.stages.size());
-  for (size_t s = g; s < activations.size(); s += figures.groups.size())
+  for (size_t s : placement.stagesOf(g))
     activations[s] = workOf(plan.problem, placement.stages[s])->activations;
   int64_t held = 0;
-  bool split = placement.schedule == PipelineSchedule::ZeroBubble;
+  bool split = modelOf(placement.schedule).splitsWeights();
   auto note = [&](int64_t when) {
     json::Object bytes;
     for (size_t i = 0; i < kStageMemories; ++i)
@@ -70,9 +70,7 @@ PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figur
   const Placement &placement = *plan.result.plan;
   const PlanMetrics &metrics = plan.result.metrics;
   size_t groups = figures.groups.size();
-  PipelineRun run =
-      simulate({placement.schedule, static_cast<int64_t>(groups), placement.virtualStages, placement.microbatches},
-               metrics.times, stageEdges(placement, figures.transfers), true);
+  PipelineRun run = simulate(placement.shape(), metrics.times, stageEdges(placement, figures.transfers), true);
   PipelinePicture shown;
   shown.step = metrics.step;
   size_t each = std::max<size_t>(2, max / groups / 2);

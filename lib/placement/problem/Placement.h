@@ -1,6 +1,8 @@
 // A training step cut into pipeline stages for groups of devices: the problem, a plan, what a plan is worth. Input and
 // answer of lib/place; lib/verify judges the same data again.
 #pragma once
+#include "lib/placement/problem/Objective.h"
+#include "lib/placement/problem/PipelineSchedule.h"
 #include "lib/placement/problem/PlacementPaths.h"
 #include "lib/support/Result.h"
 #include <cstdint>
@@ -9,32 +11,6 @@
 #include <vector>
 
 namespace accord {
-
-/// In which order a stage runs forward and backward passes of micro-batches.
-/// - `GPipe`: all forward, then all backward (Huang et al., NeurIPS 2019).
-/// - `OneFOneB`: p - s forward passes in stage s (from 0) of p, then one backward and one forward in turn
-/// (PipeDream-Flush;
-///   Narayanan et al., ICML 2021, section 2.2).
-/// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p
-/// (Narayanan et al.,
-///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut
-///   them: their numbers of layers differ by one at most, unless `PlacementProblem::evenly` says what is even.
-/// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024):
-/// at most p
-///   micro-batches in flight in every stage.
-enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
-const char *name(PipelineSchedule); ///< "gpipe", "one_f_one_b", "interleaved", "zero_bubble"
-
-/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price
-/// * time. Of plans that are equal in it (within 1e-9 of it) the one with the shortest step is best.
-enum class PlacementObjective : uint8_t {
-  StepTime,
-  Energy,  ///< joules of a step
-  Price,   ///< of a step
-  TdpTime, ///< step time * thermal design power of the devices used: most throughput per watt of TDP
-  Memory   ///< bytes of the fullest device, whatever its kind
-};
-const char *name(PlacementObjective); ///< "step_time", "energy", "price", "tdp_time", "memory"
 
 /// Picoseconds = latency + bytes * perByte, rounded up.
 struct AlphaBetaModel {
@@ -174,6 +150,7 @@ struct PlacementProblem {
 
   std::string name;
   PlacementObjective objective = PlacementObjective::StepTime;
+  double costPerJoule = 1; ///< where the objective counts joules: what it counts each as
   Limits limits;
   int64_t batch = 1; ///< samples of a step: data * microbatch * micro-batches
   std::vector<DeviceType> deviceTypes;
@@ -240,7 +217,15 @@ struct Placement {
   int64_t virtualStages = 1;
   int64_t microbatches = 1;
   std::vector<PlacedStage> stages;
+
+  size_t groups() const { return stages.size() / static_cast<size_t>(virtualStages); }
+  PipelineShape shape() const { return {schedule, static_cast<int64_t>(groups()), virtualStages, microbatches}; }
+  size_t groupOf(size_t stage) const;
+  std::vector<size_t> stagesOf(size_t group) const; ///< of a device group, from the model's first layer on
 };
+
+/// Numbers of virtual stages that a plan of the problem may have with this schedule, ascending.
+std::vector<int64_t> virtualStagesOf(const PlacementProblem &problem, const ScheduleModel &model);
 
 /// What one stage takes; times of one micro-batch, recomputation in `backward`, blocking transfers and gathers in
 /// `forward` and `backward`.

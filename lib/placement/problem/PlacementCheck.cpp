@@ -86,13 +86,13 @@ private:
                                {"schedules", p.schedules.size()}})
       if (count == 0)
         report(p.location, fmt::format("there are no {}", what));
-    if (static_cast<unsigned>(p.objective) > static_cast<unsigned>(PlacementObjective::Memory))
+    if (static_cast<size_t>(p.objective) >= objectiveFormulas().size())
       report(p.location, fmt::format("objective {} is none", static_cast<unsigned>(p.objective)));
     for (PipelineSchedule schedule : p.schedules) {
-      if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
+      if (static_cast<size_t>(schedule) >= scheduleModels().size())
         report(p.location, fmt::format("schedule {} is none", static_cast<unsigned>(schedule)));
-      if (schedule == PipelineSchedule::Interleaved && p.virtualStages.empty())
-        report(p.location, "schedule interleaved has no number of virtual stages");
+      else if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::Listed && p.virtualStages.empty())
+        report(p.location, fmt::format("schedule {} has no number of virtual stages", name(schedule)));
     }
     if (p.uniformClass &&
         std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
@@ -118,6 +118,7 @@ private:
     number(p.location, "the maximum overlap of gradient synchronization", p.maxOverlap, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
+    number(p.location, "what a joule costs", p.costPerJoule);
     number(p.location, "the limit of watts", p.limits.watts);
     number(p.location, "the limit of joules", p.limits.joules);
     number(p.location, "the limit of price", p.limits.price);
@@ -202,7 +203,7 @@ private:
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
     for (const auto &recomputeChoice : cost.recomputeChoices) {
       natural(what + "recompute time", recomputeChoice.recomputeTime);
-      natural(what + "kept", recomputeChoice.activations);
+      natural(what + "activations", recomputeChoice.activations);
       natural(what + "activations on the host", recomputeChoice.hostActivations);
       natural(what + "working", recomputeChoice.workspace);
     }

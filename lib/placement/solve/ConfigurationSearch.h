@@ -110,8 +110,11 @@ private:
   };
   struct Prefix;
 
-  // PlaceShape.cpp
-  int64_t virtualStageOf(int64_t stage) const { return stage / groups_; }
+  int64_t groupOf(int64_t stage) const { return model_.groupOf(stage, groups_); }
+  /// Stage `index` of a group.
+  size_t stageOf(size_t group, size_t index) const {
+    return static_cast<size_t>(model_.stageOf(static_cast<int64_t>(group), static_cast<int64_t>(index), groups_));
+  }
   /// Whether so many of the stages may hold just this set.
   bool mayHold(int64_t stages, uint32_t node) const {
     return lattice_.mayHold(stages, node) && lattice_.isUniformPrefix(stages, stages_, node);
@@ -125,13 +128,13 @@ private:
   }
   Rates minRatesOf(const std::vector<Placed> &stages) const;
   int64_t longest() const; ///< step below the answer's value, without perStep
-  // PlaceTable.cpp
+
   template <typename Visit> void stagesFrom(uint32_t from, uint32_t max, Visit visit);
   int64_t limitAt(int64_t stage, uint32_t from) const; ///< of its time per micro-batch
   void windows();
   void listStates();
   Cell *cellAt(int64_t stage, uint32_t node, uint32_t state);
-  // PlaceEven.cpp
+
   /// Whether an interleaved stage, and `left` ones behind it, can be even.
   bool canBeBalanced(uint32_t from, uint32_t to, int64_t left) const;
   struct Middle {
@@ -143,12 +146,12 @@ private:
   std::optional<std::vector<int64_t>> onlyCut() const;
   std::optional<BalancedPlans> balancedPlans(const Middle &middle) const;
   void seedBalanced(bool moves);
-  // PlaceSeed.cpp
+
   std::optional<std::vector<Placed>> greedy(int64_t bottleneck);
   uint32_t reach(int64_t stage, uint32_t from, Id parallelConfig, int64_t bottleneck, int64_t memory);
-  // PlaceDive.cpp
+
   void dive(Prefix &prefix, uint32_t node);
-  // PlaceLeaf.cpp
+
   /// Least value of a plan with these stages that was judged, infinite if none was. Unless all
   /// choices of what is kept were looked at, `complete_` is unset.
   double leaf(const std::vector<Placed> &stages, bool exhaustive);
@@ -161,6 +164,8 @@ private:
   const PlacementProblem &problem_;
   const Configuration &configuration_;
   SearchState &searchState_;
+  const ScheduleModel &model_;
+  bool splitsWeights_; ///< weight gradients are passes of their own
   int64_t groups_, stages_, microbatches_;
   std::vector<InFlightStates> held_; ///< by group
   std::vector<int64_t> inFlight_;    ///< by stage, the most by itself

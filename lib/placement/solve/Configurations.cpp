@@ -162,19 +162,16 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelCo
   auto schedules = problem_.schedules;
   std::sort(schedules.begin(), schedules.end());
   schedules.erase(std::unique(schedules.begin(), schedules.end()), schedules.end());
-  auto virtualStages = problem_.virtualStages;
-  std::sort(virtualStages.begin(), virtualStages.end());
-  virtualStages.erase(std::unique(virtualStages.begin(), virtualStages.end()), virtualStages.end());
   for (PipelineSchedule schedule : schedules) {
-    if (schedule != PipelineSchedule::Interleaved) {
+    const ScheduleModel &model = modelOf(schedule);
+    if (model.virtualStages == ScheduleModel::VirtualStages::One) {
       put(schedule, 1, min, std::min(max, layers));
       continue;
     }
-    for (int64_t v : virtualStages)
-      if (v >= 2)
-        for (int64_t p = std::max<int64_t>(min, 2); p <= std::min({max, layers / v, microbatches}); ++p)
-          if (microbatches % p == 0)
-            put(schedule, v, p, p);
+    for (int64_t v : virtualStagesOf(problem_, model))
+      for (int64_t p = min; p <= std::min(max, layers / v); ++p)
+        if (model.allows(p, microbatches))
+          put(schedule, v, p, p);
   }
 }
 
@@ -240,7 +237,7 @@ Configurations::Outside Configurations::outsideOf(const Configuration &configura
   const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[id];
   const PlacementProblem::Link &link =
       problem_.links[parallelConfig.deviceType * problem_.deviceTypes.size() + parallelConfig.deviceType];
-  int64_t stages = configuration.min * configuration.virtualStages;
+  int64_t crossings = configuration.min * configuration.virtualStages - 1 - modelOf(configuration.schedule).turns();
   if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
     double bytes =
         static_cast<double>(crossing_) * (parallelConfig.data * parallelConfig.microbatch) / parallelConfig.devices();
@@ -249,7 +246,7 @@ Configurations::Outside Configurations::outsideOf(const Configuration &configura
                  2 * parallelConfig.devices() > problem_.deviceTypes[parallelConfig.deviceType].devicesPerNode;
     if (!apart)
       takes = std::min(takes, minTime({link.intraNode}, bytes));
-    outside.passes += 2 * static_cast<double>(stages - 1) * takes;
+    outside.passes += 2 * static_cast<double>(crossings) * static_cast<double>(takes);
   }
   double weights = 0, gradients = 0, behind = 0, update = 0;
   for (Id of = 0; of < counts_.size(); ++of)
@@ -285,7 +282,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
   for (Id parallelConfig : configuration.parallelConfigs)
     memory = std::max(
         memory, static_cast<double>(problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory));
-  bool split = configuration.schedule == PipelineSchedule::ZeroBubble;
+  bool split = modelOf(configuration.schedule).splitsWeights();
   for (Id of = 0; of < counts_.size(); ++of) {
     if (counts_[of] == 0)
       continue;

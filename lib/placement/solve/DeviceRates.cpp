@@ -34,27 +34,14 @@ double valueOf(const PlacementProblem &problem, double step, const Rates &rates,
       (limits.watts > 0 && rates.watts > limits.watts * Slack) ||
       (maxTdpTime > 0 && rates.tdp * seconds > maxTdpTime * Slack))
     return INFINITY;
-  switch (problem.objective) {
-  case PlacementObjective::StepTime:
-    return step;
-  case PlacementObjective::Energy:
-    return joules;
-  case PlacementObjective::Price:
-    return price;
-  case PlacementObjective::TdpTime:
-    return rates.tdp * seconds;
-  case PlacementObjective::Memory: // found by what fits, see `place`
-    return 0;
-  }
-  return step;
+  return formulaOf(problem.objective).value({step, joules, price, rates.tdp * seconds, 0}, problem.costPerJoule);
 }
 
 double stepFor(const PlacementProblem &problem, double value, const Rates &rates, double joules) {
-  double rate = problem.objective == PlacementObjective::Energy    ? rates.watts * 1e-12
-                : problem.objective == PlacementObjective::Price   ? rates.price * 1e-12
-                : problem.objective == PlacementObjective::TdpTime ? rates.tdp * 1e-12
-                                                                   : 1;
-  double of = problem.objective == PlacementObjective::Energy ? value - joules : value;
+  const ObjectiveFormula &formula = formulaOf(problem.objective);
+  double rate =
+      formula.perSecond ? formula.perSecond({rates.watts, rates.price, rates.tdp}, problem.costPerJoule) * 1e-12 : 1;
+  double of = formula.countsJoules ? value - joules * problem.costPerJoule : value;
   double step = std::isinf(of) ? INFINITY : of <= 0 ? 0 : rate > 0 ? of / rate : INFINITY;
   if (problem.limits.step > 0)
     step = std::min(step, static_cast<double>(problem.limits.step));

@@ -72,8 +72,8 @@ public:
     auto layers = static_cast<int64_t>(problem_.layers.size());
     for (PipelineSchedule schedule : problem_.schedules)
       for (int64_t p = 1; p <= std::min(layers, devices / parallelConfig.devices()); ++p)
-        if (schedule != PipelineSchedule::Interleaved && problem_.mayHaveGroups(p) && problem_.mayHaveStages(p) &&
-            p <= kMaxSearchedPasses / m_)
+        if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::One && problem_.mayHaveGroups(p) &&
+            problem_.mayHaveStages(p) && p <= kMaxSearchedPasses / m_)
           groups(schedule, p);
     for (Start &start : starts_)
       if (start.metrics.value < best_.metrics.value * 1.05)

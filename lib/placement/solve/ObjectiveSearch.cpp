@@ -77,23 +77,18 @@ PlacementResult place(const PlacementProblem &problem, const PlacementOptions &o
   PlacementProblem tied = problem;
   tied.objective = PlacementObjective::StepTime;
   double max = std::max(result.value * (1 + Equal), DBL_MIN), maxTdpTime = 0;
-  auto tighter = [&](double &limit) { limit = limit > 0 ? std::min(limit, max) : max; };
-  switch (problem.objective) {
-  case PlacementObjective::StepTime:
-    break;
-  case PlacementObjective::Energy:
-    tighter(tied.limits.joules);
-    break;
-  case PlacementObjective::Price:
-    tighter(tied.limits.price);
-    break;
-  case PlacementObjective::TdpTime:
-    tighter(maxTdpTime);
-    break;
-  case PlacementObjective::Memory:
+  auto tighter = [&](double &limit, double each) {
+    if (each > 0)
+      limit = limit > 0 ? std::min(limit, max / each) : max / each;
+  };
+  if (problem.objective == PlacementObjective::Memory)
     tied = within(problem, maxDeviceMemory(result.metrics));
-    break;
-  }
+  else if (formulaOf(problem.objective).countsJoules)
+    tighter(tied.limits.joules, problem.costPerJoule);
+  else if (problem.objective == PlacementObjective::Price)
+    tighter(tied.limits.price, 1);
+  else
+    tighter(maxTdpTime, 1);
   PlacementOptions how = options;
   how.progress = nullptr;
   how.below = std::numeric_limits<double>::infinity();

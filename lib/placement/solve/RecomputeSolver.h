@@ -12,7 +12,6 @@ struct Part {
   uint32_t from = 0, to = 0; ///< nodes of the space
 };
 /// Micro-batches in flight by part, at each moment when they may be the most: `heldOf`.
-using InFlightStates = std::vector<std::vector<int64_t>>;
 
 /// A choice for a group: by part, by position in `layersBetween`.
 struct GroupRecomputeChoice {

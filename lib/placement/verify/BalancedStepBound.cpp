@@ -1,5 +1,6 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PipelineReplay.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <cmath>
 
@@ -167,7 +168,7 @@ BalancedStepBound balancedStepBound(const PlacementProblem &problem, const Confi
       std::vector<double> held = meanHeld(known, c, groups, g, work);
       if (full) {
         ReplayInput shape{c.schedule, groups, c.virtualStages, c.microbatches, {}, {}};
-        std::vector<int64_t> first = heldAfter(shape, g, windowOf(shape, g));
+        std::vector<int64_t> first = heldAfter(shape, g, ruleOf(shape.schedule).window(shape, g));
         held.assign(first.begin(), first.end());
       }
       even.hold(g, held);

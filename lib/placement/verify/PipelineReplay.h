@@ -7,15 +7,17 @@ namespace accord {
 struct ReplayInput {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int64_t groups = 1, virtualStages = 1, microbatches = 1;
-  std::vector<StageTimes> stages;           ///< groups * chunks; stage c * groups + g is on group g
+  std::vector<StageTimes> stages;           ///< groups * virtual stages
   std::vector<std::vector<uint32_t>> feeds; ///< by stage: stages whose output it needs, ascending
 };
 
-/// What a group may hold at a time, in stages of a micro-batch: all for GPipe (Huang et al., 2019,
-/// section 2.3), p - s for 1F1B and ZB-H1 before its weight gradients (Narayanan et al., ICML 2021,
-/// section 2.2; Qi et al., 2024, section 2.1), 2 (p - s - 1) + (v - 1) p + 1 interleaved (Narayanan
-/// et al., SC 2021, section 2.2: Megatron-LM's warm-up and the pass after it).
-int64_t windowOf(const ReplayInput &pipeline, int64_t group);
+/// A pass of a group, apart from when it runs.
+struct ReplayPass {
+  size_t stage;
+  bool backward;
+  int64_t microbatch;
+  bool weight = false; ///< of the gradients of weights alone
+};
 
 /// Micro-batches in flight in each stage at most, whatever passes take: from the order alone.
 std::vector<int64_t> roomOf(const ReplayInput &pipeline);
@@ -29,13 +31,7 @@ std::pair<int64_t, std::vector<int64_t>> peakOf(const ReplayInput &pipeline, int
 /// What the group's chunks hold after so many of its forward passes, one at least.
 std::vector<int64_t> heldAfter(const ReplayInput &pipeline, int64_t group, int64_t passes);
 
-/// A pass of a group, apart from when it runs.
-struct ReplayPass {
-  size_t stage;
-  bool backward;
-  int64_t microbatch;
-};
-/// All passes of a group of a schedule other than ZB-H1, in its order.
+/// `ScheduleRule::order`.
 std::vector<ReplayPass> orderOf(const ReplayInput &pipeline, int64_t group);
 
 struct PipelineReplay {

@@ -1,9 +1,11 @@
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/BalancedStepBound.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PlacementConfigurations.h"
 #include "lib/placement/verify/PlacementSuffixes.h"
 #include "lib/placement/verify/PlacementWorkBound.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -120,7 +122,7 @@ private:
       for (int64_t groups = 1; groups <= max; ++groups)
         if (allowed(c, groups)) {
           State state{std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0};
-          if (cuts.chain() && cuts.isBalanced(groups * c.virtualStages) &&
+          if (ruleOf(c.schedule).inRounds && cuts.chain() && cuts.isBalanced(groups * c.virtualStages) &&
               (c.parallelConfigs.size() == 1 || (p.uniformConfigPerDeviceType && c.parallelConfigs.size() <= 8))) {
             // Of several forms each is in some group.
             int64_t min = c.parallelConfigs.size() == 1 ? groups : 1;
@@ -145,7 +147,7 @@ private:
       return true;
     }
     Table table;
-    if (c.schedule == PipelineSchedule::ZeroBubble || cuts.numbered()) {
+    if (ruleOf(c.schedule).delaysWeights || cuts.numbered()) {
       for (int64_t groups = 1; groups <= max; ++groups) {
         if (!allowed(c, groups))
           continue;
@@ -190,7 +192,8 @@ private:
     size_t all = cuts.size() - 1;
     bool first = at < static_cast<size_t>(groups);
     std::vector<Id> parallelConfigs =
-        first ? c.parallelConfigs : std::vector<Id>{chosen[at - static_cast<size_t>(groups)].parallelConfig};
+        first ? c.parallelConfigs
+              : std::vector<Id>{chosen[ruleOf(c.schedule).groupOf(at, static_cast<size_t>(groups))].parallelConfig};
     for (Id parallelConfig : parallelConfigs) {
       if (first && !suffixes.roomFor(used, parallelConfig))
         continue;
@@ -246,7 +249,8 @@ private:
     if (cuts.chain() && cuts.size() - 1 - chosen.back().to < left)
       return false;
     State state{std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0};
-    for (size_t g = (chosen.size() - 1) % n, i = 0; i < chosen.size(); ++i) {
+    auto groupOf = [&](size_t stage) { return ruleOf(c.schedule).groupOf(stage, n); };
+    for (size_t g = groupOf(chosen.size() - 1), i = 0; i < chosen.size(); ++i) {
       const StageMinCosts &stage = costs.of(chosen[i].from, chosen[i].to, chosen[i].parallelConfig, true);
       if (!stage.can)
         return false;
@@ -254,7 +258,7 @@ private:
       if (i < n)
         state.used[p.parallelConfigs[chosen[i].parallelConfig].deviceType] +=
             p.parallelConfigs[chosen[i].parallelConfig].devices();
-      if (i % n == g)
+      if (groupOf(i) == g)
         state.ends += c.microbatches * (stage.pass() + stage.recomputeTime);
       ++work;
     }
@@ -297,7 +301,7 @@ private:
       return;
     }
     lowerBound.ends = metrics->step - p.hostOverheadPerStep;
-    bool exact = c.schedule != PipelineSchedule::ZeroBubble || !choice;
+    bool exact = !ruleOf(c.schedule).delaysWeights || !choice;
     if (exact && reaches(valueOf(lowerBound)))
       return;
     if (better(plan, *metrics))
@@ -350,6 +354,24 @@ UnprovenPlacements unprovenPlacements(const PlacementProblem &problem, double bo
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                            const std::vector<PathBound> &paths) {
   return BoundProver(problem, bound, effort, passes, paths).run();
+}
+
+BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
+                      const std::vector<PathBound> &paths) {
+  if (!ruleOf(problem.objective).isMemory)
+    return proveTimedBound(problem, bound, effort, passes, paths);
+  if (bound <= 0)
+    return {};
+  PlacementProblem less = problem;
+  less.objective = PlacementObjective::StepTime;
+  for (auto &deviceType : less.deviceTypes)
+    if (deviceType.memory >= bound)
+      deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
+  BoundProof proof = proveTimedBound(less, INFINITY, effort, passes);
+  if (proof.better)
+    if (auto metrics = reevaluate(problem, *proof.better, passes))
+      proof.value = metrics->value;
+  return proof;
 }
 
 } // namespace accord

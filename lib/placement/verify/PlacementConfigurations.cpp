@@ -1,4 +1,5 @@
 #include "lib/placement/verify/PlacementConfigurations.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -69,15 +70,8 @@ private:
       if (std::find(seen.begin(), seen.end(), schedule) != seen.end())
         continue;
       seen.push_back(schedule);
-      std::vector<int64_t> virtualStages{1};
-      if (schedule == PipelineSchedule::Interleaved) {
-        virtualStages = p.virtualStages;
-        std::sort(virtualStages.begin(), virtualStages.end());
-        virtualStages.erase(std::unique(virtualStages.begin(), virtualStages.end()), virtualStages.end());
-      }
-      for (int64_t v : virtualStages)
-        if (v > 1 || schedule != PipelineSchedule::Interleaved)
-          list.push_back({p.batch / samples, v, schedule, parallelConfigs});
+      for (int64_t v : stagesOfGroups(p, schedule))
+        list.push_back({p.batch / samples, v, schedule, parallelConfigs});
     }
     return list.size() < kMax;
   }
@@ -110,13 +104,11 @@ int64_t maxGroups(const PlacementProblem &p, const Configuration &c) {
 }
 
 bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) {
-  return p.mayHaveGroups(groups) && (c.virtualStages == 1 || (groups > 1 && c.microbatches % groups == 0));
+  return p.mayHaveGroups(groups) && runsOn(c.schedule, groups, c.microbatches);
 }
 
 std::string describe(const Configuration &c) {
-  static const char *const names[] = {"GPipe", "1F1B", "interleaved 1F1B", "ZB-H1"};
-  return fmt::format("{}{} of {} micro-batches, stages in parallel configuration {}{}",
-                     names[static_cast<size_t>(c.schedule)],
+  return fmt::format("{}{} of {} micro-batches, stages in parallel configuration {}{}", ruleOf(c.schedule).label,
                      c.virtualStages > 1 ? fmt::format(" with {} virtual stages", c.virtualStages) : "", c.microbatches,
                      c.parallelConfigs[0], c.parallelConfigs.size() > 1 ? " or others" : "");
 }

@@ -1,4 +1,6 @@
 #include "lib/placement/verify/PlacementSuffixes.h"
+#include "lib/placement/verify/ObjectiveRules.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <cmath>
 
@@ -22,25 +24,11 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
   if (passed(step, p.limits.step) || passed(joules, p.limits.joules) || passed(price * seconds, p.limits.price) ||
       (p.limits.devices > 0 && devices > p.limits.devices))
     return INFINITY;
-  switch (p.objective) {
-  case PlacementObjective::StepTime:
-  case PlacementObjective::Memory: // never: see `proveBound`
-    return step;
-  case PlacementObjective::Energy:
-    return joules;
-  case PlacementObjective::Price:
-    return price * seconds;
-  case PlacementObjective::TdpTime:
-    return tdp * seconds;
-  }
-  return step;
+  return ruleOf(p.objective).value(p, {step, joules, price * seconds, tdp * seconds, 0});
 }
 
 int64_t PlacementSuffixes::inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {
-  int64_t max = c.schedule == PipelineSchedule::GPipe        ? c.microbatches
-                : c.schedule == PipelineSchedule::ZeroBubble ? groups
-                                                             : behind;
-  return std::min(c.microbatches, max);
+  return ruleOf(c.schedule).held(c.microbatches, groups, behind);
 }
 
 bool PlacementSuffixes::prepend(const Configuration &c, size_t from, size_t to, Id parallelConfig, int64_t groups,
@@ -53,7 +41,7 @@ bool PlacementSuffixes::prepend(const Configuration &c, size_t from, size_t to, 
     return false;
   int64_t m = c.microbatches, back = stage.backward + *recomputeTime;
   int64_t pass = stage.forward + back + stage.weight, stepTail = stage.stepTail(p, *recomputeTime);
-  bool delays = c.schedule == PipelineSchedule::ZeroBubble;
+  bool delays = ruleOf(c.schedule).delaysWeights;
   int64_t leaves = delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight : m * pass;
   int64_t ends;
   if (cuts.chain()) {
@@ -145,9 +133,9 @@ double PlacementSuffixes::valueWith(const Configuration &c, const PrefixBound &b
     return valueOf(state);
   if (left == 0)
     return INFINITY;
-  double m = c.microbatches, ends = m * before.busy / double(left);
-  if (c.schedule != PipelineSchedule::ZeroBubble)
-    ends = std::max(ends, state.leaves + before.busy);
+  double m = static_cast<double>(c.microbatches), ends = m * before.busy / double(left);
+  if (!ruleOf(c.schedule).delaysWeights)
+    ends = std::max(ends, static_cast<double>(state.leaves) + before.busy);
   auto min = std::max(state.ends, static_cast<int64_t>(std::min(ends, 0x1p61)));
   return valueOf(state.used, min, state.joules) + m * before.paid * 1e-12;
 }

@@ -1,4 +1,6 @@
 #include "lib/placement/verify/PlacementWorkBound.h"
+#include "lib/placement/verify/ObjectiveRules.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -30,10 +32,10 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
-    double n = groups;
-    double all = pass + n * c.virtualStages * p.hostOverheadPerMicrobatch;
-    bool fills = chain && c.virtualStages == 1 && c.schedule != PipelineSchedule::ZeroBubble;
-    bool closes = fills && (c.schedule == PipelineSchedule::GPipe || c.microbatches > groups);
+    double n = static_cast<double>(groups);
+    double all = pass + n * static_cast<double>(c.virtualStages) * static_cast<double>(p.hostOverheadPerMicrobatch);
+    bool fills = chain && c.virtualStages == 1 && !ruleOf(c.schedule).splitsWeights;
+    bool closes = fills && (ruleOf(c.schedule).turnsAtEnd || c.microbatches > groups);
     step = std::min(step, closes  ? (m + n - 1) / n * all
                           : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                   : m * all / n);
@@ -43,7 +45,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
     return INFINITY;
   if (p.objective == PlacementObjective::StepTime)
     return step;
-  return m * paid * 1e-12 + (p.objective == PlacementObjective::Energy ? joules : 0);
+  return m * paid * 1e-12 + (ruleOf(p.objective).countsJoules ? joules * p.costPerJoule : 0);
 }
 
 double reprovedLowerBound(const PlacementProblem &problem) {

@@ -1,5 +1,7 @@
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PipelineReplay.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -63,7 +65,7 @@ private:
   }
 
   void pipeline() {
-    bool isInSearchSpace = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    bool isInSearchSpace = false;
     if (!std::any_of(p.groups.begin(), p.groups.end(),
                      [&](const PlacementProblem::GroupRange &r) {
                        return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
@@ -85,28 +87,25 @@ private:
       isInSearchSpace |= schedule == plan.schedule;
     if (!isInSearchSpace)
       report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not in the search space");
-    if (!interleaves && plan.virtualStages != 1)
+    std::vector<int64_t> known = stagesOfGroups(p, plan.schedule);
+    bool several = ruleOf(plan.schedule).stages != ScheduleRule::Stages::One;
+    if (std::find(known.begin(), known.end(), plan.virtualStages) == known.end())
       report(Code::PlacementNotInSearchSpace,
-             fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
-    if (interleaves) {
-      bool known = false;
-      for (int64_t virtualStages : p.virtualStages)
-        known |= virtualStages == plan.virtualStages && virtualStages > 1;
-      if (!known)
-        report(Code::PlacementNotInSearchSpace,
-               fmt::format("{} virtual stages are not in the search space", plan.virtualStages));
-      if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
-        report(Code::PlacementNotInSearchSpace,
-               fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
-      if (p.uniformClass)
-        return;
-      auto [min, max] = std::minmax_element(plan.stages.begin(), plan.stages.end(), [](const auto &a, const auto &b) {
-        return a.layers.size() < b.layers.size();
-      });
-      if (max->layers.size() > min->layers.size() + 1)
-        report(Code::PlacementNotInSearchSpace, fmt::format("interleaved stages of {} and of {} layers are not even",
-                                                            min->layers.size(), max->layers.size()));
-    }
+             several ? fmt::format("{} virtual stages are not in the search space", plan.virtualStages)
+                     : fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
+    if (!several)
+      return;
+    if (!runsOn(plan.schedule, static_cast<int64_t>(groups), plan.microbatches))
+      report(Code::PlacementNotInSearchSpace,
+             fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
+    if (p.uniformClass)
+      return;
+    auto [min, max] = std::minmax_element(plan.stages.begin(), plan.stages.end(), [](const auto &a, const auto &b) {
+      return a.layers.size() < b.layers.size();
+    });
+    if (max->layers.size() > min->layers.size() + 1)
+      report(Code::PlacementNotInSearchSpace, fmt::format("interleaved stages of {} and of {} layers are not even",
+                                                          min->layers.size(), max->layers.size()));
   }
 
   /// False: forms or layers cannot be looked up.
@@ -128,9 +127,10 @@ private:
              fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
                          "make the batch, {}",
                          s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
-    if (s >= groups && stage.parallelConfig != plan.stages[s - groups].parallelConfig)
+    if (size_t first = ruleOf(plan.schedule).groupOf(s, groups);
+        stage.parallelConfig != plan.stages[first].parallelConfig)
       report(Code::PlacementNotInSearchSpace,
-             fmt::format("stages {} and {} share devices, but not their parallel configuration", s - groups, s));
+             fmt::format("stages {} and {} share devices, but not their parallel configuration", first, s));
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       Id l = stage.layers[i];
       if (l >= p.layers.size() || (i > 0 && l <= stage.layers[i - 1])) {
@@ -259,6 +259,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
+  auto groupOf = [&](size_t stage) { return ruleOf(plan.schedule).groupOf(stage, groups); };
   Traffic traffic = trafficOf(p, plan);
   if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
     return std::nullopt;
@@ -274,7 +275,7 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   for (size_t s = 0; s < stages; ++s) {
     const PlacedStage &stage = plan.stages[s];
     StageTimes &times = pipeline.stages[s];
-    size_t g = s % groups;
+    size_t g = groupOf(s);
     int64_t activations = 0, weights = 0, hostActivations = 0;
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       const auto &cost = *p.cost(stage.layers[i], stage.parallelConfig);
@@ -314,7 +315,9 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     tdp += deviceType.tdpWatts * devices;
     auto [bytes, held] = peakOf(pipeline, g, recomputeChoices[g]);
     for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
-      metrics.inFlight[virtualStage * groups + g] = held[virtualStage];
+      for (size_t s = virtualStage * groups; s < (virtualStage + 1) * groups; ++s)
+        if (groupOf(s) == g)
+          metrics.inFlight[s] = held[virtualStage];
     metrics.memory[g] += bytes + workspace[g];
     metrics.host[g] += peakOf(pipeline, g, outside[g]).first;
     metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
@@ -360,7 +363,7 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   for (const auto &[ends, bytes] : traffic) {
     auto [from, to] = ends;
     pipeline.feeds[to].push_back(from);
-    size_t a = from % groups, b = to % groups;
+    size_t a = groupOf(from), b = groupOf(to);
     if (a == b)
       continue;
     const auto &sends = p.parallelConfigs[plan.stages[a].parallelConfig],
@@ -383,9 +386,9 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     for (size_t s = 0; s < stages; ++s)
       for (Id l : plan.stages[s].layers) {
         if (l == tie.a)
-          at[0] = s % groups;
+          at[0] = groupOf(s);
         if (l == tie.b)
-          at[1] = s % groups;
+          at[1] = groupOf(s);
       }
     if (at[0] == at[1])
       continue;
@@ -412,24 +415,12 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   double seconds = metrics.step * 1e-12;
   metrics.joules += idle * seconds;
   metrics.price = price * seconds;
-  switch (p.objective) {
-  case PlacementObjective::StepTime:
-    metrics.value = metrics.step;
-    break;
-  case PlacementObjective::Energy:
-    metrics.value = metrics.joules;
-    break;
-  case PlacementObjective::Price:
-    metrics.value = metrics.price;
-    break;
-  case PlacementObjective::TdpTime:
-    metrics.value = tdp * seconds;
-    break;
-  case PlacementObjective::Memory:
-    for (int64_t bytes : metrics.memory)
-      metrics.value = std::max(metrics.value, static_cast<double>(bytes));
-    break;
-  }
+  double memory = 0;
+  for (int64_t bytes : metrics.memory)
+    memory = std::max(memory, static_cast<double>(bytes));
+  metrics.value =
+      ruleOf(p.objective)
+          .value(p, {static_cast<double>(metrics.step), metrics.joules, metrics.price, tdp * seconds, memory});
   return metrics;
 }
 

@@ -1,5 +1,7 @@
 #include "lib/placement/verify/StageMinCosts.h"
+#include "lib/placement/verify/ObjectiveRules.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -226,7 +228,7 @@ StageCosts::StageCosts(const PlacementProblem &problem, const PlacementCuts &cut
 void StageCosts::paths() {
   size_t n = p.layers.size();
   fastest.assign(n, 0), fastestBack.assign(n, 0);
-  bool delays = std::find(p.schedules.begin(), p.schedules.end(), PipelineSchedule::ZeroBubble) != p.schedules.end();
+  bool delays = maySplitWeights(p);
   for (Id l = 0; l < n; ++l) {
     bool any = false;
     for (const auto &cost : p.classOf(l).costs)
@@ -444,18 +446,7 @@ double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id paral
   const PlacementProblem::DeviceType &deviceType =
       problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
   auto devices = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
-  switch (problem.objective) {
-  case PlacementObjective::StepTime:
-  case PlacementObjective::Memory: // not of time
-    return 0;
-  case PlacementObjective::Energy:
-    return deviceType.idleWatts * devices;
-  case PlacementObjective::Price:
-    return deviceType.pricePerHour / 3600 * devices;
-  case PlacementObjective::TdpTime:
-    return deviceType.tdpWatts * devices;
-  }
-  return 0;
+  return ruleOf(problem.objective).perSecond(problem, deviceType) * devices;
 }
 
 } // namespace accord

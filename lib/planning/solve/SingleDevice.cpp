@@ -24,10 +24,8 @@ const char *name(Objective objective) {
     return "memory";
   case Objective::Energy:
     return "energy";
-  case Objective::Price:
-    return "price";
-  case Objective::TdpTime:
-    return "tdp_time";
+  case Objective::OfCluster:
+    return "step_time";
   }
   return "throughput";
 }
@@ -61,8 +59,7 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
     plan.objectiveBound = bound > 0 ? plan.batch / bound : achieved.throughput;
     return;
   case Objective::StepTime:
-  case Objective::Price: // of placements alone
-  case Objective::TdpTime:
+  case Objective::OfCluster:
     plan.objectiveValue = achieved.stepTime.value;
     plan.objectiveBound = bound;
     return;

@@ -32,9 +32,9 @@ struct Requirement {
   std::function<std::optional<std::string>(const Plan &, const CandidateMetrics &)> check;
 };
 
-enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy, Price, TdpTime };
+enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy, OfCluster };
 const char *name(Objective); ///< "throughput", "step_time", "memory", "energy": the names of
-                             ///< Plan::objective; "price" and "tdp_time" of placements alone
+                             ///< Plan::objective; `OfCluster` is one of placements alone
 
 struct SingleDeviceRequest {
   std::string job;

@@ -1,7 +1,7 @@
 // Reads the placement's numbers from the page and fills it.
 const data = JSON.parse(byId("data").textContent);
 const h = data.headline;
-const scheduleNames = { gpipe: "GPipe", one_f_one_b: "1F1B", interleaved: "interleaved 1F1B", zero_bubble: "zero bubble" };
+const scheduleNames = { gpipe: "GPipe", one_f_one_b: "1F1B", interleaved: "interleaved 1F1B", zero_bubble: "zero bubble", zero_bubble_v: "zero bubble V" };
 const inUnit = value => data.unit === "s" ? seconds(value * data.scale) : data.unit ? si(value * data.scale, data.unit) : trim(value * data.scale, 5);
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));

@@ -88,7 +88,7 @@ private:
       if (same == options.end())
         solver.add(!literal);
       else
-        solver.add(z3::implies(literal, taken[other][same - options.begin()]));
+        solver.add(z3::implies(literal, taken[other][static_cast<unsigned>(same - options.begin())]));
     }
   }
 

@@ -4,5 +4,5 @@ plan.problem @p "p" {
 }
 plan.solution of @p feasible makespan 0 {
   plan.start "a" at 0 mode 1
-  plan.lower_bound 0 kind "nothing" by ""
+  plan.lower_bound 0 kind "trivial" by ""
 }

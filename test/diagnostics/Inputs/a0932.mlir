@@ -6,5 +6,5 @@ plan.problem @p "p" {
 plan.solution of @p feasible makespan 3 {
   plan.start "a" at 0
   plan.start "b" at 1
-  plan.lower_bound 0 kind "nothing" by ""
+  plan.lower_bound 0 kind "trivial" by ""
 }

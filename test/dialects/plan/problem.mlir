@@ -21,8 +21,8 @@ plan.problem @layer "one layer" {
   plan.precedence "load" before "gemm" delay 1
   // CHECK-NEXT: plan.precedence "#0" before "again"
   plan.precedence "#0" before "again"
-  // CHECK-NEXT: plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" kept
-  plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" kept
+  // CHECK-NEXT: plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" persistent
+  plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" persistent
   // CHECK-NEXT: plan.buffer "input" bytes 8 in "sram"
   plan.buffer "input" bytes 8 in "sram"
   // CHECK-NEXT: plan.pairing "gemm" with "again" allows 0-0, 1-0, 1-1

@@ -72,7 +72,7 @@ inline std::string firstError(const std::string &text, const std::string &name =
   auto *errors = made.getError();
   if (!errors)
     return "";
-  return errors->empty() ? "no issue" : errors->front().code + " " + errors->front().message;
+  return errors->empty() ? "no issue" : numberOf(errors->front().code) + " " + errors->front().message;
 }
 
 inline Design someDesign(const DesignSpace &space, std::mt19937 &random) {

@@ -96,10 +96,10 @@ TEST(DesignTerms, SpansHoldWhatEveryDesignGives) {
     for (size_t i = 0; i < 3; ++i)
       leaves.push_back(terms.parameter(i, {}, expressions.values[i]));
     auto made = expressions.make(1 + static_cast<int>(round % 4));
-    auto term = terms.add(made.attribute, [&](const std::string &path) -> Checked<int> {
+    auto term = terms.add(made.attribute, [&](const std::string &path) -> Result<int> {
       return leaves[static_cast<size_t>(path.back() - '0')];
     });
-    ASSERT_TRUE(term) << term.problem().message;
+    ASSERT_TRUE(term) << term.error().message;
     DesignBox box{{0, 0, 0}, {3, 4, 2}};
     for (size_t i = 0; i < 3; ++i) {
       box.low[i] = static_cast<uint32_t>(expressions.random() % (box.high[i] + 1));
@@ -147,7 +147,7 @@ TEST(DesignTerms, DimensionsAreChecked) {
   };
   auto dimensionOf = [&](const std::string &name, llvm::ArrayRef<mlir::Attribute> operands) {
     auto term = terms.add(accel::ApplyAttr::get(&context, name, builder.getArrayAttr(operands)),
-                          [](const std::string &) -> Checked<int> { return 0; });
+                          [](const std::string &) -> Result<int> { return 0; });
     return term ? std::optional(terms[*term].dimension) : std::nullopt;
   };
   auto bytes = quantity("2 MiB"), rate = quantity("4 GB/s"), two = quantity("2");

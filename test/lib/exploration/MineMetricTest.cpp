@@ -31,8 +31,7 @@ std::optional<Said> measure(DesignSpace &space, const std::string &spaceText, bo
     auto wrong = space.measure(maximize, expression, one.getExpressionAttr());
     if (!wrong)
       return std::nullopt;
-    return Said{entryOf(wrong->problem.code).number.str(), wrong->problem.message, wrong->problem.suggestion,
-                wrong->at};
+    return Said{numberOf(wrong->error.code), wrong->error.message, wrong->error.suggestion, wrong->at};
   }
   return Said{"none", "", "", {}};
 }
@@ -294,7 +293,7 @@ TEST(MineMetric, SearchesFindTheBestOfAllDesigns) {
                                 {MiningMetric::TdpTime, "step_time * power.tdp"},
                                 {MiningMetric::AreaTime, "step_time * area"}}) {
       if (auto said = measure(*drawn.space, drawn.spaceText, false, same)) {
-        EXPECT_EQ(said->code, Code::MissingKey) << said->message; // no area, or no design power
+        EXPECT_EQ(said->code, "A0103") << said->message; // no area, or no design power
         continue;
       }
       StepProblem word(*drawn.space, drawn.jobs, metric),

@@ -133,7 +133,7 @@ TEST(PlacementLowerBound, RefusesProblemsOfOtherClustersAndOtherWork) {
   refused("a limit", "limits", [](auto &p) { p.limits.devices = 1; });
   refused("another schedule", "schedules", [](auto &p) { p.schedules.pop_back(); });
   refused("a slower host", "host", [](auto &p) { p.hostOverheadPerMicrobatch += 1000; });
-  refused("a slower network of replicas", "no form of the cluster", [](auto &p) {
+  refused("a slower network of replicas", "no parallel configuration of the cluster", [](auto &p) {
     for (auto &parallelConfig : p.parallelConfigs)
       for (auto &sync : parallelConfig.gradientSyncs)
         sync.alternatives[0].perByte *= 1.01;

@@ -75,7 +75,7 @@ TEST(CalibrateRows, ErrorsHavePlaces) {
   };
   for (auto &c : cases) {
     Error error = bad(c.text);
-    EXPECT_EQ(error.code, c.code) << c.text;
+    EXPECT_EQ(numberOf(error.code), c.code) << c.text;
     EXPECT_EQ(error.location.line, c.line) << c.text;
     EXPECT_EQ(error.location.column, c.column) << c.text;
     EXPECT_EQ(error.location.file, "t.csv");

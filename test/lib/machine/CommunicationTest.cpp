@@ -67,7 +67,7 @@ Result<Costs, Errors> price(const WorkGraph &g, const Fabric *fabric, std::vecto
 
 std::string codeOf(const Result<Costs, Errors> &result) {
   auto *errors = result.getError();
-  return errors && !errors->empty() ? errors->front().code : "";
+  return errors && !errors->empty() ? numberOf(errors->front().code) : "";
 }
 
 } // namespace
@@ -189,7 +189,7 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   auto codes = [](const Plan &p) {
     std::set<std::string> all;
     for (const Error &finding : verify(p).findings)
-      all.insert(finding.code);
+      all.insert(numberOf(finding.code));
     return all;
   };
   Plan together = plan;

@@ -160,7 +160,7 @@ TEST(Prefetch, RowsAheadAreHiddenButForSharedOnes) {
 }
 
 TEST(Prefetch, RefusesNonsense) {
-  auto code = [](const auto &result) { return result.error().code; };
+  auto code = [](const auto &result) { return numberOf(result.error().code); };
   double infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
   EXPECT_EQ(code(dataLoaderStep({Seconds(-1), 1, Seconds(), Seconds()}, 2, Bytes())), "A0486");
   EXPECT_EQ(code(dataLoaderStep({Seconds(nan), 1, Seconds(), Seconds()}, 2, Bytes())), "A0486");

@@ -176,7 +176,7 @@ TEST(Energy, TablesSayWhereTheyAreWrong) {
   auto areas = Table::parse(shippedTable("area"), "a", {"part", "type", "area", "node", "source"});
   ASSERT_TRUE(areas);
   for (const TableRow &row : areas->rows())
-    EXPECT_TRUE(std::get<Table>(areas).number(row, "area", Dimension::of(Base::Metre, 2)));
+    EXPECT_TRUE(areas->number(row, "area", Dimension::of(Base::Metre, 2)));
 }
 
 } // namespace

@@ -22,7 +22,7 @@ MegatronArguments megatron(const PlacementPlan &plan) {
 std::string refusal(const PlacementPlan &plan, Launcher launcher = Launcher::Megatron) {
   auto made = launchText(plan, launcher);
   if (!made)
-    return made.error().code + " " + made.error().message;
+    return numberOf(made.error().code) + " " + made.error().message;
   return "not refused";
 }
 
@@ -95,7 +95,7 @@ TEST(EmitLaunch, RefusesWhatCannotBeSaid) {
   EXPECT_THAT(refusal(test::gptPlacement(shape)), HasSubstr("ZeRO 3"));
   PlacementPlan parallelConfigs = test::gptPlacement();
   parallelConfigs.result.plan->stages[5].parallelConfig = 2;
-  EXPECT_THAT(refusal(parallelConfigs), HasSubstr("stage 5 has another form"));
+  EXPECT_THAT(refusal(parallelConfigs), HasSubstr("stage 5 has another parallel configuration"));
   PlacementPlan apart = test::gptPlacement();
   auto &stages = apart.result.plan->stages;
   std::swap(stages[2].layers[0], stages[3].layers[0]);

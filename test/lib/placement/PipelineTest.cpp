@@ -55,6 +55,78 @@ TEST(Pipeline, ZeroBubbleOfEqualStages) {
             << p << " " << m << " " << f << b << w;
 }
 
+/// No wait between the passes of a group where all take equally long, from 2 p - 1 micro-batches on, and at most 2 p
+/// activations of half the layers each: those of 1F1B's first stage (Qi et al., NeurIPS 2024, section 4.1).
+TEST(Pipeline, ZeroBubbleVOfEqualStages) {
+  for (int64_t p = 1; p <= 8; ++p)
+    for (int64_t m = 1; m <= 3 * p + 2; ++m) {
+      PipelineShape shape{ZeroBubbleV, p, 2, m};
+      int64_t step = uniformStages(shape, 10, 10, 10);
+      if (m >= 2 * p - 1) {
+        EXPECT_EQ(step, m * 30 + (p - 1) * 5) << p << " " << m;
+        EXPECT_DOUBLE_EQ(closedForm(shape, 10, 10, 10), static_cast<double>(step));
+      }
+      PipelineRun run = simulate(shape, std::vector<StageTimes>(static_cast<size_t>(2 * p), {5, 5, 5, 0, 0}),
+                                 chainOf(static_cast<size_t>(2 * p)), true);
+      for (size_t g = 0; g < run.passes.size(); ++g) {
+        int64_t held = 0, max = 0;
+        for (const SimulatedPass &pass : run.passes[g]) {
+          held += pass.pass.pass == Pass::Forward ? 1 : pass.pass.pass == Pass::Weight ? -1 : 0;
+          max = std::max(max, held);
+        }
+        EXPECT_LE(max, 2 * p);
+        EXPECT_EQ(held, 0);
+        EXPECT_TRUE(m < 2 * p - 1 || max == 2 * p);
+      }
+    }
+}
+
+/// Every pass as late as all that it needs: the order of the groups is all that brute force takes from the model, and
+/// the fix point over all passes all it computes with.
+TEST(Pipeline, ZeroBubbleVAgainstFixPoint) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+    PipelineShape shape{ZeroBubbleV, pick(1, 5), 2, pick(1, 12)};
+    auto n = static_cast<size_t>(2 * shape.groups), m = static_cast<size_t>(shape.microbatches);
+    std::vector<StageTimes> stages;
+    for (size_t s = 0; s < n; ++s)
+      stages.push_back({pick(0, 20), pick(0, 20), pick(0, 20), 0, pick(0, 20)});
+    std::vector<int64_t> ends(3 * n * m); // by pass, stage and micro-batch
+    auto at = [&](size_t pass, size_t stage, size_t i) -> int64_t & { return ends[(pass * n + stage) * m + i]; };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int64_t g = 0; g < shape.groups; ++g) {
+        int64_t free = 0;
+        for (const PipelinePass &one : passesOf(shape, g)) {
+          size_t s = one.stage, i = one.microbatch;
+          int64_t start = free, takes = one.pass == Pass::Forward    ? stages[s].forward
+                                        : one.pass == Pass::Backward ? stages[s].backward
+                                                                     : stages[s].weight;
+          if (one.pass == Pass::Forward && s > 0)
+            start = std::max(start, at(0, s - 1, i));
+          if (one.pass == Pass::Backward)
+            start = std::max({start, at(0, s, i), s + 1 < n ? at(1, s + 1, i) : 0});
+          if (one.pass == Pass::Weight)
+            start = std::max(start, at(1, s, i));
+          int64_t &end = at(static_cast<size_t>(one.pass), s, i);
+          changed |= end != start + takes;
+          free = end = start + takes;
+        }
+      }
+    }
+    int64_t step = 0;
+    for (size_t g = 0; g < n / 2; ++g) {
+      int64_t last = 0;
+      for (size_t s : {g, n - 1 - g})
+        for (size_t i = 0; i < m; ++i)
+          last = std::max({last, at(0, s, i), at(1, s, i), at(2, s, i)});
+      step = std::max(step, last + stages[g].stepTail + stages[n - 1 - g].stepTail);
+    }
+    ASSERT_EQ(stepOf(shape, stages, chainOf(n)), step) << seed;
+  }
+}
+
 TEST(Pipeline, ClosedFormsAsTheHeaderSays) {
   EXPECT_DOUBLE_EQ(closedForm({GPipe, 4, 1, 8}, 1, 2, 1), 11 * 4);
   EXPECT_DOUBLE_EQ(closedForm({OneFOneB, 4, 1, 8}, 1, 2, 1), 11 * 4);
@@ -68,7 +140,7 @@ int64_t maxPieces(const PipelineShape &shape, size_t group) {
   PipelineRun run = simulate(shape, std::vector<StageTimes>(n, {4, 4, 4, 0, 0}), chainOf(n), true);
   int64_t held = 0, max = 0;
   for (const SimulatedPass &pass : run.passes[group]) {
-    bool frees = pass.pass.pass == (shape.schedule == ZeroBubble ? Pass::Weight : Pass::Backward);
+    bool frees = pass.pass.pass == (modelOf(shape.schedule).splitsWeights() ? Pass::Weight : Pass::Backward);
     held += pass.pass.pass == Pass::Forward ? 1 : frees ? -1 : 0;
     max = std::max(max, held);
   }
@@ -152,10 +224,10 @@ Uneven uneven(uint64_t seed) {
   std::mt19937_64 random(seed);
   auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
   Uneven all;
-  all.shape.schedule = static_cast<PipelineSchedule>(pick(0, 3));
+  all.shape.schedule = static_cast<PipelineSchedule>(pick(0, 4));
   all.shape.groups = pick(1, 7);
   bool interleaves = all.shape.schedule == Interleaved;
-  all.shape.virtualStages = interleaves ? pick(2, 4) : 1;
+  all.shape.virtualStages = interleaves ? pick(2, 4) : all.shape.schedule == ZeroBubbleV ? 2 : 1;
   all.shape.microbatches = interleaves ? all.shape.groups * pick(1, 4) : pick(1, 20);
   auto n = static_cast<size_t>(all.shape.groups * all.shape.virtualStages);
   bool beside = pick(0, 1), dag = pick(0, 1), small = pick(0, 1); // small: many equal times
@@ -201,11 +273,11 @@ TEST(Pipeline, PassesNeitherOverlapNorComeEarly) {
         ASSERT_GE(group[i].start, i ? group[i - 1].end : 0) << seed;
         of[3 * group[i].pass.stage + static_cast<size_t>(group[i].pass.pass)][group[i].pass.microbatch] = group[i];
       }
-    ASSERT_EQ(count, (all.shape.schedule == ZeroBubble ? 3 : 2) * m * all.stages.size());
+    ASSERT_EQ(count, (modelOf(all.shape.schedule).splitsWeights() ? 3 : 2) * m * all.stages.size());
     for (uint32_t s = 0; s < all.stages.size(); ++s)
       for (size_t i = 0; i < m; ++i) {
         ASSERT_GE(of[3 * s + 1][i].start, of[3 * s][i].end);
-        if (all.shape.schedule == ZeroBubble)
+        if (modelOf(all.shape.schedule).splitsWeights())
           ASSERT_GE(of[3 * s + 2][i].start, of[3 * s + 1][i].end);
         for (uint32_t from : all.feeds[s]) {
           ASSERT_GE(of[3 * s][i].start, of[3 * from][i].end + all.stages[from].send);

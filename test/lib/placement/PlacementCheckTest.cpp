@@ -61,7 +61,7 @@ TEST(PlacementCheck, NothingThere) {
   EXPECT_EQ(after([](P p) { p.layers.clear(), p.edges.clear(); }), "there are no layers");
   EXPECT_EQ(after([](P p) { p.schedules.clear(); }), "there are no schedules");
   EXPECT_EQ(after([](P p) { p.parallelConfigs.clear(), p.classes[0].costs.clear(); }), "there are no forms");
-  EXPECT_NE(after([](P p) { p.deviceTypes.clear(); }).find("there are no kinds of devices"), std::string::npos);
+  EXPECT_NE(after([](P p) { p.deviceTypes.clear(); }).find("there are no device types"), std::string::npos);
   EXPECT_EQ(after([](P p) { p.virtualStages.clear(); }), "schedule interleaved has no number of virtual stages");
 }
 
@@ -75,7 +75,8 @@ TEST(PlacementCheck, IdsOutOfRange) {
               p.placementConstraints = {{"here", {}, -1, false, {}}};
             }).find("the stage of a placement constraint"),
             std::string::npos);
-  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].deviceType = 9; }), "form 0: on device type 9, there are 2");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].deviceType = 9; }),
+            "parallel configuration 0: on device type 9, there are 2");
   EXPECT_EQ(after([](P p) { p.edges[1].to = 3; }), "an edge from layer 1 to 3 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {2, 1, 0}; }), "an edge from layer 2 to 1 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {1, 1, 0}; }), "an edge from layer 1 to 1 of 3");
@@ -85,12 +86,14 @@ TEST(PlacementCheck, IdsOutOfRange) {
             "layers 'block' in parallel configuration 0: it keeps nothing for its backward pass, not even nothing");
   EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 device types");
   EXPECT_EQ(after([](P p) { p.schedules[0] = static_cast<PipelineSchedule>(9); }), "schedule 9 is none");
-  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(5); }), "objective 5 is none");
-  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].zero = 4; }), "form 0: stage 4 of ZeRO");
-  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 3; }), "form 0: 3 of 2 replicas divide the experts");
-  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }), "form 0: 0 of 2 replicas divide the experts");
+  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(9); }), "objective 9 is none");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].zero = 4; }), "parallel configuration 0: stage 4 of ZeRO");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 3; }),
+            "parallel configuration 0: 3 of 2 replicas divide the experts");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }),
+            "parallel configuration 0: 0 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].gradientSyncs[1].replicasPerNode = 1; }),
-            "form 0: gradient synchronization of 1 replicas per node after one of 1");
+            "parallel configuration 0: gradient synchronization of 1 replicas per node after one of 1");
   EXPECT_EQ(after([](P p) { p.classes[0].costs[0]->weightMemory = 11; }),
             "layers 'block' in parallel configuration 0: weight and gradient memory are more than the static memory");
 }

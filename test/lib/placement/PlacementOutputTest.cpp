@@ -105,7 +105,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 1.5",
        "a share above one at placement.problem.overlap_fraction"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": -1", "expected a finite number that is not negative"},
-      {"\"objective\": \"step_time\"", "\"objective\": \"speed\"", "expected step_time, energy"},
+      {"\"objective\": \"step_time\"", "\"objective\": \"speed\"", "expected an objective of placements"},
       {"\"uniform_config_per_device_type\": true", "\"uniform_config_per_device_type\": 1",
        "expected boolean at placement.problem.uniform_config_per_device_type"},
       {"\"class\": 1", "\"class\": 3", "no class has this number at placement.problem.layers[1].class"},
@@ -238,7 +238,7 @@ TEST(EmitPlacement, TraceIsBoundedAndInOrder) {
       for (const PipelineSlice &slice : shown->groups[g]) {
         EXPECT_EQ(slice.start, end); // bubbles fill all gaps
         end = slice.end;
-        if (slice.deviceType <= PipelineSlice::Kind::Weight || slice.deviceType == PipelineSlice::Kind::Summary)
+        if (slice.kind <= PipelineSlice::Kind::Weight || slice.kind == PipelineSlice::Kind::Summary)
           passes += slice.passes, busy += slice.end - slice.start;
       }
       EXPECT_EQ(end, shown->step);

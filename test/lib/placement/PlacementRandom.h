@@ -117,7 +117,7 @@ inline void forEachPlacement(const PlacementProblem &p,
                              const std::function<void(const Placement &, const PlanMetrics &)> &look) {
   size_t n = p.layers.size();
   for (PipelineSchedule schedule : p.schedules)
-    for (int64_t virtualStages : schedule == PipelineSchedule::Interleaved ? p.virtualStages : std::vector<int64_t>{1})
+    for (int64_t virtualStages : virtualStagesOf(p, modelOf(schedule)))
       for (size_t stages = static_cast<size_t>(virtualStages); stages <= n;
            stages += static_cast<size_t>(virtualStages)) {
         size_t groups = stages / static_cast<size_t>(virtualStages);
@@ -140,14 +140,16 @@ inline void forEachPlacement(const PlacementProblem &p,
             if (back || m < 1)
               continue;
             auto recomputeChoices = [&](size_t l) {
-              const auto &cost = p.cost(static_cast<uint32_t>(l), parallelConfig[stage[l] % groups]);
+              const auto &cost = p.cost(static_cast<uint32_t>(l),
+                                        parallelConfig[static_cast<size_t>(
+                                            modelOf(schedule).groupOf(stage[l], static_cast<int64_t>(groups)))]);
               return cost ? static_cast<uint32_t>(cost->recomputeChoices.size()) : 1u;
             };
             std::fill(recomputeChoice.begin(), recomputeChoice.end(), 0);
             do {
               Placement plan{schedule, virtualStages, m, std::vector<PlacedStage>(stages)};
               for (size_t s = 0; s < stages; ++s)
-                plan.stages[s].parallelConfig = parallelConfig[s % groups];
+                plan.stages[s].parallelConfig = parallelConfig[plan.groupOf(s)];
               for (uint32_t l = 0; l < n; ++l) {
                 plan.stages[stage[l]].layers.push_back(l);
                 plan.stages[stage[l]].recomputeChoices.push_back(recomputeChoice[l]);

@@ -2,6 +2,8 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/verify/BalancedStepBound.h"
+#include "lib/placement/verify/PlacementBoundProof.h"
+#include "lib/placement/verify/PlanReevaluation.h"
 #include "test/lib/placement/PlacementProblems.h"
 #include <cmath>
 #include <functional>
@@ -23,8 +25,7 @@ struct BruteForce {
   bool run() {
     auto layers = static_cast<int64_t>(problem.layers.size());
     for (PipelineSchedule schedule : problem.schedules) {
-      bool interleaved = schedule == PipelineSchedule::Interleaved;
-      for (int64_t v : interleaved ? problem.virtualStages : std::vector<int64_t>{1})
+      for (int64_t v : virtualStagesOf(problem, modelOf(schedule)))
         for (int64_t p = 1; p * v <= layers; ++p) {
           Placement plan;
           plan.schedule = schedule, plan.virtualStages = v;
@@ -47,7 +48,7 @@ struct BruteForce {
       const auto &parallelConfig = problem.parallelConfigs[plan.stages[0].parallelConfig];
       plan.microbatches = problem.batch / (parallelConfig.data * parallelConfig.microbatch);
       for (size_t s = groups; s < plan.stages.size(); ++s)
-        plan.stages[s].parallelConfig = plan.stages[s - groups].parallelConfig;
+        plan.stages[s].parallelConfig = plan.stages[plan.groupOf(s)].parallelConfig;
       return plan.microbatches < 1 || cuts(plan, 0);
     }
     for (uint32_t parallelConfig = 0; parallelConfig < problem.parallelConfigs.size(); ++parallelConfig) {
@@ -120,6 +121,39 @@ void expectAllPlans(const PlacementProblem &problem, uint64_t seed, double best)
 } // namespace
 
 constexpr size_t kMaxRounds = 4000;
+
+/// Stages in a V, alone or beside 1F1B, on chains and graphs, with one form or several: the best of all plans is found
+/// and proved, and the verifier proves it again.
+TEST(Place, FindsTheBestOfAllPlansInAV) {
+  size_t compared = 0, inV = 0, proved = 0;
+  for (uint64_t seed = 1; inV < 30 && compared < 400; ++seed) {
+    PlacementProblem problem = test::randomPlacement(seed, 4 + seed % 3, 4 + static_cast<int64_t>(seed % 5));
+    problem.schedules = {PipelineSchedule::ZeroBubbleV};
+    problem.groups = {}, problem.limits = {};
+    if (seed % 3 == 0)
+      problem.schedules.push_back(PipelineSchedule::OneFOneB);
+    BruteForce all{problem, kMaxRounds};
+    if (!all.run())
+      continue;
+    expectAllPlans(problem, seed, all.best);
+    ++compared;
+    if (HasFatalFailure() || std::isinf(all.best))
+      continue;
+    PlacementResult result = place(problem);
+    EXPECT_TRUE(placementViolations(problem, *result.plan).empty()) << "seed " << seed;
+    auto again = reevaluate(problem, *result.plan);
+    ASSERT_TRUE(again) << "seed " << seed;
+    EXPECT_NEAR(again->value, result.value, 1e-9 * result.value) << "seed " << seed;
+    EXPECT_EQ(again->memory, result.metrics.memory) << "seed " << seed;
+    EXPECT_EQ(again->inFlight, result.metrics.inFlight) << "seed " << seed;
+    BoundProof proof = proveBound(problem, result.bound, 2'000'000, 1e7);
+    EXPECT_FALSE(proof.better) << "seed " << seed;
+    inV += result.plan->schedule == PipelineSchedule::ZeroBubbleV;
+    proved += proof.trusted.empty();
+  }
+  EXPECT_GT(inV, 15u);
+  EXPECT_GT(proved, 15u);
+}
 
 TEST(Place, FindsTheBestOfAllPlans) {
   size_t compared = 0, none = 0, limited = 0;
@@ -383,9 +417,11 @@ TEST(Place, OfEqualPlansTheShortestStep) {
   problem.layers.resize(4);
   problem.edges = {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}};
   problem.links = {{}};
-  for (PlacementObjective objective : {PlacementObjective::Price, PlacementObjective::TdpTime,
-                                       PlacementObjective::Energy, PlacementObjective::Memory}) {
+  for (PlacementObjective objective :
+       {PlacementObjective::Price, PlacementObjective::TdpTime, PlacementObjective::Energy, PlacementObjective::Carbon,
+        PlacementObjective::Memory}) {
     problem.objective = objective;
+    problem.costPerJoule = objective == PlacementObjective::Carbon ? 400 / 3.6e6 : 1;
     if (objective == PlacementObjective::Memory)
       problem.limits.devices = 3; // the fewest bytes are with a layer on each device
     PlacementResult result = place(problem);
@@ -400,6 +436,9 @@ TEST(Place, OfEqualPlansTheShortestStep) {
       break;
     case PlacementObjective::Energy:
       EXPECT_DOUBLE_EQ(result.value, 50 * 120);
+      break;
+    case PlacementObjective::Carbon: // 6 kJ at 1/9000 g/J
+      EXPECT_DOUBLE_EQ(result.value, 2.0 / 3);
       break;
     default: // two layers in the last of three stages, which holds one micro-batch
       EXPECT_EQ(result.value, 220);

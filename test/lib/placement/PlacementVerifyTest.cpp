@@ -293,7 +293,7 @@ TEST(PlacementVerify, LimitsAndMemory) {
     changed.limits = {};
     change(changed);
     Errors errors = verify(changed, best);
-    return errors.empty() ? std::string("fine") : errors[0].code;
+    return errors.empty() ? std::string("fine") : numberOf(errors[0].code);
   };
   EXPECT_EQ(after([](auto &) {}), "fine");
   EXPECT_EQ(after([&](auto &q) { q.limits.step = best.metrics.step - 1; }), "A0952");

@@ -169,6 +169,9 @@ TEST(PlanEvaluator, Objectives) {
   EXPECT_DOUBLE_EQ(metricsOf(p, plan).value, 8 * (3 + 0.7) + 16 * 50 * seconds);
   p.objective = PlacementObjective::TdpTime;
   EXPECT_DOUBLE_EQ(metricsOf(p, plan).value, 16 * 400 * seconds);
+  p.objective = PlacementObjective::Carbon;
+  p.costPerJoule = 400 / 3.6e6; // 400 g/kWh
+  EXPECT_DOUBLE_EQ(metricsOf(p, plan).value, (8 * (3 + 0.7) + 16 * 50 * seconds) / 9000);
 }
 
 } // namespace

@@ -166,7 +166,7 @@ TEST(SmtQuery, SaysWhatItClaims) {
   p.name = "line\nbreak";
   p.tasks[0].name = "a|b (c";
   std::string text = smtQuery(p, 10);
-  EXPECT_EQ(text.find("; Claimed: the problem 'line break' has a schedule of at most 10."), 0u);
+  EXPECT_EQ(text.find("; Query: does the problem 'line break' have a schedule of makespan at most 10?"), 0u);
   EXPECT_NE(text.find("started_a_b__c"), std::string::npos);
   EXPECT_EQ(text, smtQuery(p, 10));
   EXPECT_EQ(answer(text), z3::unsat);

@@ -82,9 +82,9 @@ std::string content(const AccuracyEvaluation &e) {
                                  fmt::join(e.assumptions, ";"));
   for (const AccuracyQueryResult &a : e.results)
     text += fmt::format("\n{} {} {} {} {}", a.measured, a.limit.print(), a.loss.print(), a.group,
-                        a.rejected ? a.rejected->error.code : "");
+                        a.rejected ? numberOf(a.rejected->error.code) : "");
   for (const Rejection &r : e.rejections)
-    text += "\n" + r.error.code;
+    text += "\n" + numberOf(r.error.code);
   return text;
 }
 
@@ -258,7 +258,7 @@ struct Expected {
 };
 void expect(const AccuracyEvaluation &e, const Expected &expected) {
   ASSERT_EQ(e.rejections.size(), 1u) << expected.message;
-  EXPECT_EQ(e.rejections[0].error.code, expected.code);
+  EXPECT_EQ(numberOf(e.rejections[0].error.code), expected.code);
   EXPECT_EQ(e.rejections[0].error.message, expected.message);
   EXPECT_EQ(e.rejections[0].help, expected.help);
   EXPECT_EQ(e.rejections[0].error.location.file, "t.accel");

@@ -294,11 +294,11 @@ TEST(Dataflow, ThresholdsOfLayersShareABudget) {
 TEST(Dataflow, ChangedClaimsAreFound) {
   DataflowProblem problem = resnet18(0.5);
   const DataflowResult result = planned(problem);
-  auto found = [&](auto change, Code code) {
+  auto found = [&](auto change, const char *code) {
     DataflowResult claim = result;
     change(claim);
     SelectionProof proof = verify(problem, claim);
-    return !proof.holds() && proof.findings.front().code == code;
+    return !proof.holds() && numberOf(proof.findings.front().code) == code;
   };
   EXPECT_TRUE(found([](auto &c) { c.stages.pop_back(); }, "A0904"));
   EXPECT_TRUE(found([](auto &c) { c.stages[0].label = "zeros"; }, "A0904"));

@@ -301,10 +301,10 @@ TEST(Select, ChangedClaimsAreFound) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SelectionProblem problem = SelectRandom(seed).problem(6, 4, seed % 2);
     SelectionResult result = select(problem);
-    auto found = [&](const SelectionResult &claim, Code code) {
+    auto found = [&](const SelectionResult &claim, const char *code) {
       SelectionProof proof = verify(problem, claim);
       return std::any_of(proof.findings.begin(), proof.findings.end(),
-                         [&](const Error &error) { return error.code == code; });
+                         [&](const Error &error) { return numberOf(error.code) == code; });
     };
     if (!result.feasible)
       continue;

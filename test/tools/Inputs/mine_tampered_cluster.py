@@ -59,7 +59,7 @@ def scaled(share, *keys):
 TIMES = ("forward", "backward", "weight")
 tampered("dearer layers", [proof, "is stated, by its schedule it is"], costs(scaled(2, *TIMES)))
 tampered("cheaper layers", [proof, "is stated, by its schedule it is"], costs(scaled(0.5, *TIMES)))
-tampered("more resident", [proof, "static_memory"], costs(scaled(2, "static_memory")))
+tampered("more resident", [proof, "static memory"], costs(scaled(2, "static_memory")))
 tampered("more kept", [proof, "none of its schedules"],
          costs(lambda cost: [k.update(activations=k.get("activations", 0) + 8) for k in cost["recompute_choices"]]))
 tampered("a layer that cannot run", [proof, "not to run so"], edit(proof, lambda p: p["classes"][0]["costs"].__setitem__(0, None)))

@@ -1,0 +1,321 @@
+#include "lib/compilation/PlacementPlanner.h"
+#include "lib/compilation/PlacementConstraints.h"
+#include "lib/compilation/PlacementSpaceBuilder.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/machine/translate/FromDnn.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include "lib/support/Version.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord {
+namespace {
+
+/// Limits of the job, and the memory that a device may use (0: all).
+PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
+  PlacementProblem::Limits limits;
+  auto tighter = [](auto &limit, double max) {
+    using Limit = std::remove_reference_t<decltype(limit)>;
+    auto value = static_cast<Limit>(std::min(max, 0x1p61));
+    limit = limit > 0 ? std::min(limit, value) : value;
+  };
+  for (const PlacementLimit &one : job.limits)
+    switch (one.of) {
+    case PlacementLimit::Of::Memory:
+      tighter(memory, std::floor(one.max));
+      break;
+    case PlacementLimit::Of::Step:
+      tighter(limits.step, std::max(1.0, one.max * 1e12));
+      break;
+    case PlacementLimit::Of::Power:
+      tighter(limits.watts, one.max);
+      break;
+    case PlacementLimit::Of::Devices:
+      tighter(limits.devices, std::max(1.0, one.max));
+      break;
+    case PlacementLimit::Of::Energy:
+      tighter(limits.joules, one.max);
+      break;
+    case PlacementLimit::Of::Price:
+      tighter(limits.price, one.max);
+      break;
+    }
+  return limits;
+}
+
+/// FLOP/s of all tensor cores of a device for products in a precision: "bf16" of "mixed(bf16)"; 0
+/// if it does not state any.
+double productPeak(const Machine &machine, llvm::StringRef precision) {
+  if (precision.consume_front("mixed("))
+    precision = precision.drop_back();
+  double max = 0;
+  for (const Core &core : machine.cores)
+    if (core.kind == CoreKind::Tensor)
+      for (const std::string &type : fallbackTypes(precision.str()))
+        if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
+          max = std::max(max, peak * core.count);
+          break;
+        }
+  return max;
+}
+
+/// Conflicts of limits get the words and the place of the `require` that sets them.
+void nameRequirements(std::vector<Conflict> &conflicts, const TrainingJob &job, const Diagnostics &diags) {
+  auto means = [](const PlacementLimit &limit, llvm::StringRef constraint) {
+    switch (limit.of) {
+    case PlacementLimit::Of::Memory:
+      return constraint.starts_with("memory of");
+    case PlacementLimit::Of::Step:
+      return constraint == "step time";
+    case PlacementLimit::Of::Power:
+      return constraint == "power";
+    case PlacementLimit::Of::Devices:
+      return constraint == "number of devices";
+    case PlacementLimit::Of::Energy:
+      return constraint == "energy";
+    case PlacementLimit::Of::Price:
+      return constraint == "price";
+    }
+    return false;
+  };
+  for (Conflict &conflict : conflicts) {
+    const PlacementLimit *tightest = nullptr;
+    for (const PlacementLimit &limit : job.limits)
+      if (means(limit, conflict.constraint) && (!tightest || limit.max < tightest->max))
+        tightest = &limit;
+    if (!tightest)
+      continue;
+    conflict.constraint = tightest->text;
+    if (tightest->at.valid()) {
+      conflict.file = diags.sources().path(tightest->at.file).str();
+      conflict.line = diags.sources().position(tightest->at).line;
+    }
+  }
+}
+
+} // namespace
+
+void reportError(Diagnostics &diags, const Error &found, llvm::StringRef help) {
+  auto rangeOf = [&](const SourceLocation &at) {
+    auto file = diags.sources().find(at.file);
+    return file ? diags.sources().at(*file, {at.line, at.column}) : SourceRange{};
+  };
+  auto error = diags.error(found.code, rangeOf(found.location), found.message);
+  for (auto &[location, message] : found.notes)
+    error.note(rangeOf(location), message);
+  if (!help.empty())
+    error.help(help.str());
+}
+
+int64_t memoryLimit(const TrainingJob &job) {
+  int64_t memory = 0;
+  limitsOf(job, memory);
+  return memory;
+}
+
+TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const Degrees &degrees,
+                                            llvm::StringRef policy) {
+  TrainingOptions options = base;
+  options.keepGathered = policy.consume_back(kGathered);
+  options.recompute = policy.str();
+  options.tensor = degrees.tensor, options.data = degrees.data;
+  options.sequence = degrees.sequence, options.experts = degrees.expert, options.tables = degrees.tables;
+  return options;
+}
+
+/// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
+Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
+  TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, degrees, policy));
+  if (!built.graph)
+    return Error{Code::NotSupported,
+                 built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message,
+                 {},
+                 {}};
+  int64_t microbatches = std::max<int64_t>(1, job.batch / microbatch / std::max<int64_t>(1, degrees.data));
+  std::string error;
+  auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
+  if (!work)
+    return Error{Code::NumberTooLarge, error, {}, {}};
+  work->model = job.name;
+  work->recompute = policy;
+  return std::move(*work);
+}
+
+bool PlacementPlanner::findObjectiveNumbers(PlacementProblemRequest &made) {
+  using Needs = ObjectiveFormula::Needs;
+  const ObjectiveFormula &formula = formulaOf(made.objective);
+  auto missing = [&](const std::string &what, const std::string &help) {
+    diags.error(Code::ObjectiveWithoutNumbers, job.objectiveAt, what).help(help);
+    return false;
+  };
+  for (const Cluster &group : target.groups) {
+    if (formula.needs == Needs::Price && group.pricePerHour <= 0)
+      return missing(fmt::format("cluster '{}' states no price of '{}'", target.cluster.name, group.machine.name),
+                     "in the cluster: price = 4 USD/h per gpu");
+    if (formula.needs == Needs::Tdp && group.machine.tdp.value <= 0)
+      return missing(fmt::format("nothing states the thermal design power of '{}'", group.machine.name),
+                     "in the accelerator: power { tdp = 400 W }");
+    if (!formula.clusterKey)
+      continue;
+    auto stated = group.keys.find(formula.clusterKey);
+    if (stated == group.keys.end())
+      return missing(fmt::format("cluster '{}' states no '{}'", target.cluster.name, formula.clusterKey),
+                     fmt::format("in the cluster: {} = {}", formula.clusterKey, formula.clusterExample));
+    made.costPerJoule = stated->second;
+  }
+  return true;
+}
+
+std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vector<std::string> &assumptions) {
+  auto chosen = placementChoices(job, target, diags);
+  if (!chosen)
+    return std::nullopt;
+  PlacementChoices &choices = *chosen;
+  llvm::append_range(assumptions, choices.assumptions);
+  PlacementProblemRequest made;
+  made.job = job.name;
+  made.batch = job.batch;
+  made.groups = target.groups;
+  made.between = target.between;
+  made.space = std::move(choices.space);
+  made.costModel = request.costModel;
+  SourceRange at = request.at;
+  if (at.valid()) {
+    Position p = diags.sources().position(at);
+    made.location = {diags.sources().path(at.file).str(), p.line, p.column};
+  }
+  made.objective = job.placementObjective;
+  if (job.tokens > 0 && request.sequence.value_or(0) <= 0) {
+    diags
+        .error(Code::TokensUnknown, job.amountAt,
+               "the model has no parameter 'seq': how many tokens a sample has is not known")
+        .help("state 'samples' instead");
+    return std::nullopt;
+  }
+  if (!findObjectiveNumbers(made))
+    return std::nullopt;
+  made.limits = limitsOf(job, made.memory);
+  made.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
+                            const std::string &policy) -> Result<WorkGraph> {
+    return workOf({tensor, 1, sequence, false, ""}, policy, microbatch);
+  };
+  made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
+                                   int64_t data, const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
+    return workOf({tensor, data, sequence, sharding.experts > 1,
+                   sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
+                  policy, microbatch);
+  };
+  made.dataLoader = job.dataLoader;
+  return made;
+}
+
+std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
+  std::vector<std::string> chosen;
+  auto made = problemRequest(chosen);
+  if (!made)
+    return std::nullopt;
+  auto built = buildPlacementProblem(*made);
+  if (!built) {
+    for (const Error &error : built.error())
+      reportError(diags, error);
+    return std::nullopt;
+  }
+  BuiltPlacementProblem found = std::move(*built);
+  int64_t layers = found.problem.layers.size();
+  const auto &ranges = found.problem.groups;
+  if (!ranges.empty() && ranges.front().min > layers) {
+    SourceRange where = request.at;
+    for (const DegreeChoice &choice : job.parallel)
+      if (choice.key == "pipeline_parallel")
+        where = choice.at;
+    diags.error(
+        Code::NothingToPlace, where,
+        fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min, job.name, layers));
+    return std::nullopt;
+  }
+  if (!addPlacementConstraints(found.problem, job, diags))
+    return std::nullopt;
+  std::vector<std::string> assumptions = job.assumptions;
+  if (!job.microbatchStated)
+    llvm::erase_if(assumptions,
+                   [](const std::string &text) { return llvm::StringRef(text).starts_with("microbatch:"); });
+  llvm::append_range(assumptions, chosen);
+  llvm::append_range(assumptions, found.assumptions);
+  found.assumptions = std::move(assumptions);
+  if (Errors wrong = check(found.problem); !wrong.empty()) {
+    for (const Error &error : wrong)
+      reportError(diags, error);
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
+  auto built = problem();
+  if (!built)
+    return std::nullopt;
+  PlacementPlan plan;
+  plan.problem = std::move(built->problem);
+  PlacementOptions how;
+  how.gap = planning.gap;
+  how.stop = planning.stop;
+  if (planning.progress && plan.problem.objective == PlacementObjective::StepTime) // told as times
+    how.progress = [&](const PlacementProgress &p) {
+      planning.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
+                         static_cast<int64_t>(std::min(p.bound, 0x1p61))});
+    };
+  std::optional<Placement> known = planning.known ? planning.known(plan.problem) : std::nullopt;
+  how.known = known ? &*known : nullptr;
+  plan.result = place(plan.problem, how);
+  how.known = nullptr;
+  plan.job = plan.model = job.name;
+  if (!request.model.empty())
+    plan.model = request.model;
+  plan.cluster = target.cluster.name;
+  plan.precision = built->precision;
+  plan.optimizer = built->optimizer;
+  plan.parameters = built->parameters;
+  plan.modelFlops = built->modelFlops;
+  for (const Cluster &group : target.groups)
+    plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
+  if (llvm::is_contained(plan.peakFlops, 0.0))
+    plan.peakFlops.clear();
+  plan.version = kVersion;
+  plan.location = plan.problem.location;
+  plan.assumptions = std::move(built->assumptions);
+  plan.sizes = request.sizes;
+  plan.sequence = request.sequence.value_or(0);
+  plan.samples = job.samples;
+  if (job.tokens > 0)
+    plan.samples = std::ceil(job.tokens / plan.sequence);
+  if (!plan.result.plan) {
+    PlacementConflict conflict = conflictsOf(plan.problem, how);
+    plan.conflicts = std::move(conflict.conflicts);
+    nameRequirements(plan.conflicts, job, diags);
+    plan.relaxations = std::move(conflict.relaxations);
+    return plan;
+  }
+  plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
+  // What a limit costs is told by few more steps of the search each: the answer is at hand.
+  PlacementOptions little = how;
+  little.effort = 4;
+  little.gap = std::max(how.gap, 0.002);
+  plan.front = paretoFront(plan.problem, plan.result, little);
+  little.effort = 6;
+  plan.whatIf = whatIf(plan.problem, plan.result, little);
+  const PlacementProblem::ParallelConfig &parallelConfig =
+      plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
+  // What of the shared step stays whole changes its numbers.
+  for (const std::string &remark :
+       graphs
+           .get(optionsAt(request.training, {parallelConfig.tensor, 1, parallelConfig.sequence, false, ""},
+                          job.recomputes.front()))
+           .remarks)
+    plan.assumptions.push_back(remark);
+  return plan;
+}
+
+} // namespace accord

@@ -1,0 +1,46 @@
+// The placement of one training on a cluster: the problem that its choices make, and the best answer.
+#pragma once
+#include "lib/compilation/Planning.h"
+#include "lib/compilation/Target.h"
+#include "lib/compilation/TrainingRequest.h"
+#include "lib/placement/builder/PlacementProblemBuilder.h"
+
+namespace accord {
+
+/// What a device may use of its memory under the limits of a job, in bytes; 0: all of it.
+int64_t memoryLimit(const TrainingJob &job);
+
+class PlacementPlanner {
+public:
+  /// `graphs` makes the training graph of each parallel configuration that is looked at. All are kept by reference.
+  PlacementPlanner(const TrainingRequest &request, const ClusterTarget &target, TrainingGraphs &graphs,
+                   Diagnostics &diags)
+      : request(request), job(request.job), target(target), graphs(graphs), diags(diags) {}
+
+  /// What the problem is made from; what is assumed for it goes into `assumptions`. Nothing after errors.
+  std::optional<PlacementProblemRequest> problemRequest(std::vector<std::string> &assumptions);
+  /// The problem, with the constraints of the training. Nothing after errors.
+  std::optional<BuiltPlacementProblem> problem();
+  /// The best placement; without one that fits, `conflicts` say why. Nothing after errors.
+  std::optional<PlacementPlan> plan(const Planning &planning);
+
+  /// What the step of one device is built with at these degrees; `policy` is of recomputation, or one with `kGathered`.
+  static TrainingOptions optionsAt(const TrainingOptions &base, const Degrees &degrees, llvm::StringRef policy);
+
+private:
+  /// What the objective needs to know of the cluster goes into `request`: prices, powers, or a key of its own. False
+  /// after errors.
+  bool findObjectiveNumbers(PlacementProblemRequest &request);
+  Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
+
+  const TrainingRequest &request;
+  const TrainingJob &job;
+  const ClusterTarget &target;
+  TrainingGraphs &graphs;
+  Diagnostics &diags;
+};
+
+/// Reports an error at its place, with its code.
+void reportError(Diagnostics &diags, const Error &error, llvm::StringRef help = {});
+
+} // namespace accord

@@ -1,0 +1,33 @@
+// How the phases of the pipeline that decide search, and what they found, for a caller that needs more than the module.
+#pragma once
+#include "lib/machine/collectives/Collective.h"
+#include "lib/machine/model/Plan.h"
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/scheduling/solve/Solve.h"
+#include "lib/support/Result.h"
+#include <atomic>
+#include <functional>
+#include <optional>
+
+namespace accord {
+class Diagnostics;
+class TrainingGraphs;
+
+struct Planning {
+  double gap = 0;       ///< no more is asked of a schedule or a placement that is proven so near the best
+  unsigned threads = 1; ///< the result is the same for any number
+  const std::atomic<bool> *stop = nullptr;             ///< set from anywhere: the best so far is the answer
+  std::function<void(const SolveProgress &)> progress; ///< called from all threads
+  std::function<std::string()> stopReason;             ///< why it was stopped, in words
+  std::function<std::optional<Placement>(const PlacementProblem &)> known; ///< a plan for a placement to begin with
+  const Fabric *fabric = nullptr; ///< of a step that several devices share: what connects them, and the axes of devices
+  std::vector<Axis> axes;
+  TrainingGraphs *graphs = nullptr;   ///< those of the request that are built already; null: they are built again
+  Diagnostics *diagnostics = nullptr; ///< gets errors with their places; null: they become diagnostics of MLIR
+
+  Errors errors;                          ///< why there is no plan
+  std::optional<Plan> plan;               ///< of the phase schedule
+  std::optional<PlacementPlan> placement; ///< of the phase place
+};
+
+} // namespace accord

@@ -1,0 +1,65 @@
+#include "lib/compilation/SingleDevicePlanner.h"
+#include "dialects/dnn/Dnn.h"
+#include "lib/machine/cost/StepDataLoading.h"
+#include "lib/machine/translate/FromDnn.h"
+#include "lib/machine/translate/SourceLocationOf.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning &planning) {
+  const TrainingJob &job = request.job;
+  SingleDeviceRequest one;
+  one.job = job.name;
+  one.batch = job.batch;
+  one.microbatches = job.microbatches;
+  one.recomputes = job.recomputes;
+  one.objective = job.objective;
+  one.requirements = job.requirements;
+  one.costModel = request.costModel;
+  one.effort = static_cast<unsigned>(request.effort);
+  one.threads = planning.threads;
+  one.gap = planning.gap;
+  one.stop = planning.stop;
+  one.progress = planning.progress;
+  one.fabric = planning.fabric;
+  one.axes = planning.axes;
+  return one;
+}
+
+Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine &machine,
+                                  const std::map<std::string, dnn::TrainingGraphOp> &graphs, const Planning &planning) {
+  const TrainingJob &job = request.job;
+  SingleDeviceRequest one = deviceRequest(request, planning);
+  one.instantiate = [&](int64_t microbatch, int64_t microbatches, const std::string &policy) -> Result<WorkGraph> {
+    std::string error;
+    dnn::TrainingGraphOp graph = graphs.at(policy);
+    auto work = workGraphFrom(graph, microbatch, microbatches, error);
+    if (!work)
+      return Error{Code::NumberTooLarge, error, sourceOf(graph->getLoc()), {}};
+    work->model = job.name;
+    work->recompute = policy;
+    return std::move(*work);
+  };
+  auto planned = planSingleDevice(one, machine);
+  Plan *plan = planned.get();
+  if (!plan)
+    return planned;
+  plan->assumptions.insert(plan->assumptions.end(), job.assumptions.begin(), job.assumptions.end());
+  if (job.dataLoader) {
+    auto loading = stepDataLoading(plan->graph, plan->machine, *job.dataLoader, plan->schedule.step.seconds());
+    if (!loading)
+      return loading.takeError();
+    const auto &assumptions = loading->assumptions;
+    plan->assumptions.insert(plan->assumptions.end(), assumptions.begin(), assumptions.end());
+  }
+  if (!plan->schedule.stopped.empty() && planning.stopReason) {
+    plan->schedule.stopped = planning.stopReason();
+    plan->assumptions.push_back(fmt::format(
+        "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
+  }
+  describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
+  return planned;
+}
+
+} // namespace accord

@@ -1,0 +1,108 @@
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/Session.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/PlacementSmtQuery.h"
+#include "lib/placement/verify/PlacementVerifier.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/scheduling/solve/CheckSat.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+std::string planFile(const std::string &path) { return llvm::sys::fs::is_directory(path) ? path + "/plan.json" : path; }
+
+} // namespace
+
+bool holdsPlacement(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(planFile(path));
+  return buffer && isPlacement((*buffer)->getBuffer());
+}
+
+std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command) {
+  std::string file = planFile(path);
+  auto fail = [&](Code code, const std::string &message) {
+    refuse(code, message, json, command);
+    return std::nullopt;
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return fail(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+  if (!isPlacement((*buffer)->getBuffer()))
+    return fail(Code::NotAPlacement,
+                fmt::format("'{}' is not the plan of a cluster: it has no stages on groups of devices", file));
+  llvm::SmallString<256> beside(llvm::sys::path::parent_path(file));
+  llvm::sys::path::append(beside, kPlacementCertificate);
+  std::string certificate = beside.str().str();
+  auto proof = llvm::MemoryBuffer::getFile(certificate);
+  if (!proof)
+    return fail(Code::CertificateDisagrees, fmt::format("'{}', from which '{}' follows, cannot be read: {}",
+                                                        certificate, file, proof.getError().message()));
+  auto plan = placementFromCertificate((*proof)->getBuffer(), certificate);
+  if (!plan)
+    return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+  if (llvm::Error error = agrees(*plan, (*buffer)->getBuffer(), file))
+    return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
+  return std::move(*plan);
+}
+
+bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json, const char *command) {
+  llvm::SmallString<256> file(llvm::sys::path::parent_path(planFile(path)));
+  llvm::sys::path::append(file, kPlacementPaths);
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return true; // the bound then rests on the planner where it has to
+  auto paths = placementPathsFrom((*buffer)->getBuffer(), file);
+  if (paths)
+    plan.result.paths = std::move(*paths);
+  else
+    refuse(Code::BadPlan, llvm::toString(paths.takeError()), json, command);
+  return static_cast<bool>(paths);
+}
+
+Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
+  Verification proof;
+  proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
+  if (proof.findings.empty() && plan.result.plan)
+    proof.checked.push_back(fmt::format("{} layers in {} stages: a step of {} ps in the memory of its devices",
+                                        plan.problem.layers.size(), plan.result.plan->stages.size(),
+                                        plan.result.metrics.step));
+  if (proof.findings.empty() && proof.trusted.empty())
+    proof.checked.push_back(
+        fmt::format("no plan of the space is below {:.6g} {}", plan.result.bound,
+                    plan.problem.objective == PlacementObjective::StepTime ? "ps" : "of the objective"));
+  return proof;
+}
+
+void verifyPlacementSmtQuery(Verification &proof, const PlacementPlan &plan, const std::string &folder,
+                             const std::string &solver) {
+  std::string claim = placementSmtQuery(plan);
+  if (claim.empty())
+    return;
+  auto fail = [&](const std::string &message) { proof.findings.push_back({Code::BoundNotProved, message, {}, {}}); };
+  std::string path = (folder.empty() ? "." : folder) + "/" + kPlacementSmtQuery;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer && solver.empty()) // nothing rests on it
+    return;
+  if (!buffer)
+    return fail(fmt::format("the SMT query of the plan's arithmetic is missing: '{}'", path));
+  if ((*buffer)->getBuffer() != claim)
+    return fail(fmt::format("'{}' is not the SMT query of the arithmetic of this plan", path));
+  proof.checked.push_back(fmt::format("'{}' is the arithmetic of this plan, byte for byte", kPlacementSmtQuery));
+  SolverResult answer;
+  if (solver.empty()) {
+    SatResult said = checkSat(claim);
+    answer = {said.solver, said.answer};
+  } else {
+    answer = runSolver(solver, path, claim);
+  }
+  if (answer.answer == "unsat")
+    proof.checked.push_back(fmt::format("sums, memory and step of the plan: {}", answer.solver));
+  else
+    fail(fmt::format("{} does not confirm the plan's arithmetic: {}", answer.solver, answer.answer));
+}
+
+} // namespace accord

@@ -1,0 +1,273 @@
+#include "lib/driver/exploration/Mine.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/exploration/MineCertificate.h"
+#include "lib/driver/exploration/MineJobs.h"
+#include "lib/driver/exploration/MinePlacement.h"
+#include "lib/driver/exploration/MineStages.h"
+#include "lib/exploration/output/DesignFindings.h"
+#include "lib/exploration/output/MiningOutput.h"
+#include "lib/exploration/solve/EqualEffort.h"
+#include "lib/exploration/strategies/Refinement.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+class Mining {
+public:
+  explicit Mining(const MineOptions &options) : options_(options), jobs_(options) {}
+
+  int run() {
+    auto parsedLimits = SolverMonitor::parsedLimits(options_.limits.gap, options_.limits.timeLimit);
+    if (auto *wrong = std::get_if<std::string>(&parsedLimits))
+      return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
+    auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+    if (!options_.front.empty()) // checked
+      findings_.front = std::get<SolverMonitor::ParsedLimits>(SolverMonitor::parsedLimits(options_.front, "none")).gap;
+    findings_.sensitivity = options_.sensitivity;
+    if (std::string wrong = wrongWeights(); !wrong.empty())
+      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
+    if (int status = jobs_.prepare(); status != kDone)
+      return status;
+    if (std::string wrong = checkScheduleEffort(); !wrong.empty())
+      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
+    if (!mayMineStages(options_, jobs_))
+      return jobs_.first().finish(kWrongInput, "mine");
+    if (int status = kDone; !options_.against.empty()) {
+      plan_.findings.reference = jobs_.on(options_.against, status);
+      if (status != kDone)
+        return status;
+    }
+    SolverMonitor watch("mining", {true, seconds});
+    search_.gap = gap;
+    search_.seed = options_.seed;
+    search_.threads = options_.session.threads;
+    search_.stop = watch.stop();
+    search_.executor = options_.executor;
+    if (options_.evaluations)
+      search_.evaluations = options_.evaluations;
+    searchAll();
+    return options_.writes ? write() : kDone;
+  }
+
+private:
+  std::string wrongWeights() const {
+    size_t weights = options_.weights.size(), files = options_.files.size();
+    if (weights == 0)
+      return "";
+    if (options_.aggregation != "sum" || files < 2)
+      return "--weights: only of several files and with --aggregation sum";
+    if (weights != files)
+      return fmt::format("--weights: {} numbers for {} files", weights, files);
+    for (double weight : options_.weights)
+      if (!std::isfinite(weight))
+        return fmt::format("--weights: expected a number, found {}", weight);
+    return "";
+  }
+
+  std::string checkScheduleEffort() const {
+    if (options_.scheduleEffort == 0)
+      return "";
+    if (options_.strategy != "exact")
+      return "--schedule-effort: only of the strategy exact";
+    if (!options_.compare.empty() || !options_.front.empty() || options_.sensitivity)
+      return "--schedule-effort: not with --compare, --pareto-front or --sensitivity, which value designs by "
+             "schedules without search";
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (jobs_.placed(j))
+        return fmt::format("--schedule-effort: '{}' is placed on a cluster, of one device alone schedules can be "
+                           "closed: leave out --schedule-effort",
+                           jobs_.jobs()[j].name);
+    return "";
+  }
+
+  void searchAll() {
+    MiningStrategy strategy = miningStrategy(options_.strategy);
+    plan_.space = jobs_.space().name();
+    plan_.size = jobs_.space().size();
+    plan_.metric = name(jobs_.metric());
+    if (jobs_.metric() == MiningMetric::Expression)
+      plan_.metric = jobs_.space().metric(), plan_.unit = jobs_.space().metricUnit();
+    plan_.parameters = jobs_.space().parameters();
+    plan_.version = kVersion;
+    for (const DesignRequirement &requirement : jobs_.space().requirements())
+      plan_.requirements.push_back(requirement.text);
+    bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "minimax_regret";
+    if (several)
+      plan_.aggregation = options_.aggregation;
+    for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
+      const std::string &name = jobs_.jobs()[j].name;
+      auto alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum);
+      auto &chosen = chosenAlone_.emplace_back();
+      MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
+      if (options_.scheduleEffort)
+        alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum, false, options_.scheduleEffort),
+        answer.result = refineMining(*alone, answer.result, search_);
+      if (answer.result.best) {
+        jobs_.best(j, answer.result.value);
+        answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
+        if (jobs_.placed(j))
+          chosen = static_cast<PlacedProblem &>(*alone).placed(0, *answer.result.best);
+      }
+      plan_.own.push_back(std::move(answer));
+    }
+    std::vector<size_t> all = jobs_.all();
+    plan_.comparedByTime = search_.timed = options_.compare == "time";
+    ObjectiveAggregation aggregation = ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum;
+    auto made = jobs_.problemOf(all, aggregation, plan_.comparedByTime);
+    plan_.best.result = strategy(*made, kept("", !ratio));
+    if (options_.scheduleEffort)
+      made = jobs_.problemOf(all, aggregation, false, options_.scheduleEffort),
+      plan_.best.result = refineMining(*made, plan_.best.result, search_);
+    MiningProblem &problem = *made;
+    chosen_.resize(jobs_.size());
+    if (const auto &best = plan_.best.result.best) {
+      plan_.best.design = jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
+      for (size_t j = 0; j < jobs_.size(); ++j)
+        if (jobs_.placed(j))
+          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
+    } else {
+      jobs_.explain(plan_);
+    }
+    MiningOptions here = search_; // rank 0 alone finds out more, and writes it
+    here.executor = nullptr;
+    if (plan_.best.design && options_.writes)
+      addFindings(
+          plan_,
+          {jobs_.space(), problem, here,
+           [&](const std::string &name, const Design &design) { return jobs_.designed(name, problem, all, design); },
+           [&](const Design &design) { return jobs_.limits(problem, design); },
+           [&](const Design &design) { return jobs_.unfit(problem, design); }},
+          findings_);
+    if (options_.stages && options_.writes && chosen_.front())
+      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
+    if (!plan_.findings.limits.empty())
+      plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
+    if (options_.compare.empty())
+      return;
+    for (const std::string &other : miningStrategies())
+      if (const auto &only = options_.strategies;
+          other != options_.strategy && (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
+        std::unique_ptr<MiningProblem> anew;
+        if (plan_.comparedByTime)
+          anew = jobs_.problemOf(all, aggregation, true);
+        MinedAnswer answer{
+            mineWithEqualEffort(other, anew ? *anew : problem, plan_.best.result, plan_.comparedByTime, search_), {}};
+        if (answer.result.best)
+          answer.design = jobs_.designed(other, problem, all, *answer.result.best);
+        plan_.compared.push_back(std::move(answer));
+      }
+  }
+
+  /// The search with its files. Of the first one there must be a file to go on from; it may have
+  /// ended before the next had one.
+  MiningOptions kept(const std::string &behind, bool isFirst) const {
+    MiningOptions search = search_;
+    if (!options_.checkpoint.empty())
+      search.checkpoint = options_.checkpoint + behind;
+    search.checkpointEvery = options_.checkpointEvery;
+    if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
+      search.resume = options_.resume + behind;
+    return search;
+  }
+
+  /// What kept a search from its work, or its files from being written.
+  bool troubles() {
+    Diagnostics &diags = jobs_.first().diagnostics();
+    std::vector<const MiningResult *> all{&plan_.best.result};
+    for (const MinedAnswer &own : plan_.own)
+      all.push_back(&own.result);
+    bool refused = false;
+    for (const MiningResult *result : all) {
+      refused |= result->refused;
+      if (result->refused)
+        diags.error(Code::BadCommandLine, {}, result->error);
+      else if (!result->error.empty())
+        diags.warning(Code::CannotWrite, {}, result->error);
+    }
+    return refused;
+  }
+
+  /// A folder for each job of the best design that is placed on a cluster, and of its own best one.
+  bool placements() {
+    auto write = [&](size_t j, const MinedAnswer &answer, const std::optional<PlacedBest> &chosen,
+                     const std::string &behind) {
+      if (!chosen || !answer.design)
+        return true;
+      std::string folder = options_.session.output + "/placement" + behind;
+      jobs_.chooseCluster(j, *answer.result.best);
+      if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(), folder))
+        return true;
+      failed_ = &jobs_.session(j);
+      return false;
+    };
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      std::string name = jobs_.size() > 1 ? "-" + jobs_.jobs()[j].name : "";
+      if (!write(j, plan_.best, chosen_[j], name) ||
+          (j < plan_.own.size() && !write(j, plan_.own[j], chosenAlone_[j], name + "-alone")))
+        return false;
+    }
+    return true;
+  }
+
+  int write() {
+    Diagnostics &diags = jobs_.first().diagnostics();
+    if (troubles())
+      return jobs_.first().finish(kWrongInput, "mine");
+    const std::string &folder = options_.session.output;
+    if (!makeFolder(diags, folder))
+      return jobs_.first().finish(kWrongInput, "mine");
+    llvm::json::Value document = toJson(plan_);
+    bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
+              writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
+    if (plan_.compared.empty()) // nor does one of an earlier run stay
+      llvm::sys::fs::remove(folder + "/compared.csv");
+    else
+      ok = ok && writeFile(diags, folder + "/compared.csv", comparisonCsv(plan_));
+    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
+    if (plan_.best.design)
+      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"), plan_.best.design->text);
+    if (staged)
+      ok = ok && writeFile(diags, folder + "/best.accel", plan_.stages->text);
+    else // nor does one of an earlier run stay
+      llvm::sys::fs::remove(folder + "/common.accel");
+    ok = ok && writeFindings(diags, folder, plan_);
+    for (const MinedAnswer &answer : plan_.own)
+      if (answer.design)
+        ok = ok && writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
+    ok = ok && writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags);
+    if (!ok)
+      return jobs_.first().finish(kWrongInput, "mine");
+    for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
+      if (jobs_.session(j).diagnostics().hasErrors())
+        return jobs_.session(j).finish(kWrongInput, "mine");
+    if (!placements())
+      return failed_->finish(kWrongInput, "mine");
+    if (options_.session.json)
+      llvm::outs() << jsonText(document) << "\n";
+    else
+      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
+    return jobs_.first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
+  }
+
+  const MineOptions &options_;
+  MineJobs jobs_;
+  std::vector<std::optional<PlacedBest>> chosen_;      ///< by job that is placed, on the best design
+  std::vector<std::optional<PlacedBest>> chosenAlone_; ///< on its own best one
+  Session *failed_ = nullptr;
+  MiningOptions search_;
+  MineReportOptions findings_;
+  MiningPlan plan_;
+};
+
+} // namespace
+
+int mine(const MineOptions &options) { return Mining(options).run(); }
+
+} // namespace accord

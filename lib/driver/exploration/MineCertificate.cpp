@@ -1,0 +1,299 @@
+#include "lib/driver/exploration/MineCertificate.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/certificates/ExplorationCertificate.h"
+#include "lib/exploration/output/MiningCertificateJson.h"
+#include "lib/exploration/output/MiningClusterJson.h"
+#include "lib/exploration/output/MiningSpace.h"
+#include "lib/exploration/steps/StepWork.h"
+#include "lib/exploration/verify/CertificatePoints.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/solve/ScheduleStep.h"
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+#include <set>
+
+namespace accord {
+namespace {
+
+bool proves(const MiningResult &result) { return result.strategy == "exact" || result.strategy == "exhaustive"; }
+
+CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, const MiningResult &result) {
+  CertificateAnswer answer;
+  answer.name = name, answer.jobs = std::move(jobs);
+  answer.winner = result.best;
+  answer.value = result.best ? result.value : INFINITY;
+  answer.bound = result.bound;
+  return answer;
+}
+
+/// What a verifier is told of a job on one of its clusters.
+std::string textOf(const CertificateCluster &cluster) {
+  CertificateJob job;
+  job.clusters.push_back(cluster);
+  llvm::json::Object text;
+  writeClusters(job, text);
+  return jsonLine(llvm::json::Value(std::move(text)));
+}
+
+class Certifier {
+public:
+  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags)
+      : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()), metric_(jobs.metric()),
+        effort_(effort), plan_(plan), diags_(diags) {}
+
+  bool write() {
+    removeOld();
+    if (!proves(plan_.best.result) || plan_.best.result.refused)
+      return true;
+    gather();
+    if (!makeFolder(diags_, folder_ + "/certificate") || !addSurvivors())
+      return false;
+    if (!writeFile(diags_, folder_ + "/" + kMiningCertificate, jsonText(toJson(certificate_)) + "\n") ||
+        !writeFile(diags_, folder_ + "/" + kMiningSpace, certificate_.space))
+      return false;
+    for (const CertificateAnswer &answer : certificate_.answers)
+      for (size_t i = 0; i < answer.jobs.size() && answer.winner; ++i)
+        if (!mined_.placed(answer.jobs[i]) && !writeWinner(answer, answer.jobs[i]))
+          return false;
+    return true;
+  }
+
+private:
+  void removeOld() {
+    for (const char *old : {kMiningCertificate, kMiningSpace})
+      llvm::sys::fs::remove(folder_ + "/" + old);
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
+         file.increment(error))
+      if (llvm::StringRef name = llvm::sys::path::filename(file->path());
+          name.starts_with("design-") && name.ends_with(".json"))
+        llvm::sys::fs::remove(file->path());
+  }
+
+  void gather() {
+    certificate_.space = space_.source();
+    certificate_.metric = plan_.metric, certificate_.aggregation = plan_.aggregation;
+    certificate_.version = kVersion;
+    certificate_.parameters = space_.parameters();
+    certificate_.clusterParameters = space_.clusterParameters().size();
+    for (const MiningJob &job : jobs_) {
+      CertificateJob &mine = certificate_.jobs.emplace_back();
+      mine.name = job.name, mine.batch = job.batch, mine.weight = job.weight, mine.best = job.best;
+      for (const MiningAlternative &alternative : job.alternatives)
+        mine.alternatives.push_back({alternative.label, alternative.work->graph()});
+    }
+    for (size_t j = 0; j < plan_.own.size(); ++j)
+      certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
+    std::vector<size_t> all(jobs_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    certificate_.answers.push_back(
+        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, std::move(all), plan_.best.result));
+  }
+
+  /// What the search finds for the designs that a verifier does not rule out by itself.
+  bool addSurvivors() {
+    auto read = MiningSpace::read(certificate_.space);
+    auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
+    std::vector<std::string> paths;
+    for (size_t i = 0; i + certificate_.clusterParameters < certificate_.parameters.size(); ++i)
+      paths.push_back(certificate_.parameters[i].name);
+    if (!machines || !(*machines)->arrange(paths)) {
+      diags_.error(Code::InternalError, {},
+                   fmt::format("the certificate's space cannot be read back: {}",
+                               machines ? "other choices" : std::get<std::string>(read)));
+      return false;
+    }
+    auto designs = designsOf(certificate_);
+    bool all = designs && *designs <= MiningVerifier::kMaxDesigns;
+    std::vector<double> capacities = capacitiesOf(**machines, all);
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (mined_.placed(j))
+        addClusters(j, capacities);
+    if (!all)
+      return true;
+    // Nothing is proved here: prices may be those that the search has found.
+    auto found = [this, anew = pricesOf(certificate_)](size_t job, size_t alternative, const Machine &machine) {
+      const std::vector<MiningAlternative> &alternatives = jobs_[job].alternatives;
+      return alternative < alternatives.size() ? alternatives[alternative].work->costs(machine)
+                                               : anew(job, alternative, machine);
+    };
+    MiningVerifier verifier(certificate_, **machines, found);
+    for (CertificateAnswer &answer : certificate_.answers) {
+      bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
+      auto problem = mined_.problemOf(
+          answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
+      MiningProof proof;
+      for (const UnprovenDesign &design : verifier.open(answer, proof)) {
+        // Of placements the search has found none below its bound, and of searched schedules no
+
+        // more is asked than whether one is.
+        double below = effort_ > 0 ? answer.bound : INFINITY;
+        double value = design.design == answer.winner   ? answer.value
+                       : design.parallelConfigs.empty() ? problem->evaluate(design.design, below).value
+                                                        : INFINITY;
+        answer.survivors.push_back({design.design, value, {}});
+        if (!writePlacements(design, answer.survivors.back()))
+          return false;
+        for (CertificatePlan alternative : design.alternatives)
+          if (number_ < kMaxPlans) {
+            alternative.number = number_;
+            if (!writePlan(design.design, alternative.job, alternative.alternative, miningPlanFile(number_), true, 0))
+              return false;
+            answer.survivors.back().plans.push_back(alternative), ++number_;
+          }
+      }
+    }
+    return true;
+  }
+
+  /// Of choices that change nothing for the job one counts for all.
+  void addClusters(size_t job, const std::vector<double> &capacities) {
+    CertificateJob &to = certificate_.jobs[job];
+    std::map<std::string, size_t> known;
+    for (const auto &work : mined_.placements(job)) {
+      if (!work) {
+        to.points.emplace_back();
+        continue;
+      }
+      CertificateCluster one = work->claimed(capacities);
+      auto [at, isNew] = known.try_emplace(textOf(one), to.clusters.size());
+      if (isNew)
+        to.clusters.push_back(std::move(one));
+      to.points.push_back(at->second);
+    }
+    if (certificate_.clusterParameters == 0)
+      to.points.clear();
+    numberSteps(to);
+  }
+
+  /// What of device memory there is in all designs of the space, or in those that were found.
+  std::vector<double> capacitiesOf(MiningSpace &machines, bool all) const {
+    std::set<double> found;
+    auto add = [&](const Design &design) {
+      const Machine *machine = machines.nearly(design);
+      if (machine && !machine->memories.empty())
+        found.insert(machine->memories.front().capacity.value);
+    };
+    for (const CertificateAnswer &answer : certificate_.answers)
+      if (answer.winner)
+        add(*answer.winner);
+    Design design(certificate_.parameters.size(), 0);
+    while (all) {
+      add(design);
+      // Of clusters nothing follows.
+      for (size_t i = design.size() - certificate_.clusterParameters; i < design.size(); ++i)
+        design[i] = static_cast<uint32_t>(certificate_.parameters[i].labels.size() - 1);
+      all = next(certificate_, design);
+    }
+    return {found.begin(), found.end()};
+  }
+
+  /// The placement problems of a design, in the forms that are left open.
+  bool writePlacements(const UnprovenDesign &open, CertificateSurvivor &survivor) {
+    auto machine = space_.machine(open.design);
+    for (const auto &[job, ids] : open.parallelConfigs) {
+      auto at = clusterAt(certificate_, job, open.design);
+      const PlacedWork *work = mined_.placements(job, open.design);
+      if (!at || !work)
+        continue;
+      const CertificateCluster *cluster = &certificate_.jobs[job].clusters[*at];
+      std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
+      for (PlacementProblem::Id id : ids)
+        parallelConfigs.push_back(cluster->problem.parallelConfigs[id]);
+      if (!machine || number_ >= kMaxProblems)
+        continue;
+      for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
+        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toJson(problem)) + "\n"))
+          return false;
+        survivor.plans.push_back({job, 0, number_}), ++number_;
+      }
+    }
+    return true;
+  }
+
+  bool writeWinner(const CertificateAnswer &answer, size_t job) {
+    StepProblem problem(space_, {jobs_[job]}, metric_, ObjectiveAggregation::Sum, effort_);
+    auto step = problem.step(0, *answer.winner);
+    std::string folder = planFolder(certificate_, answer, job);
+    return !step || (makeFolder(diags_, folder_ + "/" + folder) &&
+                     writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", false, step->effort));
+  }
+
+  /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
+
+  /// with what is proved of each region where repeats are units.
+  bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
+                 unsigned effort) {
+    auto machine = space_.machine(design);
+    if (!machine)
+      return true;
+    SingleDeviceRequest request;
+    request.job = jobs_[job].name;
+    request.batch = jobs_[job].batch;
+    request.effort = effort;
+    auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
+    auto *plan = planned.get();
+    if (!plan) {
+      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
+      return false;
+    }
+    if (brief && effort_ > 0)
+      addOrdered(*plan);
+    std::string path = folder_ + "/" + file;
+    if (!writeFile(diags_, path, (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
+      return false;
+    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan);
+    if (issue)
+      diags_.error(Code::CannotWrite, {}, issue->message);
+    return !issue;
+  }
+
+  /// What windows prove; searches add nothing to it that a verifier could prove again.
+  void addOrdered(Plan &plan) const {
+    auto priced = estimate(plan.graph, plan.machine);
+    auto *costs = priced.get();
+    OrderedBound ordered;
+    ScheduleOptions options;
+    options.effort = effort_;
+    options.searches = false;
+    options.ordered = &ordered;
+    if (!costs || !scheduleStep(plan.graph, plan.machine, *costs, options))
+      return;
+    for (RegionId r = 0; r < ordered.regions.size(); ++r)
+      plan.schedule.regions[r].proven = std::move(ordered.regions[r]);
+  }
+
+  /// Plans that prove what single designs take at least.
+  static constexpr unsigned kMaxPlans = 400;
+  /// Placement problems, which are smaller.
+  static constexpr unsigned kMaxProblems = 4000;
+  unsigned number_ = 0;
+  const std::string &folder_;
+  MineJobs &mined_;
+  const DesignSpace &space_;
+  const std::vector<MiningJob> &jobs_;
+  MiningMetric metric_;
+  unsigned effort_;
+  const MiningPlan &plan_;
+  Diagnostics &diags_;
+  MiningCertificate certificate_;
+};
+
+} // namespace
+
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
+                            Diagnostics &diags) {
+  return Certifier(folder, jobs, effort, plan, diags).write();
+}
+
+} // namespace accord

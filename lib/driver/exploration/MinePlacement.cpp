@@ -1,0 +1,220 @@
+#include "lib/driver/exploration/MinePlacement.h"
+#include "lib/compilation/PlacementConstraints.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/exploration/MineMetric.h"
+#include "lib/placement/evaluate/PlanEvaluator.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord {
+namespace {
+
+PlacementObjective objectiveIn(MiningMetric metric) {
+  return metric == MiningMetric::TdpTime ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
+}
+
+/// Limits but that of memory have to be the same on every design, and that of memory the highest
+/// where there is most of it.
+bool sameLimits(Session &session, const DesignSpace &space, const Machine &max) {
+  auto limits = [&](const Machine &on) { return session.program().limitsOn(session.job(), on); };
+  std::vector<PlacementLimit> here = limits(max);
+  if (session.diagnostics().hasErrors())
+    return false;
+  DesignBox all = wholeOf(space.parameters());
+  for (const Design &corner : {all.low, all.high}) {
+    auto made = space.machine(corner);
+    auto *machine = made.get();
+    if (!machine)
+      continue;
+    std::vector<PlacementLimit> there = limits(*machine);
+    for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (here[i].of == PlacementLimit::Of::Memory ? here[i].max < there[i].max : here[i].max != there[i].max) {
+        session.diagnostics()
+            .error(Code::NotSupported, here[i].at,
+                   fmt::format("not supported yet: '{}' is another limit on other designs", here[i].text))
+            .help("state the limit as a number");
+        return false;
+      }
+  }
+  return true;
+}
+
+/// The mined plan in a problem with other forms besides; nothing where it is not found there.
+std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBest &mined) {
+  auto degrees = [](const PlacementProblem::ParallelConfig &parallelConfig) {
+    return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
+                    parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
+                    parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
+                    parallelConfig.order);
+  };
+  for (PlacementProblem::Id parallelConfig = 0; parallelConfig < problem.parallelConfigs.size(); ++parallelConfig) {
+    if (degrees(problem.parallelConfigs[parallelConfig]) != degrees(mined.parallelConfig))
+      continue;
+    Placement plan = *mined.plan;
+    for (PlacedStage &stage : plan.stages)
+      stage.parallelConfig = parallelConfig;
+    if (findViolations(problem, plan).empty() && evaluate(problem, plan).step == mined.metrics.step)
+      return plan;
+  }
+  return std::nullopt;
+}
+
+/// On the cluster that the session has now. Null after errors, which are reported, or `unfit`:
+/// what is wrong with this cluster.
+std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
+                                             Errors &unfit) {
+  if (!session.useDevice(machine, PlacementObjective::StepTime))
+    return nullptr;
+  PlacedJob job;
+  job.name = session.job().name;
+  std::vector<std::string> assumptions;
+  auto request = session.placementRequest(assumptions);
+  if (!request)
+    return nullptr;
+  job.request = std::move(*request);
+  job.request.objective = objective;
+  bool bounded = job.request.memory > 0;
+  if (bounded)
+    job.memory = [&session](const Machine &on) { return session.maxMemoryOn(on); };
+  if (!session.job().placementConstraints.empty())
+    job.pin = [&session](PlacementProblem &problem) {
+      return !session.diagnostics().hasErrors() &&
+             addPlacementConstraints(problem, session.job(), session.diagnostics());
+    };
+  auto made = PlacedWork::of(std::move(job), machine);
+  if (!made) {
+    unfit = made.takeError();
+    return nullptr;
+  }
+  return std::move(*made);
+}
+
+} // namespace
+
+std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, const DesignSpace &space,
+                                                           MiningMetric metric) {
+  if (!placesBy(metric, session, space))
+    return {};
+  auto objective = objectiveOf(metric);
+  if (!objective) {
+    session.diagnostics()
+        .error(Code::NotSupported,
+               session.job().objective == Objective::Energy ? session.job().objectiveAt : SourceRange{},
+               fmt::format("not supported yet: minimizing over the devices of a cluster: {}", name(metric)))
+        .help("--metric step_time, tdp_time or area_time");
+    return {};
+  }
+  auto max = space.best(wholeOf(space.parameters()));
+  if (!max) {
+    session.report(max.error());
+    return {};
+  }
+  const Machine &machine = *max;
+  if (!sameLimits(session, space, machine))
+    return {};
+  const ClusterSpace &clusters = *session.clusters();
+  std::vector<std::shared_ptr<const PlacedWork>> works;
+  Errors unfit;
+  size_t before = session.diagnostics().errors();
+  bool any = false;
+  for (size_t point = 0; point < clusters.points(); ++point) {
+    // What is wrong with one of several clusters (too few devices for what is in the search space) is no error.
+    if (!any)
+      session.diagnostics().dropErrors(before);
+    session.chooseCluster(clusters.at(point));
+    works.push_back(placedWork(session, machine, *objective, unfit));
+    any |= works.back() != nullptr;
+    if (any)
+      session.diagnostics().dropErrors(before);
+  }
+  if (any)
+    return works;
+  for (const Error &error : unfit)
+    session.report(error);
+  return {};
+}
+
+MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {
+  MinedPlacement how;
+  const PlacementProblem::ParallelConfig &parallelConfig = best.parallelConfig;
+  how.devices = best.metrics.devices;
+  how.tensor = parallelConfig.tensor, how.sequence = parallelConfig.sequence, how.data = parallelConfig.data;
+  how.virtualStages = best.plan->virtualStages;
+  how.pipeline = static_cast<int64_t>(best.plan->stages.size()) / how.virtualStages;
+  how.microbatch = parallelConfig.microbatch, how.microbatches = best.plan->microbatches;
+  how.zero = parallelConfig.zero;
+  how.schedule = name(best.plan->schedule);
+  how.recomputePolicies = best.recomputePolicies;
+  int64_t bytes = 0;
+  for (int64_t one : best.metrics.memory)
+    bytes = std::max(bytes, one);
+  std::string recomputeTime;
+  for (const auto &[policy, layers] : how.recomputePolicies)
+    if (policy != "none")
+      recomputeTime += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
+  MinedStep step;
+  step.job = job;
+  step.alternative =
+      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
+                  how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
+  step.batch = batch;
+  step.step = best.metrics.step * 1e-12;
+  step.joules = best.metrics.joules;
+  step.bytes = bytes;
+  step.value = best.value;
+  step.placement = std::move(how);
+  return step;
+}
+
+bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,
+                         const std::string &folder) {
+  if (!session.useDevice(machine, objectiveIn(metric)))
+    return false;
+  session.search.known = [&](const PlacementProblem &problem) { return knownIn(problem, mined); };
+  auto plan = session.placement();
+  session.search.known = nullptr;
+  if (!plan)
+    return false;
+  PlacementProof brief; // as `accord compile`: all of the bound is for `accord verify`
+  brief.effort /= 20;
+  Verification proof = verifyPlacement(*plan, brief);
+  for (const Error &finding : proof.findings)
+    session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
+  // Where the search left it open, the plan may be better.
+  auto took = plan->result.metrics.step, step = mined.metrics.step;
+  bool proven = mined.bound >= mined.value && metric != MiningMetric::TdpTime;
+  if (proof.holds() && (!plan->result.plan || (proven && took != step)))
+    session.diagnostics().error(Code::InternalError, {},
+                                fmt::format("the placement takes {} ps, that of the search {} ps", took, step));
+  if (session.diagnostics().hasErrors())
+    return false;
+  PlacementReportOptions report;
+  report.sequence = session.sequence();
+  if (auto error = writePlacement(folder, *plan, report)) {
+    session.report(*error);
+    return false;
+  }
+  return true;
+}
+
+std::string placementConflict(Session &session, const Machine &max, MiningMetric metric, SourceLocation &at) {
+  if (session.diagnostics().hasErrors() || !session.useDevice(max, objectiveIn(metric)))
+    return "";
+  auto plan = session.placement();
+  if (!plan || plan->result.plan || plan->conflicts.empty())
+    return "";
+  std::vector<std::string> names;
+  for (const Conflict &conflict : plan->conflicts)
+    names.push_back(conflict.constraint);
+  const Conflict &first = plan->conflicts.front();
+  at = {first.file, first.line, 0};
+  std::string text = fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
+  if (!plan->relaxations.empty())
+    text += fmt::format("; {} would suffice", plan->relaxations.front());
+  return text;
+}
+
+} // namespace accord

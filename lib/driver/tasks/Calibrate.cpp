@@ -1,0 +1,167 @@
+#include "lib/driver/tasks/Calibrate.h"
+#include "dialects/Register.h"
+#include "lib/driver/Session.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/machine/calibration/Accuracy.h"
+#include "lib/machine/calibration/CalibrationJson.h"
+#include "lib/machine/calibration/CalibrationRuns.h"
+#include "lib/machine/calibration/PublishedRuns.h"
+#include "lib/support/documents/JsonText.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Passes.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+using namespace calibrate;
+
+class Calibration {
+public:
+  explicit Calibration(const CalibrateOptions &options) : options(options), diags(sources) {}
+
+  int run() {
+    auto rows = readTable();
+    if (!rows || !keep(*rows))
+      return finish(kWrongInput);
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    registerAllPasses();
+    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+    context.printOpOnDiagnostic(false);
+    context.loadAllAvailableDialects();
+    GraphProfiler profiler(context, catalogFolder());
+    if (!options.target.empty() && !named(profiler, options.target))
+      return finish(kWrongInput);
+    progress("building the rows' training graphs");
+    prepared = CaseBuilder(profiler, options.target).prepare(*rows);
+    for (const Error &issue : prepared.warnings)
+      report(issue, /*error=*/false);
+    if (prepared.cases.empty())
+      return fail({Code::NothingFitted, "no row is left to fit", {}, {}});
+    progress("fitting");
+    if (!options.accuracy.empty()) {
+      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
+      return finish(kDone);
+    }
+    if (!options.placements.empty()) {
+      PublishedOptions how;
+      how.choose = options.placements == "page";
+      llvm::outs() << publishedPage(profiler, *rows, prepared, how);
+      return finish(kDone);
+    }
+    return options.check.empty() ? fitAll() : checkAll(profiler);
+  }
+
+private:
+  static void progress(const char *what) {
+    if (llvm::sys::Process::StandardErrIsDisplayed())
+      fmt::print(stderr, "accord calibrate: {} …\n", what);
+  }
+
+  std::optional<std::vector<Row>> readTable() {
+    auto file = readFile(diags, options.rows);
+    if (!file)
+      return std::nullopt;
+    auto read = readRows(sources.text(*file), options.rows);
+    if (auto *rows = read.get())
+      return std::move(*rows);
+    for (const Error &issue : read.error())
+      report(issue);
+    return std::nullopt;
+  }
+
+  /// --where column=value.
+  bool keep(std::vector<Row> &rows) {
+    auto unknown = keepMatchingRows(rows, options.where);
+    if (unknown)
+      diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", *unknown))
+          .suggest(nearest(*unknown, columnNames()));
+    return !unknown;
+  }
+
+  const Machine *named(GraphProfiler &profiler, const std::string &name) {
+    auto read = profiler.machine(name);
+    if (auto *machine = read.get())
+      return &(prepared.machines[machine->name] = *machine);
+    report(read.error());
+    return nullptr;
+  }
+
+  int fitAll() {
+    auto made = fitCalibration(prepared);
+    if (!made)
+      return fail(made.error());
+    const auto &[file, fit] = *made;
+    if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
+      return finish(kWrongInput);
+    return show(file, &fit);
+  }
+
+  int checkAll(GraphProfiler &profiler) {
+    auto source = readFile(diags, options.check);
+    if (!source)
+      return finish(kWrongInput);
+    auto read = readCalibration(sources.text(*source), options.check);
+    if (!read) {
+      for (const Error &issue : read.error())
+        report(issue);
+      return finish(kWrongInput);
+    }
+    CalibrationFile file = *std::move(read);
+    const Machine *machine = named(profiler, file.machine);
+    if (!machine)
+      return finish(kWrongInput);
+    auto made = scoreCalibration(std::move(file), *machine, prepared.cases);
+    if (!made)
+      return fail(made.error());
+    const CalibrationScore &good = *made;
+    if (good.seen > 0)
+      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", good.seen, options.check);
+    return show(good.file, nullptr);
+  }
+
+  int show(const CalibrationFile &file, const Fit *fitted) {
+    if (options.json)
+      llvm::outs() << jsonText(toJson(file, fitted, prepared.warnings)) << "\n";
+    else
+      llvm::outs() << toText(file, fitted);
+    return finish(kDone);
+  }
+
+  SourceRange rangeOf(const SourceLocation &location) {
+    if (auto file = sources.find(location.file))
+      return sources.at(*file, {location.line, location.column});
+    return {};
+  }
+  void report(const Error &issue, bool error = true) {
+    auto builder = error ? diags.error(issue.code, rangeOf(issue.location), issue.message)
+                         : diags.warning(issue.code, rangeOf(issue.location), issue.message);
+    for (auto &[location, message] : issue.notes)
+      builder.note(rangeOf(location), message);
+  }
+  int fail(const Error &issue) {
+    report(issue);
+    return finish(kWrongInput);
+  }
+  int finish(int status) {
+    if (diags.hasErrors() && options.json)
+      llvm::outs() << jsonText(errorDocument(diags, "calibrate")) << "\n";
+    else
+      diags.render(llvm::errs(), llvm::errs().has_colors());
+    return diags.hasErrors() ? int(kWrongInput) : status;
+  }
+
+  const CalibrateOptions &options;
+  SourceManager sources;
+  Diagnostics diags;
+  Prepared prepared;
+};
+
+} // namespace
+
+int calibrateMachine(const CalibrateOptions &options) { return Calibration(options).run(); }
+
+} // namespace accord

@@ -1,0 +1,140 @@
+#include "lib/driver/tasks/Compile.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/PlacementSummary.h"
+#include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Report.h"
+#include "lib/planning/output/Trace.h"
+#include "lib/planning/output/WhatIfTable.h"
+#include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+bool emitAll(Session &session, const Plan &plan, const Options &options) {
+  Diagnostics &diags = session.diagnostics();
+  if (!makeFolder(diags, options.output))
+    return false;
+  auto path = [&](const char *name) { return options.output + "/" + name; };
+  bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
+  if (auto issue = ok ? writeCertificate(options.output, plan) : std::nullopt) {
+    diags.error(Code::CannotWrite, {}, issue->message);
+    return false;
+  }
+  ok = ok && writeFile(diags, path("plan.mlir"), session.planMlir());
+  ok = ok && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {});
+  ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
+  ReportOptions reportOptions;
+  reportOptions.sequence = session.sequence();
+  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+  return ok && !diags.hasErrors();
+}
+
+/// `--until`: the module after a phase, which `accord-opt` continues from.
+int printModule(Session &session, const std::string &until) {
+  std::optional<PipelinePhase> phase = phaseNamed(until);
+  if (!phase) {
+    session.diagnostics().error(Code::BadCommandLine, {},
+                                fmt::format("--until: there is no phase '{}'; there are train, simplify, shard, cost, "
+                                            "place, schedule and emit",
+                                            until));
+    return session.finish(kWrongInput, "compile");
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.requestModule();
+  Planning planning;
+  if (!module || !session.runPhases(*module, PipelinePhase::Train, *phase, planning))
+    return session.finish(kWrongInput, "compile");
+  module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
+  llvm::outs() << "\n";
+  return session.finish(kDone, "compile");
+}
+
+/// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
+int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits) {
+  auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsedLimits)) {
+    session.diagnostics().error(Code::BadCommandLine, {}, *message);
+    return session.finish(kWrongInput, "compile");
+  }
+  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+  std::optional<PlacementPlan> plan;
+  {
+    SolverMonitor watch("placing", {true, seconds, true});
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+                      [&] { return watch.reason(); }};
+    plan = session.placement();
+    session.search = {};
+  }
+  if (!plan)
+    return session.finish(kWrongInput, "compile");
+  // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
+  PlacementProof brief;
+  brief.effort /= 20;
+  Verification proof = verifyPlacement(*plan, brief);
+  for (const Error &finding : proof.findings)
+    session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
+  if (!proof.holds())
+    return session.finish(kInternal, "compile");
+  PlacementReportOptions report;
+  report.sequence = session.sequence();
+  if (auto error = writePlacement(options.output, *plan, report)) {
+    session.report(*error);
+    return session.finish(kWrongInput, "compile");
+  }
+  if (!writeFile(session.diagnostics(), options.output + "/plan.mlir", session.planMlir()))
+    return session.finish(kWrongInput, "compile");
+  if (options.json) {
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  } else {
+    SummaryOptions summary;
+    summary.sequence = session.sequence();
+    if (plan->result.plan)
+      summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
+    llvm::outs() << placementSummary(*plan, summary, TextStyle::of(llvm::outs()));
+  }
+  return session.finish(plan->result.plan ? kDone : kInfeasible, "compile");
+}
+
+} // namespace
+
+int compile(Options options, const PlanSearchLimits &limits) {
+  options.elaborate.clusters = options.elaborate.placement = true;
+  Session session(options);
+  if (!session.prepare())
+    return session.finish(kWrongInput, "compile");
+  if (!options.until.empty())
+    return printModule(session, options.until);
+  if (session.cluster())
+    return compilePlacement(session, options, limits);
+  auto plan = planInterruptibly(session, limits);
+  if (!plan)
+    return session.finish(kWrongInput, "compile");
+  Verification proof = verify(*plan);
+  if (!proof.holds()) {
+    for (const Error &finding : proof.findings)
+      session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
+    return session.finish(kInternal, "compile");
+  }
+  if (!emitAll(session, *plan, options))
+    return session.finish(kWrongInput, "compile");
+  if (options.json) {
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  } else {
+    SummaryOptions summary;
+    summary.sequence = session.sequence();
+    summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
+    llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
+  }
+  return session.finish(plan->feasible ? kDone : kInfeasible, "compile");
+}
+
+} // namespace accord

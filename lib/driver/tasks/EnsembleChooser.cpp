@@ -1,0 +1,284 @@
+// The choice of an ensemble, its guarantees, and what is refused.
+#include "lib/driver/tasks/Vote.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/solve/ChooseMembers.h"
+#include "lib/ensembles/solve/MoreData.h"
+#include "lib/ensembles/solve/VoteBounds.h"
+#include "lib/ensembles/verify/Members.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+class EnsembleChooser {
+public:
+  EnsembleChooser(EnsemblePlan &plan, Diagnostics &diags) : plan(plan), diags(diags) {}
+
+  bool run() {
+    const EnsembleRequest &request = plan.request;
+    if (std::string wrong = check(plan.problem); !wrong.empty())
+      return refuse(Code::NumberTooLarge, request.location, wrong);
+    if (tooManySets())
+      return false;
+    plan.tests = simultaneousTests(plan.statistics, plan.problem.sizes);
+    if (contradicts())
+      return false;
+    auto ask = [this](const std::vector<unsigned> &counts) {
+      return guaranteed(statisticsOf(plan.statistics, counts), optionsOf(counts));
+    };
+    plan.result = chooseMembers(plan.problem, ask);
+    for (const MembersOfSize &of : plan.result.sizes)
+      plan.guarantees.push_back(of.shown() ? guaranteeOf(of.shown()->counts) : std::nullopt);
+    moreDataLines();
+    if (!certified())
+      return false;
+    if (const MemberChoice *chosen = plan.chosen())
+      failureLines(*chosen, ask);
+    certificates();
+    if (plan.problem.deviceFailures > 0 && !plan.problem.max)
+      plan.assumptions.push_back("what a loss of devices leaves is shown, and decides nothing: no "
+                                 "error is required");
+    plan.assumptions.push_back("members train independently, each step of a device one member after the other; "
+                               "what collects the votes is not counted");
+    return true;
+  }
+
+private:
+  bool refuse(Code code, const SourceLocation &at, const std::string &message) {
+    diags.error(code, rangeOf(diags, at), message);
+    return false;
+  }
+
+  /// Whether a joint error is one of more sets of members than are gone through.
+  bool tooManySets() {
+    constexpr double kMaxSets = 100'000;
+    unsigned size = plan.problem.sizes.back();
+    for (const EnsembleRequest::JointError &joint : plan.request.joint) {
+      // By number of members: the most sets among them, kind by kind.
+      std::vector<double> max(size + 1, 1);
+      for (size_t i = 0; i < joint.kinds.size();) {
+        auto times = static_cast<size_t>(std::ranges::count(joint.kinds, joint.kinds[i]));
+        std::vector<double> sets(size + 1, 0), next(size + 1, 0);
+        for (size_t n = times; n <= size; ++n)
+          sets[n] = n == times ? 1 : sets[n - 1] * n / (n - times);
+        for (size_t n = 0; n <= size; ++n)
+          for (size_t of = 0; of <= n; ++of)
+            next[n] = std::max(next[n], max[n - of] * sets[of]);
+        max = std::move(next);
+        i += times;
+      }
+      if (max[size] > kMaxSets)
+        return !refuse(Code::NumberTooLarge, joint.location,
+                       fmt::format("a joint error of {} members is one of {:.0f} sets among {}: at "
+                                   "most {:.0f} are looked at",
+                                   joint.kinds.size(), max[size], size, kMaxSets));
+    }
+    return false;
+  }
+
+  VoteOptions optionsOf(const std::vector<unsigned> &counts) const {
+    VoteOptions options;
+    options.confidence = plan.confidence;
+    options.tests = plan.tests;
+    options.kinds = kindsOf(counts);
+    return options;
+  }
+
+  /// Members by kind alone: what is known of kinds holds for each of them.
+  std::vector<std::string> namesOf(const std::vector<unsigned> &counts) const {
+    std::vector<std::string> names;
+    for (unsigned kind : kindsOf(counts))
+      names.push_back(plan.problem.kinds[kind].name);
+    return names;
+  }
+
+  /// With a table that has these members, too.
+  int64_t testsWithTable(const std::vector<unsigned> &counts) const {
+    MemberStatistics statistics = plan.statistics;
+    for (unsigned k = 0; k < counts.size(); ++k) {
+      auto has = static_cast<unsigned>(std::ranges::count(plan.statistics.table.kinds, k));
+      statistics.table.kinds.insert(statistics.table.kinds.end(), std::max(counts[k], has) - has, k);
+    }
+    return statistics.table.kinds.size() > kMaxEnsembleMembers ? 0 : simultaneousTests(statistics, plan.problem.sizes);
+  }
+
+  SourceLocation placeOf(const VoteConflict &conflict, const std::vector<unsigned> &kinds) const {
+    if (!conflict.sets.empty()) {
+      std::vector<unsigned> last;
+      for (unsigned member : conflict.sets.back())
+        last.push_back(kinds[member]);
+      for (const EnsembleRequest::JointError &joint : plan.request.joint)
+        if (joint.kinds == last)
+          return joint.location;
+    }
+    return plan.request.location;
+  }
+
+  /// Whether what is stated contradicts itself, with as few members as the statements name; and
+  /// each statement with what is stated of its members, for all may be too many to tell apart.
+  bool contradicts() {
+    std::vector<unsigned> all(plan.problem.kinds.size(), 1);
+    for (const auto &[kinds, rate] : plan.statistics.jointErrors) {
+      std::vector<unsigned> counts(all.size(), 0);
+      for (unsigned kind : kinds)
+        all[kind] = std::max(all[kind], ++counts[kind]);
+      if (contradicts(counts))
+        return true;
+    }
+    return contradicts(all);
+  }
+  bool contradicts(const std::vector<unsigned> &counts) {
+    ErrorStatistics statistics = statisticsOf(plan.statistics, counts);
+    statistics.votes.clear();
+    auto conflict = conflictOf(statistics, optionsOf(counts));
+    if (!conflict)
+      return false;
+    std::vector<unsigned> kinds = kindsOf(counts);
+    refuse(Code::NoJointDistribution, placeOf(*conflict, kinds), text(*conflict, namesOf(counts)));
+    return true;
+  }
+
+  std::optional<GuaranteeText> guaranteeOf(const std::vector<unsigned> &counts) const {
+    VoteGuarantee found = strongest(statisticsOf(plan.statistics, counts), optionsOf(counts), namesOf(counts));
+    if (found.conflict || found.bounds.empty())
+      return std::nullopt;
+    VoteBoundDescription words = describe(found.strongest().kind);
+    GuaranteeText text{
+        words.name, words.formula, describe(found.basis), found.value(), found.best, {}, found.assumptions, {}};
+    for (const std::string &input : found.inputs)
+      if (!llvm::is_contained(text.inputs, input))
+        text.inputs.push_back(input);
+    for (const VoteBound &bound : found.bounds)
+      text.bounds.emplace_back(describe(bound.kind).name, bound.certificate.value);
+    return text;
+  }
+
+  /// For each size that does not keep the requirement: what would.
+  void moreDataLines() {
+    if (!plan.problem.max)
+      return;
+    for (const MembersOfSize &of : plan.result.sizes) {
+      if (of.best || !of.minErrorChoice)
+        continue;
+      const std::vector<unsigned> &counts = of.minErrorChoice->counts;
+      MoreData more =
+          moreData(statisticsOf(plan.statistics, counts), *plan.problem.max, optionsOf(counts), testsWithTable(counts));
+      std::string alternatives;
+      auto add = [&](const std::string &alternative) {
+        alternatives += (alternatives.empty() ? "" : ", or ") + alternative;
+      };
+      if (more.pairs)
+        add(fmt::format("pairs wrong together at most {}", percentText(*more.pairs)));
+      if (more.triples)
+        add(fmt::format("three wrong together at most {}", percentText(*more.triples)));
+      if (more.samples)
+        add(fmt::format("the same rates from {} samples each", *more.samples));
+      if (more.table)
+        add(fmt::format("a table of {} votes with {} of them wrong", *more.table, percentText(more.tableRate)));
+      if (more.tableNoneWrong)
+        add(fmt::format("a table of {} votes, none wrong", *more.tableNoneWrong));
+      std::string who = membersText(plan.problem, counts);
+      plan.moreData.push_back(
+          alternatives.empty()
+              ? fmt::format("no more data of these kinds certifies {} for {}", percentText(*plan.problem.max), who)
+              : fmt::format("{} is certified for {} by {}", percentText(*plan.problem.max), who, alternatives));
+    }
+  }
+
+  /// What cannot be certified is an error; what the devices have no room for is infeasible.
+  bool certified() {
+    const MembersResult &result = plan.result;
+    const EnsembleRequest &request = plan.request;
+    bool fits = std::ranges::any_of(result.sizes, [](const MembersOfSize &of) { return of.shown() != nullptr; });
+    if (!fits) {
+      plan.conflict = noRoom();
+      return true;
+    }
+    bool votes = false, improvesOnBestMember = false; // of three and more
+    const MemberChoice *min = nullptr;
+    for (size_t i = 0; i < result.sizes.size(); ++i) {
+      const MemberChoice *shown = result.sizes[i].shown();
+      if (!shown)
+        continue;
+      if (!min || shown->error < min->error)
+        min = shown;
+      votes |= result.sizes[i].size > 1;
+      improvesOnBestMember |=
+          result.sizes[i].size > 1 && plan.guarantees[i] && plan.guarantees[i]->value < plan.guarantees[i]->single;
+    }
+    bool single = plan.problem.sizes.front() == 1;
+    if (result.best && (plan.problem.max || improvesOnBestMember || single))
+      return true;
+    SourceLocation at = request.error ? request.error->location : request.location;
+    if (!result.best && min->error <= *plan.problem.max) {
+      plan.conflict = fmt::format("no placement keeps an error of {} after {} devices are lost",
+                                  percentText(*plan.problem.max), plan.problem.deviceFailures);
+      return true;
+    }
+    std::string known = fmt::format("of {} an error of at most {} is guaranteed",
+                                    membersText(plan.problem, min->counts), percentText(min->error));
+    if (plan.problem.max)
+      known += fmt::format(", {} is required", percentText(*plan.problem.max));
+    auto error = improvesOnBestMember || !votes
+                     ? diags.error(Code::RequirementNotShown, rangeOf(diags, at), known)
+                     : diags.error(Code::GainNotCertified, rangeOf(diags, at),
+                                   fmt::format("no vote is certified to be better than its best member: {}", known));
+    for (const std::string &line : plan.moreData)
+      error.note({}, line);
+    if (plan.moreData.empty())
+      error.help("state joint_error of pairs, votes from a file, or independent");
+    return false;
+  }
+
+  std::string noRoom() const {
+    for (size_t k = 0; k < plan.problem.kinds.size(); ++k)
+      for (size_t d = 0; d < plan.problem.devices.size(); ++d)
+        if (!plan.reasons[k][d].empty())
+          return fmt::format("no ensemble of these sizes fits the devices; {} on {}: {}", plan.problem.kinds[k].name,
+                             plan.problem.devices[d].name, plan.reasons[k][d]);
+    return "no ensemble of these sizes fits the memory of the devices";
+  }
+
+  void failureLines(const MemberChoice &chosen, const VoteError &ask) {
+    for (const DeviceFailure &failure : deviceFailuresOf(plan.problem, chosen, plan.problem.deviceFailures, ask)) {
+      EnsemblePlan::FailureCase line;
+      for (auto [device, number] : failure.devices)
+        line.devices.push_back(fmt::format("{} {}", plan.problem.devices[device].name, number + 1));
+      line.quorum = failure.quorum.counts;
+      line.error = failure.quorum.error;
+      plan.failures.push_back(std::move(line));
+    }
+  }
+
+  /// Claims of what is shown, of what is voted with after losses, and of those refusals on which
+  /// the bound rests.
+  void certificates() {
+    std::set<std::vector<unsigned>> of;
+    for (const MembersOfSize &size : plan.result.sizes)
+      if (size.shown())
+        of.insert(size.shown()->counts);
+    for (const EnsemblePlan::FailureCase &failure : plan.failures)
+      if (std::ranges::any_of(failure.quorum, [](unsigned count) { return count > 0; }))
+        of.insert(failure.quorum);
+    constexpr size_t kMaxRejections = 100; // more are trusted
+    std::vector<size_t> assumedRejections = verify(plan.problem, plan.result).assumedRejections;
+    for (size_t i = 0; i < assumedRejections.size() && i < kMaxRejections; ++i)
+      of.insert(plan.result.rejected[assumedRejections[i]].counts);
+    for (const std::vector<unsigned> &counts : of) {
+      VoteGuarantee found = strongest(statisticsOf(plan.statistics, counts), optionsOf(counts));
+      plan.certificates.push_back(
+          {counts, found.conflict ? found.conflict->certificate : found.strongest().certificate});
+    }
+  }
+
+  EnsemblePlan &plan;
+  Diagnostics &diags;
+};
+
+} // namespace
+
+bool chooseEnsemble(EnsemblePlan &plan, Diagnostics &diags) { return EnsembleChooser(plan, diags).run(); }
+
+} // namespace accord

@@ -1,0 +1,197 @@
+#include "lib/driver/tasks/Latency.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/tasks/LatencyDegrees.h"
+#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/latency/forms/Jit.h"
+#include "lib/latency/model/LatencySweep.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/TextTable.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+struct Row {
+  std::vector<double> arguments;
+  LatencyEvaluation found;
+};
+
+/// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
+std::optional<LatencyModel> modelOfOneDevice(Session &session) {
+  int64_t microbatch = session.smallestMicrobatch();
+  auto work = session.workAt(microbatch, session.job().batch / microbatch);
+  auto plan = work ? session.planFor(std::move(*work)) : std::nullopt;
+  return plan ? latencyModel(session, *plan, /*needed=*/true) : std::nullopt;
+}
+
+/// The sweep, compiled: few rows one by one, many as a batch.
+std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel &model, const LatencySweep &sweep) {
+  std::vector<Row> rows(sweep.rows());
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i].arguments = sweep.at(model, i);
+  // Compiling the steps of many degrees takes longer than asking them a few times.
+  size_t nodes = model.nodes.needed(model.roots()).size();
+  if (sweep.arguments.empty() || (nodes > 4000 && rows.size() < 2000)) {
+    for (Row &row : rows)
+      row.found = evaluate(model, row.arguments);
+    return rows;
+  }
+  LatencyJitOptions options;
+  for (size_t index : sweep.arguments)
+    options.varying.push_back(model.arguments()[index].name);
+  options.batches = rows.size() >= 10'000;
+  options.single = !options.batches;
+  options.optimize = options.batches ? 2 : 1;
+  auto compiled = LatencyJit::compile(model, options);
+  if (!compiled) {
+    session.report(compiled.error());
+    return std::nullopt;
+  }
+  const LatencyJit &jit = **compiled;
+  if (options.single) {
+    for (Row &row : rows)
+      row.found = jit.evaluate(row.arguments);
+    return rows;
+  }
+  std::vector<LatencyEvaluation> found =
+      jit.evaluate(rows.size(), [&](size_t row, size_t index) { return rows[row].arguments[index]; });
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i].found = found[i];
+  return rows;
+}
+
+llvm::json::Value number(double value, bool integer) {
+  if (integer && value == std::floor(value) && std::fabs(value) < 0x1p53)
+    return static_cast<int64_t>(value);
+  return value;
+}
+
+llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &rows) {
+  llvm::json::Array arguments, table, notes;
+  for (const std::string &note : model.notes)
+    notes.push_back(jsonString(note));
+  for (const LatencyArgument &a : model.arguments()) {
+    llvm::json::Object one{{"name", a.name},
+                           {"unit", a.unit},
+                           {"description", a.text},
+                           {"default", number(a.initial, a.integer)},
+                           {"min", number(a.min, a.integer)},
+                           {"max", number(a.max, a.integer)},
+                           {"multiple", a.multiple}};
+    if (!a.fixedReason.empty())
+      one["fixed_reason"] = a.fixedReason;
+    if (!a.allowed.empty())
+      one["allowed"] = llvm::json::Array(a.allowed);
+    arguments.push_back(std::move(one));
+  }
+  for (const Row &row : rows) {
+    llvm::json::Object at;
+    for (size_t i = 0; i < row.arguments.size(); ++i)
+      at[model.arguments()[i].name] = number(row.arguments[i], model.arguments()[i].integer);
+    llvm::json::Object one{{"arguments", std::move(at)}, {"status", row.found.status}};
+    if (row.found.status) {
+      one["refused"] = explain(model, row.found.status, row.arguments);
+    } else {
+      one["step_time_s"] = row.found.result.step;
+      one["memory_bytes"] = row.found.result.memory;
+      one["flops"] = row.found.result.flops;
+    }
+    table.push_back(std::move(one));
+  }
+  return llvm::json::Object{{"command", "latency"},
+                            {"version", kVersion},
+                            {"status", "done"},
+                            {"model", model.model},
+                            {"machine", model.machine},
+                            {"plan_step_s", model.planStep},
+                            {"exact", model.exact},
+                            {"notes", std::move(notes)},
+                            {"arguments", std::move(arguments)},
+                            {"configurations", std::move(table)}};
+}
+
+void printTables(const LatencyModel &model, const LatencySweep &sweep, const std::vector<Row> &rows) {
+  TextStyle style = TextStyle::of(llvm::outs());
+  if (sweep.arguments.empty()) {
+    llvm::outs() << fmt::format("latency model of '{}' on '{}'\n\n", model.model, model.machine);
+    TextTable arguments("lrll", {"argument", "default", "unit", "range"});
+    for (const LatencyArgument &a : model.arguments())
+      arguments.row({a.name, fmt::format("{:.6g}", a.initial), a.unit, rangeText(a)});
+    llvm::outs() << arguments.text(style) << "\n";
+    for (const std::string &note : model.notes)
+      llvm::outs() << "note: " << note << "\n";
+    if (!model.notes.empty())
+      llvm::outs() << "\n";
+  }
+  std::vector<std::string> heading;
+  for (size_t index : sweep.arguments)
+    heading.push_back(model.arguments()[index].name);
+  for (const char *name : {"step time", "samples/s", "memory", "FLOPs"})
+    heading.push_back(name);
+  TextTable table(std::string(heading.size(), 'r'), heading);
+  for (const Row &row : rows) {
+    std::vector<std::string> cells;
+    for (size_t index : sweep.arguments)
+      cells.push_back(model.arguments()[index].integer && row.arguments[index] < 0x1p53
+                          ? fmt::format("{:.0f}", row.arguments[index])
+                          : fmt::format("{:.6g}", row.arguments[index]));
+    const LatencyResult &r = row.found.result;
+    if (row.found.status)
+      cells.insert(cells.end(), {"refused", "", "", ""});
+    else
+      cells.insert(cells.end(), {formatSi(r.step, "s"), fmt::format("{:.4g}", row.arguments[kBatch] / r.step),
+                                 formatBytes(r.memory), formatSi(r.flops, "FLOP")});
+    table.row(std::move(cells));
+  }
+  llvm::outs() << table.text(style);
+}
+
+} // namespace
+
+int latency(LatencyOptions options) {
+  options.elaborate.clusters = true;
+  Session session(options);
+  Diagnostics &diags = session.diagnostics();
+  auto stop = [&] { return session.finish(kWrongInput, "latency"); };
+  if (!session.prepare())
+    return stop();
+  auto model = session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
+  if (!model)
+    return stop();
+  bool writes = !options.output.empty();
+  if (writes) {
+    if (!makeFolder(diags, options.output) || !writeLatencyFormats(session, model, options.output, options.formats))
+      return stop();
+  } else if (!options.json) {
+    for (const LatencyFormat &form : latencyFormats())
+      if (llvm::is_contained(options.formats, form.name))
+        llvm::outs() << form.print(*model);
+  }
+  auto sweep = parseSweep(*model, options.at);
+  if (!sweep) {
+    session.report(sweep.error());
+    return stop();
+  }
+  bool quiet = options.at.empty() && !options.json && (writes || !options.formats.empty());
+  if (quiet)
+    return session.finish(kDone, "latency");
+  auto rows = evaluateAll(session, *model, *sweep);
+  if (!rows)
+    return session.finish(kInternal, "latency");
+  if (llvm::all_of(*rows, [](const Row &row) { return row.found.status != 0; })) {
+    const Row &first = rows->front();
+    diags.error(Code::OutsideLatencyModel, {}, explain(*model, first.found.status, first.arguments));
+    return stop();
+  }
+  if (options.json)
+    llvm::outs() << jsonText(document(*model, *rows)) << "\n";
+  else
+    printTables(*model, *sweep, *rows);
+  return session.finish(kDone, "latency");
+}
+
+} // namespace accord

@@ -1,0 +1,16 @@
+// Step time, memory and FLOPs of a training as functions of its sizes, without searching for a plan.
+#pragma once
+#include "lib/driver/Session.h"
+
+namespace accord {
+
+struct LatencyOptions : Options {
+  std::vector<std::string> formats; ///< "c", "python", "mlir", "csv"; empty: all where there is a folder, else none
+  std::vector<std::string> at;      ///< configurations to evaluate: "microbatch=1,2,4"
+};
+
+/// Makes the latency model, writes it into the folder `options.output` (empty: prints the formats) and prints its
+/// values at the configurations. Returns the exit status of `accord latency`.
+int latency(LatencyOptions options);
+
+} // namespace accord

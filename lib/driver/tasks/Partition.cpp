@@ -1,0 +1,128 @@
+#include "lib/driver/tasks/Partition.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
+#include "lib/import/profiles/PartitioningImport.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/partitioning/output/PartitioningOutput.h"
+#include "lib/partitioning/solve/GraphPartitioner.h"
+#include "lib/partitioning/verify/PartitioningBoundProof.h"
+#include "lib/partitioning/verify/PartitioningVerifier.h"
+#include "lib/support/Quantity.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// More doubles nothing that could still end.
+constexpr unsigned kMaxEffort = 40;
+/// Stages that the second proof of the bound looks at: half a second.
+constexpr uint64_t kProofEffort = 2'000'000;
+
+/// A quantity above 0 in base units, of the dimension of `like`.
+std::optional<double> quantity(const std::string &text, const char *like) {
+  auto given = parseQuantity(text), unit = parseQuantity(like);
+  if (!given || !unit || !compare(*given, *unit))
+    return std::nullopt;
+  double value = given->toDouble();
+  return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+} // namespace
+
+int partitionProfiledGraph(const PartitionOptions &options) {
+  auto wrong = [&](const std::string &message) {
+    return refuse(Code::BadCommandLine, message, options.json, "partition");
+  };
+  llvm::StringRef ending = llvm::sys::path::extension(options.file);
+  bool text = ending.equals_insensitive(".txt");
+  if (!text && !ending.equals_insensitive(".json"))
+    return wrong("expected a graph of dnn-partitioning (.json) or a profile of PipeDream (.txt), found '" +
+                 options.file + "'; `accord compile` plans a .dnn file");
+  PartitioningDevices devices{options.accelerators, options.processors, {}, {}, options.allowReplicas};
+  if (!options.memory.empty()) {
+    auto bytes = quantity(options.memory, "1 B");
+    if (!bytes || *bytes > 1e18)
+      return wrong("--memory: expected a size, as in 16GiB, found '" + options.memory + "'");
+    devices.memory = static_cast<int64_t>(*bytes);
+  }
+  if (!options.bandwidth.empty() && !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
+    return wrong("--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth + "'");
+  if (text && (!options.accelerators || !devices.bandwidth))
+    return wrong(fmt::format("a profile says nothing of the devices: {} is missing",
+                             options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N"));
+  if (text && options.processors)
+    return wrong("--processors says nothing about a profile (.txt)");
+  if (!text && (devices.bandwidth || !options.allowReplicas))
+    return wrong(std::string(devices.bandwidth ? "--bandwidth" : "--no-replicas") + " is for profiles (.txt) only");
+  auto parsedLimits = SolverMonitor::parsedLimits(options.limits.gap, options.limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsedLimits))
+    return wrong(*message);
+  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+
+  SourceManager sources;
+  Diagnostics diags(sources);
+  std::optional<PartitioningImport> graph;
+  if (auto file = readFile(diags, options.file))
+    graph = text ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  if (!graph) {
+    if (options.json)
+      llvm::outs() << jsonText(errorDocument(diags, "partition")) << "\n";
+    return kWrongInput;
+  }
+  for (const std::string &note : graph->notes)
+    fmt::print(stderr, "accord: {}\n", note);
+  PartitioningResult result;
+  {
+    SolverMonitor watch("load", {true, seconds, true});
+    PartitioningOptions solve;
+    solve.effort = std::min(options.effort, kMaxEffort);
+    solve.gap = gap;
+    solve.stop = watch.stop();
+    solve.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
+    result = partitionGraph(graph->problem, solve);
+    if (result.stopped == "interrupted")
+      result.stopped = watch.reason();
+  }
+  for (const Error &issue : verify(graph->problem, result)) {
+    fmt::print(stderr, "accord: internal error: the check of the stages finds {}: {}\n", numberOf(issue.code),
+               issue.message);
+    return kInternal;
+  }
+  if (result.status != PartitioningResult::Status::Unknown) {
+    bool none = result.status == PartitioningResult::Status::Infeasible;
+    PartitioningBoundProof recomputeTime =
+        provePartitioningBound(graph->problem, none ? INT64_MAX : result.bound, kProofEffort);
+    if (recomputeTime.verdict == PartitioningBoundProof::Verdict::Broken) {
+      fmt::print(stderr,
+                 "accord: internal error: the check of the stages finds A0906: a load is below "
+                 "{} ps\n",
+                 none ? INT64_MAX : result.bound);
+      return kInternal;
+    }
+    if (recomputeTime.verdict == PartitioningBoundProof::Verdict::Holds && !none)
+      result.proof += "; proved again";
+  }
+  std::string document = jsonText(partitioningJson(graph->problem, result)) + "\n";
+  if (!options.output.empty()) {
+    llvm::SmallString<128> path(options.output);
+    if (std::error_code error = llvm::sys::fs::create_directories(path))
+      return wrong(fmt::format("cannot make the folder '{}': {}", options.output, error.message()));
+    llvm::sys::path::append(path, "stages.json");
+    if (!writeFile(diags, path.str().str(), document)) {
+      diags.render(llvm::errs(), llvm::errs().has_colors());
+      return kWrongInput;
+    }
+  }
+  TextStyle style = TextStyle::of(llvm::outs());
+  style.unicode &= style.colour;
+  llvm::outs() << (options.json ? document : partitioningText(graph->problem, result, style));
+  return result.status == PartitioningResult::Status::Feasible ? kDone : kInfeasible;
+}
+
+} // namespace accord

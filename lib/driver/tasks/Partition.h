@@ -1,0 +1,24 @@
+// Pipeline stages of a graph that another tool profiled.
+#pragma once
+#include "lib/driver/PlanInterruptibly.h"
+#include <optional>
+#include <string>
+
+namespace accord {
+
+struct PartitionOptions {
+  std::string file;
+  std::optional<int64_t> accelerators, processors;
+  std::string memory, bandwidth; ///< quantities, or ""
+  bool allowReplicas = true;
+  PlanSearchLimits limits;
+  std::string output; ///< folder, or ""
+  unsigned effort = 10;
+  bool json = false;
+};
+
+/// Cuts the graph, a .json or .txt file, into stages and prints them. Exit status: 0, 1 the input is wrong, 2
+/// infeasible, or nothing found.
+int partitionProfiledGraph(const PartitionOptions &options);
+
+} // namespace accord

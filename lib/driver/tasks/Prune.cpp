@@ -1,0 +1,226 @@
+#include "lib/driver/tasks/Prune.h"
+#include "lib/driver/Session.h"
+#include "lib/language/requests/Sparsity.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/sparsity/output/Sparsity.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace accord {
+namespace {
+
+class Pruner {
+public:
+  Pruner(const Options &options, double confidence)
+      : options_(options), confidence_(confidence), session_(options), diags_(session_.diagnostics()) {}
+
+  int run() {
+    if (!session_.prepare() || !request() || !solve())
+      return session_.finish(kWrongInput, "prune");
+    if (!write())
+      return session_.finish(kWrongInput, "prune");
+    if (options_.json)
+      llvm::outs() << jsonText(toJson(plan_)) << "\n";
+    else
+      llvm::outs() << sparsitySummary(plan_, llvm::StringRef(options_.output).rtrim('/').str(),
+                                      TextStyle::of(llvm::outs()));
+    return session_.finish(kDone, "prune");
+  }
+
+private:
+  bool request() {
+    const TrainingJob &job = session_.job();
+    auto request = session_.program().sparsity(job);
+    if (!request) {
+      if (!diags_.hasErrors())
+        diags_
+            .error(Code::MissingKey, job.declaration ? job.declaration->name.range : SourceRange{},
+                   fmt::format("'{}' has no `sparsity for` block: nothing says which zeros it may have", job.name))
+            .help(fmt::format("for example: sparsity for {} {{ weights of * = nm(2, 4) }}", job.name));
+      return false;
+    }
+    request_ = std::move(*request);
+    if (confidence_ > 0)
+      request_.confidence = confidence_;
+    plan_.training = job.name, plan_.version = kVersion;
+    plan_.machine = session_.machine().name, plan_.objective = request_.objective;
+    plan_.confidence = request_.confidence;
+    plan_.assumptions = job.assumptions;
+    return true;
+  }
+
+  bool named(const WorkGraph &graph) {
+    std::map<GemmOperand, std::vector<std::string>> known;
+    for (GemmOperand operand : {GemmOperand::Weights, GemmOperand::Activations, GemmOperand::Gradients})
+      known[operand] = layerNames(graph);
+    return checkRuleNames(request_, known, diags_);
+  }
+
+  bool solve() {
+    const bool pipeline = session_.machine().fabric.has_value();
+    if (!pipeline && request_.objective == "throughput")
+      plan_.objective = request_.objective = "step_time"; // of a given batch they are one
+    const int64_t batch = pipeline ? 1 : session_.batchOfDevice();
+    const int64_t microbatch = pipeline ? 1 : session_.smallestMicrobatch();
+    if (microbatch == 0) {
+      diags_.error(Code::BatchNotDivisible, session_.job().microbatchAt,
+                   fmt::format("no micro-batch size in the search space divides the {} samples of a device", batch));
+      return false;
+    }
+    auto work = session_.workAt(microbatch, batch / microbatch);
+    if (!work || !named(*work))
+      return false;
+    plan_.model = work->model, plan_.batch = batch, plan_.microbatch = microbatch;
+    auto files = readAccuracyFiles(request_);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&files))
+      return reportRejections(*rejected);
+    const auto &read = std::get<std::vector<AccuracyFile>>(files);
+    if (!(pipeline ? stages(*work, read) : step(std::move(*work), read)))
+      return false;
+    accuracyReport();
+    return true;
+  }
+
+  /// Lines of files of measurements are shown as those of descriptions are.
+  void show(const SourceLocation &location) {
+    SourceManager &sources = diags_.sources();
+    if (location.file.empty() || sources.find(location.file))
+      return;
+    if (auto text = llvm::MemoryBuffer::getFile(location.file))
+      sources.add(location.file, (*text)->getBuffer().str());
+  }
+
+  bool reportRejections(const std::vector<Rejection> &rejections) {
+    for (const Rejection &rejection : rejections) {
+      show(rejection.error.location);
+      for (const auto &[location, text] : rejection.error.notes)
+        show(location);
+      session_.report(rejection.error, rejection.help);
+    }
+    return false;
+  }
+
+  /// What operations take where this share of all gradients is exchanged; nothing if that cannot be
+  /// priced.
+  Costs exchangedAt(double share, const Plan &plan) {
+    WorkGraph graph = plan.graph;
+    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(whole * share)); };
+    for (Operation &op : graph.operations)
+      if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
+        op.communication->payload = part(op.communication->payload);
+        op.bytesRead = part(op.bytesRead), op.bytesWritten = part(op.bytesWritten);
+      }
+    const SingleDeviceRequest request = session_.request();
+    EstimateOptions options;
+    options.costModel = options_.costModel;
+    options.fabric = request.fabric, options.axes = request.axes;
+    auto costs = estimate(graph, plan.machine, options);
+    auto *priced = costs.get();
+    return priced ? std::move(*priced) : Costs{};
+  }
+
+  bool step(WorkGraph work, const std::vector<AccuracyFile> &files) {
+    auto costed = session_.planFor(std::move(work));
+    if (!costed)
+      return false;
+    std::map<double, Costs> exchanged; // by share of all gradients
+    auto exchange = [&](OperationId id, double share) {
+      auto [known, isNew] = exchanged.try_emplace(share);
+      if (isNew)
+        known->second = exchangedAt(share, *costed);
+      return id < known->second.operations.size() ? known->second.operations[id].time.value
+                                                  : costed->costs.operations[id].time.value;
+    };
+    auto found = searchSparsity({request_, costed->graph, costed->machine, costed->costs, files,
+                                 session_.cluster() ? ExchangeOf(exchange) : nullptr});
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
+      return reportRejections(*rejected);
+    plan_.step = std::move(std::get<PrunePlan>(found));
+    const std::vector<std::string> &assumed = costed->costs.assumptions;
+    plan_.assumptions.insert(plan_.assumptions.end(), assumed.begin(), assumed.end());
+    plan_.assumptions.push_back("operations run one after the other; activations are kept whole");
+    int64_t sampled = 0;
+    for (const PruneLayer &layer : plan_.step->layers)
+      sampled += std::count_if(layer.options.begin(), layer.options.end(),
+                               [](const PruneOption &option) { return option.sampled; });
+    if (sampled > 0)
+      plan_.assumptions.push_back(
+          fmt::format("patterns and tiles of {} options do not fit each other: their mean times are estimated "
+                      "from sampled groups of lanes (standard error 0.15 %), quantiles from limits",
+                      sampled));
+    return true;
+  }
+
+  bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
+    auto found = planFabric(request_, work, session_.machine(), files);
+    if (auto *rejected = std::get_if<std::vector<Rejection>>(&found))
+      return reportRejections(*rejected);
+    plan_.pipeline = std::move(std::get<FabricPlan>(found));
+    plan_.objective = "throughput";
+    if (!request_.forwardOnly)
+      plan_.assumptions.push_back("phases = forward: a dataflow device runs images, not gradients");
+    plan_.assumptions.push_back("all layers run at once, each on its multipliers; what lies between "
+                                "products (pooling, normalization, activation) keeps up");
+    return true;
+  }
+
+  /// What is shown of accuracy, where something is.
+  void accuracyReport() {
+    const AccuracyEvaluation &evaluation = plan_.evaluation();
+    if (evaluation.level == AccuracyBasis::None || evaluation.level == AccuracyBasis::SensitivityRanking)
+      return;
+    AccuracyReport accuracyReport;
+    accuracyReport.metric = evaluation.metric;
+    accuracyReport.guaranteed = evaluation.guaranteed;
+    // Losses were rounded up to units: 10^-12.
+    Rational loss = Rational(plan_.selection().sums.loss) / Rational(1'000'000'000'000);
+    accuracyReport.min = evaluation.dense - evaluation.margin * loss;
+    if (request_.accuracy)
+      accuracyReport.required = request_.accuracy->min;
+    if (evaluation.confidence > 0)
+      accuracyReport.confidence = fmt::format("{:.6g}", evaluation.confidence);
+    accuracyReport.level = describe(evaluation.level);
+    accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
+    if (plan_.step)
+      for (size_t i = 0; i < plan_.step->layers.size(); ++i)
+        for (const SourceLocation &line : plan_.step->chosen(i).lines) {
+          std::string text = fmt::format("{}:{}", line.file, line.line);
+          if (!llvm::is_contained(accuracyReport.inputs, text))
+            accuracyReport.inputs.push_back(text);
+        }
+    accuracyReport.assumptions = evaluation.assumptions;
+    plan_.accuracy = std::move(accuracyReport);
+  }
+
+  bool write() {
+    if (!makeFolder(diags_, options_.output))
+      return false;
+    const std::string mlir = sparsityMlir(plan_);
+    return writeFile(diags_, options_.output + "/" + kSparsityFile, jsonText(toJson(plan_)) + "\n") &&
+           (mlir.empty() || writeFile(diags_, options_.output + "/sparsity.mlir", mlir)) &&
+           writeFile(diags_, options_.output + "/report.html", toReport(plan_));
+  }
+
+  const Options &options_;
+  double confidence_;
+  Session session_;
+  Diagnostics &diags_;
+  SparsityRequest request_;
+  SparsityPlan plan_;
+};
+
+} // namespace
+
+int prune(Options options, double confidence) {
+  options.elaborate.prunes = options.elaborate.clusters = true;
+  return Pruner(options, confidence).run();
+}
+
+} // namespace accord

@@ -1,0 +1,27 @@
+// When each operation of a step runs on which core, and when each task of a project runs.
+#pragma once
+#include "lib/driver/PlanInterruptibly.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace accord {
+
+/// Plans the step of `options.file` on its machine and prints the schedule. Returns the exit status of `accord
+/// schedule`.
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits);
+
+struct ProjectOptions {
+  std::string file;
+  std::string gap = "0";          ///< a share: "2%", "0.02"
+  std::string timeLimit = "none"; ///< or a time: "30 s"
+  std::string output;             ///< folder for the certificate, or ""
+  unsigned effort = 10;
+  bool json = false;
+};
+
+/// By its ending, .sm or .mm.
+bool isProject(llvm::StringRef path);
+
+/// Prints the schedule. Exit status: 0, 1 the input is wrong, 2 infeasible, or no schedule found.
+int scheduleProject(const ProjectOptions &options);
+
+} // namespace accord

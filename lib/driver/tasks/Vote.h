@@ -1,0 +1,23 @@
+// accord vote, after its command line is read.
+#pragma once
+#include "lib/driver/Session.h"
+#include "lib/ensembles/problem/EnsemblePlan.h"
+
+namespace accord {
+
+/// The exit status.
+int vote(const Options &options);
+
+/// Members of a request on its devices, each planned; nothing after errors, which are printed, with
+/// the exit status in `status`.
+bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int &status);
+
+/// Chooses, guarantees and claims, once facts and costs are there. False after errors, which go to
+/// `diags`: what cannot be certified (A1005, A1007, A1008).
+bool chooseEnsemble(EnsemblePlan &plan, Diagnostics &diags);
+
+/// Odd sizes that are asked for; nothing after an error (A1006).
+std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::string> &assumptions,
+                              Diagnostics &diags);
+
+} // namespace accord
