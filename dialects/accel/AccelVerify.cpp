@@ -45,10 +45,9 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
 }
 
 static LogicalResult verifyCount(Operation *operation, Attribute count) {
-  static const KeySchema schema{"count", ValueKind::Integer, {}, {}, false, Range::Positive, 0, 0, ""};
   if (!count)
     return success();
-  if (std::string error = valueError(schema, count); !error.empty())
+  if (std::string error = valueError(countKey(), count); !error.empty())
     return errorAt(operation, Code::OutOfRange) << "the count in brackets " << error;
   return success();
 }

@@ -83,21 +83,28 @@ const std::vector<StringRef> kReductions = {"endpoints", "in_switch"};
 
 constexpr bool kRequired = true;
 
-KeySchema quantity(StringRef name, std::vector<Dimension> dimensions, Range range, StringRef doc,
+KeySchema quantity(StringRef name, Better better, std::vector<Dimension> dimensions, Range range, StringRef doc,
                    bool required = false) {
-  return {name, ValueKind::Quantity, std::move(dimensions), {}, required, range, 0, 0, doc};
+  return {name, ValueKind::Quantity, std::move(dimensions), {}, required, range, 0, 0, doc, better};
 }
-KeySchema integer(StringRef name, Range range, StringRef doc) {
-  return {name, ValueKind::Integer, {}, {}, false, range, 0, 0, doc};
+KeySchema quantities(StringRef name, Better better, std::vector<Dimension> dimensions, std::vector<StringRef> members,
+                     Range range, StringRef doc) {
+  return {name, ValueKind::QuantityMap, std::move(dimensions), std::move(members), false, range, 0, 0, doc, better};
+}
+KeySchema integer(StringRef name, Better better, Range range, StringRef doc, bool required = false) {
+  return {name, ValueKind::Integer, {}, {}, required, range, 0, 0, doc, better};
+}
+KeySchema shape(StringRef name, Better better, unsigned min, unsigned max, StringRef doc, bool required = false) {
+  return {name, ValueKind::Shape, {}, {}, required, Range::Positive, min, max, doc, better};
 }
 KeySchema word(StringRef name, std::vector<StringRef> words, StringRef doc, bool required = false) {
   return {name, ValueKind::Word, {}, std::move(words), required, Range::Any, 0, 0, doc};
 }
+KeySchema wordSet(StringRef name, std::vector<StringRef> words, StringRef doc) {
+  return {name, ValueKind::WordSet, {}, std::move(words), false, Range::Any, 0, 0, doc};
+}
 KeySchema plain(StringRef name, ValueKind kind, StringRef doc, bool required = false) {
   return {name, kind, {}, {}, required, Range::Any, 0, 0, doc};
-}
-KeySchema shape(StringRef name, unsigned min, unsigned max, StringRef doc, bool required = false) {
-  return {name, ValueKind::Shape, {}, {}, required, Range::Positive, min, max, doc};
 }
 
 BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
@@ -106,14 +113,15 @@ BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more
       subtype,
       doc,
       {
-          quantity("capacity", {kBytes}, Range::Positive, "bytes it holds", kRequired),
-          quantity("bandwidth", {kBandwidth, kBytesPerCycle}, Range::Positive,
+          quantity("capacity", Better::More, {kBytes}, Range::Positive, "bytes it holds", kRequired),
+          quantity("bandwidth", Better::More, {kBandwidth, kBytesPerCycle}, Range::Positive,
                    "bytes it moves, reads and writes together", kRequired),
-          quantity("latency", {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
-          quantity("energy", {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
+          quantity("latency", Better::Less, {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
+          quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
           plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
-          integer("queue", Range::Positive, "requests in flight"),
-          quantity("efficiency", {kNumber}, Range::Fraction, "share of the bandwidth that long transfers reach"),
+          integer("queue", Better::More, Range::Positive, "requests in flight"),
+          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                   "share of the bandwidth that long transfers reach"),
       }};
   for (KeySchema &key : more)
     block.keys.push_back(std::move(key));
@@ -126,19 +134,13 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
       subtype,
       doc,
       {
-          {"peak",
-           ValueKind::QuantityMap,
-           {kRate, kFlopPerCycle},
-           kPrecisions,
-           false,
-           Range::Positive,
-           0,
-           0,
-           "peak of all cores of this block together, by precision, as the data sheet prints it"},
-          {"types", ValueKind::WordSet, {}, kPrecisions, false, Range::Any, 0, 0, "precisions it computes in"},
+          quantities("peak", Better::More, {kRate, kFlopPerCycle}, kPrecisions, Range::Positive,
+                     "peak of all cores of this block together, by precision, as the data sheet prints it"),
+          wordSet("types", kPrecisions, "precisions it computes in"),
           plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
-          quantity("efficiency", {kNumber}, Range::Fraction, "share of the peak that well-shaped work reaches"),
-          quantity("half_performance_work", {kFlops}, Range::NonNegative,
+          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                   "share of the peak that well-shaped work reaches"),
+          quantity("half_performance_work", Better::Less, {kFlops}, Range::NonNegative,
                    "work of one operation that reaches half of the efficiency"),
           word("mapping", {"split", "per_instance", "any"},
                "whether all cores share one operation, each has one of its own, or that is decided "
@@ -159,21 +161,17 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
           plain("connects", ValueKind::References, "what it connects: devices of the server or servers of the cluster",
                 kRequired),
           word("topology", kTopologies, "how its links are laid out", kRequired),
-          quantity("bandwidth", {kBandwidth}, Range::Positive, "of one endpoint in one direction", kRequired),
-          quantity("latency", {kTime}, Range::NonNegative, "of one message between neighbours"),
-          quantity("energy", {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte over one link"),
-          quantity("efficiency", {kNumber}, Range::Fraction, "share of the bandwidth that long messages reach"),
-          {"bandwidth_by_peers",
-           ValueKind::QuantityMap,
-           {kBandwidth},
-           {},
-           false,
-           Range::Positive,
-           0,
-           0,
-           "measured bandwidth of an endpoint by the number of peers that exchange data, instead "
-           "of "
-           "'bandwidth' and 'efficiency'"},
+          quantity("bandwidth", Better::More, {kBandwidth}, Range::Positive, "of one endpoint in one direction",
+                   kRequired),
+          quantity("latency", Better::Less, {kTime}, Range::NonNegative, "of one message between neighbours"),
+          quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative,
+                   "energy to move a byte over one link"),
+          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                   "share of the bandwidth that long messages reach"),
+          quantities("bandwidth_by_peers", Better::More, {kBandwidth}, {}, Range::Positive,
+                     "measured bandwidth of an endpoint by the number of peers that exchange data, instead "
+                     "of "
+                     "'bandwidth' and 'efficiency'"),
           word("algorithm", kAlgorithms, "how collectives are carried out, the fastest way unless given"),
       }};
   for (KeySchema &key : more)
@@ -185,13 +183,15 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
 BlockSchema sparse(StringRef subtype, StringRef doc, std::vector<KeySchema> keys) {
   BlockSchema block{"sparse", subtype, doc, std::move(keys)};
   std::vector<KeySchema> common{
-      integer("tile", Range::Positive, "elements of an operand among which a lane looks for work, 1 unless given"),
-      quantity("metadata", {kBytes}, Range::NonNegative, "of each element kept, besides those of the format"),
-      quantity("setup_cycles", {kCycles}, Range::NonNegative, "of each operation"),
-      quantity("gated_energy", {kNumber}, Range::NonNegative,
+      integer("tile", Better::More, Range::Positive,
+              "elements of an operand among which a lane looks for work, 1 unless given"),
+      quantity("metadata", Better::Less, {kBytes}, Range::NonNegative,
+               "of each element kept, besides those of the format"),
+      quantity("setup_cycles", Better::Less, {kCycles}, Range::NonNegative, "of each operation"),
+      quantity("gated_energy", Better::Less, {kNumber}, Range::NonNegative,
                "share of a multiply-accumulate's energy that a gated one takes, 0.03 unless "
                "given"),
-      quantity("words_per_cycle", {kNumber}, Range::Positive,
+      quantity("words_per_cycle", Better::More, {kNumber}, Range::Positive,
                "operand words that the memory beside the core delivers in a cycle, enough "
                "unless given"),
   };
@@ -207,16 +207,18 @@ std::vector<BlockSchema> table() {
        "",
        "one chip",
        {
-           quantity("clock", {kFrequency}, Range::Positive, "cycles per second of cores and on-chip memories"),
-           quantity("technology", {kLength}, Range::Positive, "the process node"),
-           quantity("area", {kArea}, Range::Positive, "of the whole chip"),
+           quantity("clock", Better::More, {kFrequency}, Range::Positive,
+                    "cycles per second of cores and on-chip memories"),
+           quantity("technology", Better::Less, {kLength}, Range::Positive, "the process node"),
+           quantity("area", Better::Less, {kArea}, Range::Positive, "of the whole chip"),
            plain("cost_model", ValueKind::String, "name of the cost model for all cores that state none"),
-           quantity("kernel_launch_overhead", {kTime}, Range::NonNegative,
+           quantity("kernel_launch_overhead", Better::Less, {kTime}, Range::NonNegative,
                     "minimum time of an operation: the overhead of its launch"),
-           quantity("host_overhead_per_microbatch", {kTime}, Range::NonNegative,
+           quantity("host_overhead_per_microbatch", Better::Less, {kTime}, Range::NonNegative,
                     "time of the host for each micro-batch"),
-           quantity("host_overhead_per_step", {kTime}, Range::NonNegative, "time of the host for each step"),
-           quantity("host_bandwidth", {kBandwidth}, Range::Positive,
+           quantity("host_overhead_per_step", Better::Less, {kTime}, Range::NonNegative,
+                    "time of the host for each step"),
+           quantity("host_bandwidth", Better::More, {kBandwidth}, Range::Positive,
                     "of the link from the host's memory, in one direction"),
            plain("dataflow", ValueKind::Block, "layers side by side, each on multipliers of its own"),
        }},
@@ -224,69 +226,52 @@ std::vector<BlockSchema> table() {
        "",
        "layers side by side, each on multipliers of its own",
        {
-           {"multipliers",
-            ValueKind::Integer,
-            {},
-            {},
-            kRequired,
-            Range::Positive,
-            0,
-            0,
-            "of the whole device, such as DSP slices"},
-           shape("multiplier_bits", 2, 2, "widths of a multiplier's operands, 18 x 27 unless given"),
+           integer("multipliers", Better::More, Range::Positive, "of the whole device, such as DSP slices", kRequired),
+           shape("multiplier_bits", Better::Neither, 2, 2, "widths of a multiplier's operands, 18 x 27 unless given"),
        }},
       memory("dram", "device memory",
-             {integer("channels", Range::Positive, "independent channels"),
-              quantity("sector", {kBytes}, Range::Positive, "smallest piece it reads"),
+             {integer("channels", Better::More, Range::Positive, "independent channels"),
+              quantity("sector", Better::Less, {kBytes}, Range::Positive, "smallest piece it reads"),
+              quantity("refresh_efficiency", Better::More, {kNumber}, Range::Fraction,
+                       "share of the time that refresh leaves for transfers, 1 - tRFC / tREFI of its standard"),
               word("standard", {"ddr3", "hbm2", "hbm2e", "gddr6", "gddr6x"},
                    "what it is, for its energy where that is not stated")}),
       memory("scratchpad", "on-chip memory that software fills",
-             {integer("banks", Range::Positive, "banks that work at once"),
-              integer("ports", Range::Positive, "ports of a bank"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
+             {integer("banks", Better::More, Range::Positive, "banks that work at once"),
+              integer("ports", Better::More, Range::Positive, "ports of a bank"),
+              quantity("port_width", Better::More, {kBytesPerCycle}, Range::Positive,
+                       "bytes that one port moves in a cycle")}),
       memory("cache", "on-chip memory that hardware fills",
-             {quantity("line", {kBytes}, Range::Positive, "bytes of a line"),
-              integer("ways", Range::Positive, "associativity"),
-              integer("banks", Range::Positive, "banks that work at once"),
-              integer("ports", Range::Positive, "ports of a bank"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
+             {quantity("line", Better::Neither, {kBytes}, Range::Positive, "bytes of a line"),
+              integer("ways", Better::More, Range::Positive, "associativity"),
+              integer("banks", Better::More, Range::Positive, "banks that work at once"),
+              integer("ports", Better::More, Range::Positive, "ports of a bank"),
+              quantity("port_width", Better::More, {kBytesPerCycle}, Range::Positive,
+                       "bytes that one port moves in a cycle")}),
       memory("register_file", "registers beside a core",
-             {integer("ports", Range::Positive, "ports of the file"),
-              quantity("port_width", {kBytesPerCycle}, Range::Positive, "bytes that one port moves in a cycle")}),
+             {integer("ports", Better::More, Range::Positive, "ports of the file"),
+              quantity("port_width", Better::More, {kBytesPerCycle}, Range::Positive,
+                       "bytes that one port moves in a cycle")}),
       core("tensor", "matrix arithmetic: a multiply-accumulate array or tensor cores",
-           {shape("array", 2, 2, "rows and columns of one array"),
+           {shape("array", Better::More, 2, 2, "rows and columns of one array"),
             word("dataflow", kDataflows, "which operand stays in the array"),
-            {"overlap",
-             ValueKind::WordSet,
-             {},
-             {"fill", "drain"},
-             false,
-             Range::Any,
-             0,
-             0,
-             "what the array does while it computes: fill for the next fold, drain the last one"},
+            wordSet("overlap", {"fill", "drain"},
+                    "what the array does while it computes: fill for the next fold, drain the last one"),
             word("multiply", kPrecisions, "precision of the multipliers"),
             word("accumulate", kPrecisions, "precision of the accumulators"),
             plain("sparse", ValueKind::Block, "sparse acceleration features")}),
       core("vector", "element-wise arithmetic",
-           {integer("lanes", Range::Positive, "elements per cycle of one core"),
-            {"cycles",
-             ValueKind::QuantityMap,
-             {kCycles},
-             kLaneOperations,
-             false,
-             Range::Positive,
-             0,
-             0,
-             "cycles of one element in a lane, by kind of operation"}}),
-      sparse(
-          "nm", "n of every m elements are kept, the others are neither stored nor computed: nm(2, 4)",
-          {
-              integer("n", Range::Positive, "elements kept"),
-              integer("m", Range::Positive, "of this many in a row"),
-              quantity("rate", {kNumber}, Range::AtLeastOne, "peak against dense as the data sheet prints it, m / n"),
-              word("on", {"weights", "activations"}, "the operand that is sparse, weights unless given"),
-          }),
+           {integer("lanes", Better::More, Range::Positive, "elements per cycle of one core"),
+            quantities("cycles", Better::Less, {kCycles}, kLaneOperations, Range::Positive,
+                       "cycles of one element in a lane, by kind of operation")}),
+      sparse("nm", "n of every m elements are kept, the others are neither stored nor computed: nm(2, 4)",
+             {
+                 integer("n", Better::Less, Range::Positive, "elements kept"),
+                 integer("m", Better::More, Range::Positive, "of this many in a row"),
+                 quantity("rate", Better::More, {kNumber}, Range::AtLeastOne,
+                          "peak against dense as the data sheet prints it, m / n"),
+                 word("on", {"weights", "activations"}, "the operand that is sparse, weights unless given"),
+             }),
       sparse(
           "", "sparse acceleration features for any pattern",
           {
@@ -294,46 +279,32 @@ std::vector<BlockSchema> table() {
                    "zeros of the operand that stays, weights of a weight-stationary array: no "
                    "energy (gate), and no cycle either (skip)"),
               word("streaming", {"none", "gate", "skip"}, "those of the other operand"),
-              {"compress",
-               ValueKind::WordSet,
-               {},
-               {"stationary", "streaming"},
-               false,
-               Range::Any,
-               0,
-               0,
-               "operands whose zeros are neither moved nor stored"},
-              integer("granule", Range::Positive, "neighbours that are skipped together, 1 unless given"),
-              integer("slots", Range::Positive, "elements of a tile that a lane computes in a cycle, 1 unless given"),
-              integer("lanes", Range::Positive,
+              wordSet("compress", {"stationary", "streaming"}, "operands whose zeros are neither moved nor stored"),
+              integer("granule", Better::Less, Range::Positive, "neighbours that are skipped together, 1 unless given"),
+              integer("slots", Better::More, Range::Positive,
+                      "elements of a tile that a lane computes in a cycle, 1 unless given"),
+              integer("lanes", Better::Neither, Range::Positive,
                       "lanes that wait for the slowest of them after each tile, 1 unless given"),
           }),
       {"power",
        "",
        "power and energy",
        {
-           quantity("idle", {kPower}, Range::NonNegative, "drawn when nothing runs"),
-           quantity("tdp", {kPower}, Range::Positive, "sustained power limit"),
-           quantity("mac", {kEnergy}, Range::NonNegative, "energy of one multiply-accumulate"),
-           {"mac_by_type",
-            ValueKind::QuantityMap,
-            {kEnergy},
-            kPrecisions,
-            false,
-            Range::NonNegative,
-            0,
-            0,
-            "energy of one multiply-accumulate by precision; other precisions use 'mac'"},
+           quantity("idle", Better::Less, {kPower}, Range::NonNegative, "drawn when nothing runs"),
+           quantity("tdp", Better::Less, {kPower}, Range::Positive, "sustained power limit"),
+           quantity("mac", Better::Less, {kEnergy}, Range::NonNegative, "energy of one multiply-accumulate"),
+           quantities("mac_by_type", Better::Less, {kEnergy}, kPrecisions, Range::NonNegative,
+                      "energy of one multiply-accumulate by precision; other precisions use 'mac'"),
        }},
       {"area",
        "",
        "area by part",
        {
            plain("model", ValueKind::String, "name of a table of areas in the catalogue"),
-           quantity("mac", {kArea}, Range::NonNegative, "of one multiply-accumulate unit"),
-           quantity("lane", {kArea}, Range::NonNegative, "of one vector lane"),
-           quantity("sram", {kArea / kBytes}, Range::NonNegative, "of on-chip memory per byte"),
-           quantity("fixed", {kArea}, Range::NonNegative, "of everything that does not scale"),
+           quantity("mac", Better::Less, {kArea}, Range::NonNegative, "of one multiply-accumulate unit"),
+           quantity("lane", Better::Less, {kArea}, Range::NonNegative, "of one vector lane"),
+           quantity("sram", Better::Less, {kArea / kBytes}, Range::NonNegative, "of on-chip memory per byte"),
+           quantity("fixed", Better::Less, {kArea}, Range::NonNegative, "of everything that does not scale"),
        }},
       {"cluster",
        "",
@@ -343,42 +314,52 @@ std::vector<BlockSchema> table() {
       {"server",
        "",
        "equal servers",
-       {quantity("power", {kPower}, Range::NonNegative, "drawn besides host and devices")}},
+       {quantity("power", Better::Less, {kPower}, Range::NonNegative, "drawn besides host and devices")}},
       {"device", "", "equal accelerators of a server", {}},
       {"host",
        "",
        "the processor side of a server",
        {
-           quantity("memory", {kBytes}, Range::Positive, "bytes of main memory"),
-           quantity("memory_bandwidth", {kBandwidth}, Range::Positive, "of main memory"),
-           quantity("storage", {kBandwidth}, Range::Positive, "bytes per second read from storage"),
-           integer("cpu_cores", Range::Positive, "processor cores"),
-           quantity("power", {kPower}, Range::NonNegative, "drawn by the host"),
+           quantity("memory", Better::More, {kBytes}, Range::Positive, "bytes of main memory"),
+           quantity("memory_bandwidth", Better::More, {kBandwidth}, Range::Positive, "of main memory"),
+           quantity("storage", Better::More, {kBandwidth}, Range::Positive, "bytes per second read from storage"),
+           integer("cpu_cores", Better::More, Range::Positive, "processor cores"),
+           quantity("power", Better::Less, {kPower}, Range::NonNegative, "drawn by the host"),
        }},
       network("", "what every network has", {}),
       network("switch", "every endpoint on one switch",
               {word("reduction", kReductions, "where an all-reduce may be added up")}),
       network("fully_connected", "a link between every two endpoints", {}),
       network("ring", "a link to the next and the previous endpoint", {}),
-      network("mesh", "a grid", {shape("shape", 1, 3, extents, kRequired)}),
-      network("torus", "a grid whose ends are joined", {shape("shape", 1, 3, extents, kRequired)}),
+      network("mesh", "a grid", {shape("shape", Better::Neither, 1, 3, extents, kRequired)}),
+      network("torus", "a grid whose ends are joined", {shape("shape", Better::Neither, 1, 3, extents, kRequired)}),
       network("fat_tree", "switches in levels",
-              {quantity("oversubscription", {kNumber}, Range::AtLeastOne,
+              {quantity("oversubscription", Better::Less, {kNumber}, Range::AtLeastOne,
                         "bandwidth into a level over bandwidth out of it, 1 unless given"),
-               integer("leaf", Range::Positive, "endpoints of one leaf switch, 1 unless given"),
+               integer("leaf", Better::More, Range::Positive, "endpoints of one leaf switch, 1 unless given"),
                word("reduction", kReductions, "where an all-reduce may be added up")}),
       network("bus", "one link shared by all", {}),
       {"price",
        "",
        "what use costs",
        {
-           quantity("amount", {kMoney / kTime, kMoney}, Range::NonNegative, "rent per time, or the price to buy",
-                    kRequired),
+           quantity("amount", Better::Less, {kMoney / kTime, kMoney}, Range::NonNegative,
+                    "rent per time, or the price to buy", kRequired),
            plain("per", ValueKind::Reference, "of what this is the price, the enclosing block unless given"),
        }},
   };
 }
 } // namespace
+
+bool holdsNumbers(ValueKind kind) {
+  return kind == ValueKind::Quantity || kind == ValueKind::QuantityMap || kind == ValueKind::Integer ||
+         kind == ValueKind::Shape;
+}
+
+const KeySchema &countKey() {
+  static const KeySchema key = integer("count", Better::More, Range::Positive, "how many equal ones there are");
+  return key;
+}
 
 llvm::ArrayRef<BlockSchema> allSchemas() {
   static const std::vector<BlockSchema> all = table();

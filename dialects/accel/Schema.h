@@ -5,6 +5,7 @@
 #include "mlir/IR/Attributes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ enum class ValueKind : uint8_t {
   References,  ///< ArrayAttr of FlatSymbolRefAttr
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
 };
+/// Which numbers of a key make a machine that is at least as fast, at most as large and as hungry with all else equal.
+/// The bounds of exploration rest on it: of a key with `Neither` no bound is known, so a design cannot choose its
+/// number.
+enum class Better : uint8_t { Less, More, Neither };
 enum class Range : uint8_t { Any, Positive, NonNegative, Fraction /* 0 < x <= 1 */, AtLeastOne };
 
 struct KeySchema {
@@ -36,7 +41,10 @@ struct KeySchema {
   Range range = Range::Any;
   unsigned minRank = 0, maxRank = 0; ///< of a Shape
   llvm::StringRef documentation;     ///< one sentence
+  std::optional<Better> better = {}; ///< of a key that holds numbers, and of no other
 };
+/// Whether values of the kind are numbers, so that the key says what is better.
+bool holdsNumbers(ValueKind kind);
 
 struct BlockSchema {
   llvm::StringRef kind, subtype; ///< "memory", "dram"; subtype empty where the block has none
@@ -45,6 +53,9 @@ struct BlockSchema {
   const KeySchema *findKey(llvm::StringRef name) const;
   std::vector<llvm::StringRef> keyNames() const;
 };
+
+/// Of the count in brackets, which blocks of several kinds have.
+const KeySchema &countKey();
 
 /// All blocks, in the order of the documentation.
 llvm::ArrayRef<BlockSchema> allSchemas();

@@ -1,5 +1,5 @@
 // Generated operation code, and creation by name.
-#include "dialects/dnn/Dnn.h"
+#include "dialects/dnn/Gradients.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include <cmath>

@@ -11,6 +11,13 @@ template <typename OpTy, typename... Args> OpTy make(GradientContext &context, A
   return OpTy::create(context.builder, context.location, std::forward<Args>(args)...);
 }
 
+/// The gradient of a unary operation: one operation on that of the result and on the operand or the result.
+template <typename GradOp> llvm::LogicalResult unaryGradient(GradientContext &context, mlir::Value saved) {
+  mlir::Value dy = context.resultGradients[0];
+  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(saved));
+  return llvm::success();
+}
+
 /// Sums `gradient` over the dimensions along which `type` was broadcast to it.
 mlir::Value reduceTo(GradientContext &context, mlir::Value gradient, mlir::RankedTensorType type);
 

@@ -53,22 +53,6 @@ ACCORD_GRADIENT(InteractionOp) {
 
 // ---- element-wise
 
-/// A unary operation whose gradient operation reads `kept`.
-template <typename GradOp> static LogicalResult unary(GradientContext &context, Value keptDimensions) {
-  Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(keptDimensions));
-  return success();
-}
-ACCORD_GRADIENT(ReluOp) { return unary<ReluGradOp>(context, getY()); }
-ACCORD_GRADIENT(Relu6Op) { return unary<Relu6GradOp>(context, getY()); }
-ACCORD_GRADIENT(HardSigmoidOp) { return unary<HardSigmoidGradOp>(context, getY()); }
-ACCORD_GRADIENT(HardSwishOp) { return unary<HardSwishGradOp>(context, getX()); }
-ACCORD_GRADIENT(GeluOp) { return unary<GeluGradOp>(context, getX()); }
-ACCORD_GRADIENT(SiluOp) { return unary<SiluGradOp>(context, getX()); }
-ACCORD_GRADIENT(SigmoidOp) { return unary<SigmoidGradOp>(context, getY()); }
-ACCORD_GRADIENT(TanhOp) { return unary<TanhGradOp>(context, getY()); }
-ACCORD_GRADIENT(SqrtOp) { return unary<SqrtGradOp>(context, getY()); }
-ACCORD_GRADIENT(ExpOp) { return unary<MulOp>(context, getY()); }
 ACCORD_GRADIENT(NegOp) {
   context.operandGradients[0] = make<NegOp>(context, getX().getType(), context.resultGradients[0]);
   return success();

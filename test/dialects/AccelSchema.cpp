@@ -44,6 +44,7 @@ TEST_F(AccelSchema, EveryKeyHasWhatItsKindNeeds) {
       EXPECT_FALSE(expected(key).empty()) << where;
       bool quantity = key.kind == ValueKind::Quantity || key.kind == ValueKind::QuantityMap;
       EXPECT_EQ(quantity, !key.dimensions.empty()) << where;
+      EXPECT_EQ(holdsNumbers(key.kind), key.better.has_value()) << where;
       if (key.kind == ValueKind::Word || key.kind == ValueKind::WordSet) {
         EXPECT_FALSE(key.words.empty()) << where;
       }

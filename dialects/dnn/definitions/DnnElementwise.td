@@ -3,13 +3,20 @@
 #define ACCORD_DNN_ELEMENTWISE
 include "dialects/dnn/definitions/DnnWork.td"
 
-class Dnn_UnaryBase<string mnemonic, int flops, string formula> : Dnn_WorkOp<mnemonic, flops,
+// The gradient is one operation on dy and on `saved`: the operand x or the result y.
+class Dnn_UnaryBase<string mnemonic, int flops, string formula, string gradient = "", string saved = "">
+    : Dnn_WorkOp<mnemonic, flops,
     [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "y = " # formula # ", element-wise";
   let description = flops # " FLOP per element.\n`%y = dnn." # mnemonic #
                     " %x : (tensor<?x1024xf32>) -> tensor<?x1024xf32>`";
   let arguments = (ins Dnn_Tensor:$x);
   let results = (outs Dnn_Tensor:$y);
+  let more = "static constexpr bool isUnary = true; // the language calls it by its mnemonic\n";
+  let extraClassDefinition = !if(!empty(gradient), "",
+      "::llvm::LogicalResult $cppClass::buildGradient(::accord::GradientContext &context) {\n"
+      "  return ::accord::dnn::unaryGradient<" # gradient # ">(context, " # !if(!eq(saved, "x"), "getX()", "getY()")
+      # ");\n}\n");
 }
 class Dnn_UnaryGradBase<string mnemonic, int flops, string of, string formula, string saved>
     : Dnn_WorkOp<mnemonic, flops, [SameOperandsAndResultType]> {
@@ -19,9 +26,10 @@ class Dnn_UnaryGradBase<string mnemonic, int flops, string of, string formula, s
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$saved);
   let results = (outs Dnn_Tensor:$dx);
 }
-// The operation and its gradient; `kept` says whether the gradient reads the operand x or the result y.
+// The operation and its gradient: types, work, text and the rule of differentiation, everything but their kernels of
+// the interpreter. `saved` says whether the gradient reads the operand x or the result y.
 multiclass Dnn_Unary<string mnemonic, int flops, string formula, int gradFlops, string saved, string gradFormula> {
-  def Op : Dnn_UnaryBase<mnemonic, flops, formula>;
+  def Op : Dnn_UnaryBase<mnemonic, flops, formula, !substr(NAME, 4) # "GradOp", saved>;
   def GradOp : Dnn_UnaryGradBase<mnemonic # "_grad", gradFlops, mnemonic, gradFormula, saved>;
 }
 defm Dnn_Relu : Dnn_Unary<"relu", 1, "max(x, 0)", 1, "y", "dy where y > 0, else 0">;
@@ -32,9 +40,10 @@ defm Dnn_HardSwish : Dnn_Unary<"hard_swish", 5, "x * min(max(x + 3, 0), 6) / 6",
 defm Dnn_Gelu : Dnn_Unary<"gelu", 5, "x * (1 + erf(x / sqrt 2)) / 2", 11, "x", "dy * (cdf(x) + x * pdf(x))">;
 defm Dnn_Silu : Dnn_Unary<"silu", 5, "x / (1 + exp(-x)) (swish)", 9, "x", "dy * s * (1 + x * (1 - s)), s = sigmoid(x)">;
 defm Dnn_Sigmoid : Dnn_Unary<"sigmoid", 4, "1 / (1 + exp(-x))", 3, "y", "dy * y * (1 - y)">;
+defm Dnn_Softplus : Dnn_Unary<"softplus", 3, "log(1 + exp(x))", 4, "x", "dy / (1 + exp(-x))">;
 defm Dnn_Tanh : Dnn_Unary<"tanh", 1, "tanh(x)", 3, "y", "dy * (1 - y * y)">;
 defm Dnn_Sqrt : Dnn_Unary<"sqrt", 1, "sqrt(x)", 2, "y", "dy / (2 * y)">;
-def Dnn_ExpOp : Dnn_UnaryBase<"exp", 1, "exp(x)">;
+def Dnn_ExpOp : Dnn_UnaryBase<"exp", 1, "exp(x)", "MulOp", "y">;
 def Dnn_NegOp : Dnn_UnaryBase<"neg", 1, "-x"> {
   let hasFolder = 1;
 }

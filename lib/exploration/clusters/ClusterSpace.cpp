@@ -71,10 +71,8 @@ struct ClusterSpace::Data {
   }
 
   void look(mlir::Operation *op) {
-    static const accel::KeySchema count{"count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0,
-                                        ""};
     if (auto choice = op->getAttrOfType<accel::ChoiceAttr>("count"))
-      add(op, "", choice, &count, nameOf(op) + ".count");
+      add(op, "", choice, &accel::countKey(), nameOf(op) + ".count");
     auto entries = op->getAttrOfType<DictionaryAttr>("entries");
     if (!entries)
       return;

@@ -14,14 +14,6 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-/// Keys of which less is better; of all others more.
-bool lessIsBetter(const DesignPlace &place) {
-  return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
-         llvm::is_contained({"latency", "energy", "sector", "half_performance_work", "cycles", "kernel_launch_overhead",
-                             "host_overhead_per_microbatch", "host_overhead_per_step", "area", "technology"},
-                            place.key);
-}
-
 constexpr int64_t kMaxInteger = int64_t(1) << 62;
 
 } // namespace
@@ -112,7 +104,7 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
                ->getAttrOfType<DictionaryAttr>("entries")
                .contains("types"))
         list.erase("types");
-    bool max = end == BoxCorner::Max || (end == BoxCorner::Best && !lessIsBetter(place));
+    bool max = end == BoxCorner::Max || (end == BoxCorner::Best && place.schema->better == accel::Better::More);
     Result<Attribute> value = valueAt(site, box, max);
     if (!value)
       return errorOf(value.error(), locationOf(place));

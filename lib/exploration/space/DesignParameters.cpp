@@ -14,12 +14,6 @@ namespace {
 const Dimension kArea = Dimension::of(Base::Metre, 2),
                 kPower = Dimension::of(Base::Joule) / Dimension::of(Base::Second);
 
-const accel::KeySchema &countSchema() {
-  static const accel::KeySchema schema{"count", accel::ValueKind::Integer, {}, {}, false, accel::Range::Positive, 0, 0,
-                                       ""};
-  return schema;
-}
-
 constexpr int kMaxDepth = 500; ///< values that one follows from, one through the other
 
 bool isOpen(Attribute value) { return isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(value); }
@@ -89,7 +83,7 @@ void DesignSpace::Data::findPlaces(Errors &errors) {
       Attribute count = core.getCountAttr();
       if (!count)
         count = IntegerAttr::get(IntegerType::get(&context, 64), 1);
-      collector.add({&op, "count", -1, "", count, &countSchema(), prefix + "count"});
+      collector.add({&op, "count", -1, "", count, &accel::countKey(), prefix + "count"});
       collector.block(&op, prefix, core.getEntries(), accel::findSchema("core", core.getKind()));
     }
     if (auto power = dyn_cast<accel::PowerOp>(op))
@@ -113,11 +107,9 @@ void DesignSpace::Data::findPlaces(Errors &errors) {
     auto choice = cast<accel::ChoiceAttr>(place->value);
     bool word = place->schema->kind == accel::ValueKind::Word || place->schema->kind == accel::ValueKind::Boolean ||
                 place->schema->kind == accel::ValueKind::Reference;
-    bool number = place->schema->kind == accel::ValueKind::Quantity ||
-                  place->schema->kind == accel::ValueKind::QuantityMap ||
-                  place->schema->kind == accel::ValueKind::Integer || place->schema->kind == accel::ValueKind::Shape;
+    bool number = accel::holdsNumbers(place->schema->kind);
     Result<std::vector<Attribute>> values = valuesOf(choice, *place->schema);
-    if (!number && !(word && mayBeChosen(place->key)))
+    if (number ? place->schema->better == accel::Better::Neither : !(word && mayBeChosen(place->key)))
       values = Error{Code::ChoiceNotAllowed, "cannot be a choice"};
     if (!values) {
       Error problem = values.error();

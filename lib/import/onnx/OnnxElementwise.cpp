@@ -8,6 +8,7 @@ namespace accord::import {
 
 static const std::map<std::string, const char *> kUnary = {{"Relu", "relu"},
                                                            {"Sigmoid", "sigmoid"},
+                                                           {"Softplus", "softplus"},
                                                            {"Tanh", "tanh"},
                                                            {"Exp", "exp"},
                                                            {"Sqrt", "sqrt"},

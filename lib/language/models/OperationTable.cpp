@@ -1,6 +1,7 @@
-// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in
-// dialects/dnn.
+// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in dialects/dnn. Unary
+// element-wise operations have no line: they are those of the dialect.
 #include "lib/language/models/OperationTable.h"
+#include "dialects/dnn/Dnn.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace accord {
@@ -19,6 +20,15 @@ std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
       {"kernel", Pair, true, {}, 1}, {"stride", Pair, false, {}, 1}, {"padding", Pair, false, {}, 0}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
+}
+
+/// Adds the operations of the dialect that are unary and element-wise, each called by its mnemonic.
+template <typename... Ops> void addUnary(std::vector<OperationSpec> &table) {
+  auto add = [&]<typename OpTy>() {
+    if constexpr (requires { OpTy::isUnary; })
+      table.push_back({OpTy::getOperationName().split('.').second, OpTy::getOperationName(), {"x"}, {}});
+  };
+  (add.template operator()<Ops>(), ...);
 }
 
 std::vector<OperationSpec> makeTable() {
@@ -113,19 +123,11 @@ std::vector<OperationSpec> makeTable() {
       {"smooth_l1", "dnn.smooth_l1", {"a", "b"}, {}},
       {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
   };
-  for (auto [name, op] : {std::pair{"relu", "dnn.relu"},
-                          {"relu6", "dnn.relu6"},
-                          {"hard_sigmoid", "dnn.hard_sigmoid"},
-                          {"hard_swish", "dnn.hard_swish"},
-                          {"gelu", "dnn.gelu"},
-                          {"silu", "dnn.silu"},
-                          {"swish", "dnn.silu"},
-                          {"sigmoid", "dnn.sigmoid"},
-                          {"tanh", "dnn.tanh"},
-                          {"exp", "dnn.exp"},
-                          {"sqrt", "dnn.sqrt"},
-                          {"neg", "dnn.neg"}})
-    table.push_back({name, op, {"x"}, {}});
+  addUnary<
+#define GET_OP_LIST
+#include "dialects/dnn/DnnOps.cpp.inc"
+      >(table);
+  table.push_back({"swish", "dnn.silu", {"x"}, {}});
   for (auto [name, op] : {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
     table.push_back({name, op, {"a", "b"}, {}});
   return table;

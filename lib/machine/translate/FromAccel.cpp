@@ -39,6 +39,8 @@ bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
   }
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     memory.efficiency = keys.number("efficiency", efficiency, clock);
+  if (auto refresh = keys.get<accel::QuantityAttr>("refresh_efficiency"))
+    memory.efficiency *= keys.number("refresh_efficiency", refresh, clock);
   return !keys.failed;
 }
 

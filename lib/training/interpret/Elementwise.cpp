@@ -114,6 +114,7 @@ void addElementwise(Kernels &kernels) {
   unary<dnn::GeluOp>(kernels, [](double x) { return x * cdf(x); });
   unary<dnn::SiluOp>(kernels, [](double x) { return x * sigmoid(x); });
   unary<dnn::SigmoidOp>(kernels, sigmoid);
+  unary<dnn::SoftplusOp>(kernels, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
   unary<dnn::TanhOp>(kernels, [](double x) { return std::tanh(x); });
   unary<dnn::SqrtOp>(kernels, [](double x) { return std::sqrt(x); });
   unary<dnn::ExpOp>(kernels, [](double x) { return std::exp(x); });
@@ -127,6 +128,7 @@ void addElementwise(Kernels &kernels) {
   pairwise<dnn::GeluGradOp>(kernels, [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
   pairwise<dnn::SiluGradOp>(kernels, [](double dy, double x) { return dy * sigmoid(x) * (1 + x * (1 - sigmoid(x))); });
   pairwise<dnn::SigmoidGradOp>(kernels, [](double dy, double y) { return dy * y * (1 - y); });
+  pairwise<dnn::SoftplusGradOp>(kernels, [](double dy, double x) { return dy * sigmoid(x); });
   pairwise<dnn::TanhGradOp>(kernels, [](double dy, double y) { return dy * (1 - y * y); });
   pairwise<dnn::SqrtGradOp>(kernels, [](double dy, double y) { return dy / (2 * y); });
   binary<dnn::AddOp>(kernels, [](double a, double b) { return a + b; });

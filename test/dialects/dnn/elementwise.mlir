@@ -21,6 +21,11 @@ func.func @sigmoid_4(%a0: tensor<?x8xf32>) {
   %r = dnn.sigmoid %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }
+func.func @softplus(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.softplus %{{.*}} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.softplus %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
 func.func @tanh_5(%a0: tensor<?x8xf32>) {
   // CHECK: dnn.tanh %{{.*}} : (tensor<?x8xf32>) -> tensor<?x8xf32>
   %r = dnn.tanh %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>

@@ -10,7 +10,7 @@ from onnx_models import Graph
 def wrong_operators(g):
     x = g.input("x", ["N", 8])
     for _ in range(3):
-        x = g.node("Softplus", x)
+        x = g.node("Celu", x)
     g.output(g.node("NonMaxSuppression", g.node("Acos", x)))
 
 
@@ -94,7 +94,13 @@ def moves(g):
     g.output(g.gemm(c, 22, 3))
 
 
-CASES = [wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch, same_padding, moves]
+def smooth(g):
+    """An operator for each element that stands for itself."""
+    g.output(g.gemm(g.node("Softplus", g.gemm(g.input("x", ["N", 8]), 8, 6)), 6, 3, "head"))
+
+
+CASES = [smooth, wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch,
+         same_padding, moves]
 
 
 def main():

@@ -113,6 +113,18 @@ TEST(FromAccel, CyclesBecomeSecondsAndEnergyIsPerFlop) {
   EXPECT_EQ(machine->cores[0].reads, -1);
 }
 
+// A part with tRFC = 350 ns every tREFI = 3.9 us moves data in 1 - 350 / 3900 of the time, at most 80 % of the peak.
+TEST(FromAccel, RefreshTakesItsShareOfTheBandwidth) {
+  auto [machine, said] =
+      convert("accel.memory @hbm : dram {bandwidth = #accel.quantity<1 TB/s>, capacity = #accel.quantity<16 GiB>, "
+              "efficiency = #accel.quantity<\"0.8\">, refresh_efficiency = #accel.quantity<\"0.91\">}\n" +
+                  kCore,
+              kClock);
+  ASSERT_TRUE(mlir::succeeded(machine)) << said;
+  EXPECT_DOUBLE_EQ(machine->memories[0].efficiency, 0.8 * 0.91);
+  EXPECT_EQ(machine->memories[0].origins.at("refresh_efficiency").text, "0.91");
+}
+
 TEST(FromAccel, PathsOrderMemoriesAndTellWhatCoresRead) {
   std::string l2 = "accel.memory @l2 : cache {bandwidth = #accel.quantity<4 TB/s>, capacity = "
                    "#accel.quantity<40 MiB>}\n";

@@ -203,7 +203,7 @@ std::vector<Case> cases() {
   all.push_back({"moe_combine", {{{-1, 2, 3, 2}}, ids({-1, 2, 3}), {{-1, 2, 3}}}, "{dims = array<i64: 4>}"});
   all.push_back({"moe_combine", {{{-1, 3, 1, 3}}, ids({-1, 3, 1}), {{-1, 3, 1}}}, "{dims = array<i64: 2, 2>}"});
   all.push_back({"moe_combine", {{{2, 2, 3}}, ids({2, 2}), {{2, 2}}}, "{dims = array<i64>}"});
-  for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
+  for (std::string op : {"relu", "gelu", "silu", "sigmoid", "softplus", "tanh", "exp", "neg"})
     for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
       all.push_back({op, {{shape}}});
   for (std::string op : {"relu6", "hard_sigmoid", "hard_swish"})
