@@ -149,7 +149,8 @@ class Comparison:
                         self.differ(where, f"'{key}' is gone")
                     continue
                 seen.add(name)
-                self.values(f"{where}.{key}", value, new[name])
+                if "~" not in names:
+                    self.values(f"{where}.{key}", value, new[name])
             for key in new:
                 if key not in seen and key not in self.renames.get("-", ()):
                     self.differ(where, f"'{key}' is new")

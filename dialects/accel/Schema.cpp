@@ -309,7 +309,7 @@ std::vector<BlockSchema> table() {
       {"cluster",
        "",
        "servers and the networks between them",
-       {quantity("grid_intensity", {kMass / kEnergy}, Range::NonNegative,
+       {quantity("grid_intensity", Better::Less, {kMass / kEnergy}, Range::NonNegative,
                  "greenhouse gases of the electricity it runs on, as carbon dioxide")}},
       {"server",
        "",
