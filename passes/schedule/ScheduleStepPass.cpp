@@ -66,5 +66,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<mlir::Pass> createSchedulePass(Planning *planning) { return std::make_unique<ScheduleStepPass>(planning); }
+std::unique_ptr<mlir::Pass> createSchedulePass(Planning *planning) {
+  return std::make_unique<ScheduleStepPass>(planning);
+}
 } // namespace accord

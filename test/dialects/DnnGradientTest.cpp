@@ -66,8 +66,8 @@ TEST_F(DnnGradient, Contractions) {
 }
 
 TEST_F(DnnGradient, Elementwise) {
-  for (StringRef name :
-       {"relu", "relu6", "hard_sigmoid", "hard_swish", "gelu", "silu", "sigmoid", "softplus", "tanh", "exp", "sqrt", "neg"})
+  for (StringRef name : {"relu", "relu6", "hard_sigmoid", "hard_swish", "gelu", "silu", "sigmoid", "softplus", "tanh",
+                         "exp", "sqrt", "neg"})
     check(("dnn." + name).str(), {tensor({-1, 8})});
   for (StringRef name : {"add", "sub", "mul", "div"}) {
     check(("dnn." + name).str(), {tensor({-1, 3, 8}), tensor({3, 8})});

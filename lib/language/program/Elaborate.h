@@ -128,7 +128,7 @@ struct TrainingJob {
   std::optional<ObjectiveExpression> expression;                        ///< of mining, instead of `objective`
   std::vector<Requirement> requirements;
   std::vector<std::shared_ptr<const Constant>> conditions; ///< of `requirements`, one each, as values
-  std::vector<std::string> assumptions; ///< defaults that change a number
+  std::vector<std::string> assumptions;                    ///< defaults that change a number
 };
 
 /// What the command line adds to or overrides in the files.
