@@ -11,7 +11,7 @@ struct PlacementChoices {
   std::vector<std::string> assumptions; ///< every default, in words
 };
 
-/// The choices of a job on a cluster. Nothing after errors: A0708 and others where nothing that is offered fits.
+/// The choices of a job on a cluster. Nothing after errors: A0708 and others where nothing in the search space fits.
 std::optional<PlacementChoices> placementChoices(const TrainingJob &job, const ClusterTarget &target,
                                                  Diagnostics &diags);
 

@@ -25,7 +25,7 @@ def EstimateCost : Pass<"estimate-cost", "::mlir::ModuleOp"> {
   let options = [
     Option<"machine", "machine", "std::string", "", "accelerator of the module; empty: the only one">,
     Option<"costModel", "cost-model", "std::string", "", "cost model by name; empty: the machine's">,
-    Option<"microbatch", "microbatch", "int64_t", "1", "samples at a time">,
+    Option<"microbatch", "microbatch", "int64_t", "1", "micro-batch size">,
     Option<"requested", "requested", "bool", "false", "machine, cost model and the first micro-batch size of the plan.request">
   ];
 }

@@ -31,8 +31,11 @@ def main():
     for path in glob.glob(os.path.join(options.cases, "*.*")):
         if os.path.isfile(path):
             expected |= set(re.findall(r"(?:error|warning)\[(A\d{4})\]", read(path)))
-    for path in glob.glob(os.path.join(options.unit, "*.*")):
-        expected |= BY_UNIT_TESTS & set(re.findall(r'"(A\d{4})"', read(path)))
+    number_of = {name: number for number, name in codes}
+    for path in glob.glob(os.path.join(options.unit, "**", "*.*"), recursive=True):
+        text = read(path)
+        named = {number_of.get(name) for name in re.findall(r"Code::(\w+)", text)}
+        expected |= BY_UNIT_TESTS & (named | set(re.findall(r'"(A\d{4})"', text)))
     missing = [f"{number} {name}" for number, name in codes if number not in expected | WITHOUT_INPUT]
     print("\n".join(missing) or f"all {len(codes)} codes have a case")
     return 1 if missing or not codes else 0

@@ -247,7 +247,7 @@ accelerator s(fast = 3 GHz) {
     ASSERT_TRUE(accelerator) << written;
     auto again = machineFrom(accelerator);
     auto machine = space.machine(design);
-    ASSERT_EQ(machine, mlir::succeeded(again)) << written;
+    ASSERT_EQ(bool(machine), mlir::succeeded(again)) << written;
     if (mlir::failed(again))
       continue;
     ++good;

@@ -82,12 +82,12 @@ TEST(MiningSpace, MachinesAreThoseOfTheSearch) {
       auto *one = machine.get();
       const Machine *nearly = again->nearly(design);
       auto exactly = again->exactly(design);
-      ASSERT_EQ(one != nullptr, exactly) << name << i;
+      ASSERT_EQ(one != nullptr, std::holds_alternative<Machine>(exactly)) << name << i;
       if (!one)
         continue;
       ASSERT_TRUE(nearly);
       expectSame(*one, *nearly);
-      expectSame(*one, *exactly);
+      expectSame(*one, std::get<Machine>(exactly));
       bool keeps = !space.violatedRequirement(design, *one);
       EXPECT_EQ(keeps, !again->violatedRequirement(design, *nearly)) << name << i;
       kept += keeps;
@@ -348,7 +348,7 @@ struct Small {
       DesignEvaluation known = problem.evaluate(space.at(i), INFINITY);
       if (known.value < answer.value)
         answer.value = known.value, answer.winner = space.at(i);
-      answer.lowerBound = std::min(answer.bound, known.bound);
+      answer.bound = std::min(answer.bound, known.lowerBound);
     }
     certificate.answers = {answer};
   }

@@ -54,19 +54,19 @@ TEST(BoundedWork, ModulesThatDoubleTheirCalls) {
   std::string modules = chain(40, "module f0(x) -> y {\n  let y = x\n}\n", [](std::string n, std::string m) {
     return "module f" + n + "(x) -> y {\n  let p = f" + m + "(x)\n  let y = f" + m + "(p)\n}\n";
   });
-  EXPECT_EQ(Elaborated(model("  v = f40(v)\n", modules)).code, Code::TooManyOperations);
+  EXPECT_EQ(Elaborated(model("  v = f40(v)\n", modules)).code, numberOf(Code::TooManyOperations));
 }
 
 TEST(BoundedWork, LoopsWithinLoops) {
   std::string body = "  var a = 0\n  for i in 1..100000 {\n    for j in 1..100000 {\n"
                      "      a = i + j\n    }\n  }\n  v = v * a\n";
-  EXPECT_EQ(Elaborated(model(body)).code, Code::TooManyOperations);
+  EXPECT_EQ(Elaborated(model(body)).code, numberOf(Code::TooManyOperations));
 }
 
 TEST(BoundedWork, ListsThatDouble) {
   std::string body = "  var l = [1]\n  for i in 1..60 {\n    l = l + l\n    v = v * i\n  }\n"
                      "  v = v * len(l)\n";
-  EXPECT_EQ(Elaborated(model(body)).code, Code::TooManyValues);
+  EXPECT_EQ(Elaborated(model(body)).code, numberOf(Code::TooManyValues));
 }
 
 TEST(BoundedWork, ConstantsThatDoubleAreComputedOnce) {
@@ -80,7 +80,7 @@ TEST(BoundedWork, ConstantsThatDoubleAreComputedOnce) {
 TEST(BoundedWork, ChainsOfConstants) {
   std::string constants =
       chain(20000, "let c0 = 1\n", [](std::string n, std::string m) { return "let c" + n + " = c" + m + " + 1\n"; });
-  EXPECT_EQ(Elaborated(model("  v = v * c20000\n", constants)).code, Code::NestedTooDeep);
+  EXPECT_EQ(Elaborated(model("  v = v * c20000\n", constants)).code, numberOf(Code::NestedTooDeep));
   // A training's constants are computed in the order of the file.
   EXPECT_EQ(Elaborated(constants + model("") + "train t = m on d {\n  batch = c20000\n}\n").code, "");
 }
@@ -92,7 +92,7 @@ TEST(BoundedWork, NestingThroughModules) {
   std::string modules = chain(60, "module f0(x) -> y {\n  let y = x\n}\n", [&](std::string n, std::string m) {
     return "module f" + n + "(x) -> y {\n  let y = " + open + "f" + m + "(x)" + close + "\n}\n";
   });
-  EXPECT_EQ(Elaborated(model("  v = v * f60(1)\n", modules)).code, Code::NestedTooDeep);
+  EXPECT_EQ(Elaborated(model("  v = v * f60(1)\n", modules)).code, numberOf(Code::NestedTooDeep));
 }
 
 TEST(BoundedWork, LongRequirements) {
