@@ -8,7 +8,8 @@ target_compile_features(accord INTERFACE cxx_std_20)
 target_include_directories(accord INTERFACE
   "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR};${CMAKE_BINARY_DIR}>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/accord>")
-set_target_properties(accord PROPERTIES INSTALL_RPATH "${LLVM_LIBRARY_DIRS}")
+# `$ORIGIN`: it loads libaccord-mpi.so from beside itself.
+set_target_properties(accord PROPERTIES BUILD_RPATH "$ORIGIN;${LLVM_LIBRARY_DIRS}" INSTALL_RPATH "$ORIGIN;${LLVM_LIBRARY_DIRS}")
 
 set(config "${CMAKE_BINARY_DIR}/lib/cmake/accord") # not the root of the build folder: find_package looks there first
 write_basic_package_version_file("${config}/AccordConfigVersion.cmake"

@@ -10,7 +10,7 @@ const prefix = long.length ? long[0].slice(0, common(long)) : "";
 const short = name => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
 const chosenOf = layer => layer.options[layer.chosen];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
-const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"], ["exchange_s", "communication"]];
+const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"], ["gradient_sync_s", "communication"]];
 
 function tile(label, value, unit, note) {
   return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)), el("div", { class: "note" }, note));

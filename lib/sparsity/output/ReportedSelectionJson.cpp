@@ -20,7 +20,7 @@ bool readOption(const json::Value &value, json::Path path, ReportedSelection::Op
                   .number("data_gradient_s", data)
                   .number("weight_gradient_s", weight)
                   .number("update_s", update)
-                  .number("exchange_s", exchange)
+                  .number("gradient_sync_s", exchange)
                   .number("energy_J", option.joules)
                   .number("energy_quantile_J", option.quantileJoules)
                   .number("bytes", option.bytes)

@@ -59,7 +59,7 @@ json::Value toJson(const PruneOption &option) {
                       {"data_gradient_s", option.dataGradient},
                       {"weight_gradient_s", option.weightGradient},
                       {"update_s", option.update},
-                      {"exchange_s", option.exchange},
+                      {"gradient_sync_s", option.exchange},
                       {"energy_J", option.joules},
                       {"energy_quantile_J", option.quantileJoules},
                       {"bytes", option.bytes},

@@ -11,14 +11,14 @@ metric = {"step_time": "time_quantile_s", "energy": "energy_quantile_J", "memory
 
 for layer in layers:
     for option in layer["options"]:
-        parts = sum(option[key] for key in ("forward_s", "data_gradient_s", "weight_gradient_s", "update_s", "exchange_s"))
+        parts = sum(option[key] for key in ("forward_s", "data_gradient_s", "weight_gradient_s", "update_s", "gradient_sync_s"))
         assert abs(parts - option["time_s"]) <= 1e-9 * option["time_s"], (layer["name"], option["label"])
         assert option["time_quantile_s"] >= option["time_s"] * (1 - 1e-12), (layer["name"], option["label"])
     assert layer["options"][0]["label"] == "dense"
     for option in layer["options"][1:]:
         if option["format"] == "dense" and ";" not in option["label"]:  # zeros that are stored are not skipped
             assert option["time_s"] >= layer["options"][0]["time_s"] * (1 - 1e-12), (layer["name"], option["label"])
-            assert option["exchange_s"] == layer["options"][0]["exchange_s"], (layer["name"], option["label"])
+            assert option["gradient_sync_s"] == layer["options"][0]["gradient_sync_s"], (layer["name"], option["label"])
             assert option["bytes"] == layer["options"][0]["bytes"], (layer["name"], option["label"])
 
 chosen = [layer["options"][layer["chosen"]] for layer in layers]
@@ -42,8 +42,8 @@ if problem["loss_budget"] is None and problem["byte_budget"] is None and not pro
     assert best == answer["value"] == answer["bound"], (best, answer["value"], answer["bound"])
 # Half of the gradients take between half and all of the time: messages have a latency.
 for layer, option in zip(layers, chosen):
-    whole = layer["options"][0]["exchange_s"]
+    whole = layer["options"][0]["gradient_sync_s"]
     if whole > 0 and option["format"] == "nm(2, 4)":
-        assert whole / 2 < option["exchange_s"] < whole, layer["name"]
-exchanged = sum(layer["options"][0]["exchange_s"] > 0 for layer in layers)
+        assert whole / 2 < option["gradient_sync_s"] < whole, layer["name"]
+exchanged = sum(layer["options"][0]["gradient_sync_s"] > 0 for layer in layers)
 print(f"{len(layers)} layers, {sum(layer['chosen'] > 0 for layer in layers)} with zeros, {exchanged} exchange gradients")
