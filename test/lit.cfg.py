@@ -9,7 +9,7 @@ import lit.formats
 config.name = "accord"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".accel", ".dnn", ".test"]
-config.excludes = ["Inputs", "unit", "bench", "README.md"]
+config.excludes = ["answers", "Inputs", "unit", "bench", "README.md"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.accord_build_dir, "test")
 

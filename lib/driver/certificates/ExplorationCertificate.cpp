@@ -167,8 +167,8 @@ private:
                   answer.value, value);
     out_.checked.push_back(
         fmt::format("'{}': its design is one of the space, satisfies all requirements, and has the value "
-                    "{:.9g} by {} that are valid{}",
-                    answer.name, value, values.size() > 1 ? "plans" : "a plan", values.size() > 1 ? "" : "s"));
+                    "{:.9g} by {}",
+                    answer.name, value, values.size() > 1 ? "valid plans" : "a valid plan"));
   }
 
   double valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,

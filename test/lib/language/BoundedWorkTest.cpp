@@ -100,7 +100,7 @@ TEST(BoundedWork, LongRequirements) {
   for (int i = 0; i < 2000; ++i)
     sum += " + throughput";
   EXPECT_EQ(Elaborated(model("") + "train t = m on d {\n  batch = 4\n  require " + sum + " > 1\n}\n").code,
-            Code::NestedTooDeep);
+            numberOf(Code::NestedTooDeep));
 }
 
 TEST(BoundedWork, RangesAtTheEndsOfTheIntegers) {

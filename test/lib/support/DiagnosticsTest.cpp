@@ -12,7 +12,7 @@ TEST(Diagnostics, RendersLineCaretHelpAndNotes) {
   SourceManager sources;
   FileId file = sources.add("t.accel", "accelerator t {\n  clock = 1 GHz\n  clok = 2 GHz\n}\n");
   Diagnostics diags(sources);
-  diags.error("A0101", {file, 34, 38}, "unknown key 'clok'").suggest("clock").note({file, 18, 23}, "defined here");
+  diags.error(Code::UnknownKey, {file, 34, 38}, "unknown key 'clok'").suggest("clock").note({file, 18, 23}, "defined here");
   EXPECT_EQ(diags.text(), "t.accel:3:3: error[A0101]: unknown key 'clok'\n"
                           "    clok = 2 GHz\n"
                           "    ^~~~\n"
@@ -71,7 +71,7 @@ TEST(Diagnostics, Json) {
   SourceManager sources;
   FileId file = sources.add("a.accel", "ab\ncd\n");
   Diagnostics diags(sources);
-  diags.error("A0101", {file, 3, 5}, "m").note({file, 0, 2}, "n").suggest("x");
+  diags.error(Code::UnknownKey, {file, 3, 5}, "m").note({file, 0, 2}, "n").suggest("x");
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(diags.toJson());
   EXPECT_EQ(

@@ -67,9 +67,9 @@ def less_forms(c):
 tampered("a form left out", ["are left out, which another cluster has"], clusters(less_forms))
 
 # What is beside the machine.
-tampered("fewer parameters of clusters", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(beside=2)))
+tampered("fewer parameters of clusters", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(num_cluster_parameters=2)))
 tampered("none", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.pop("num_cluster_parameters")))
-tampered("too many", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(beside=99)))
+tampered("too many", [CERTIFICATE], edit(CERTIFICATE, lambda d: d.update(num_cluster_parameters=99)))
 place = len(good["parameters"]) - 3
 
 
@@ -83,7 +83,7 @@ tampered("other numbers of boards", ["A09"], both(
 
 # What steps exchange.
 tampered("a graph that is none", [CERTIFICATE], clusters(lambda c: c["all"][0].update(structure=99)))
-tampered("no seconds", [CERTIFICATE, "not one for each exchange"],
+tampered("no seconds", [CERTIFICATE, "not one for each communication"],
          clusters(lambda c: c["all"][points[best]]["steps"][-1].update(seconds=[])
                   if c["all"][points[best]]["steps"][-1]["seconds"] else c["all"][-1]["steps"][-1].update(seconds=[])))
 
