@@ -340,7 +340,7 @@ private:
       return;
     out_.checked.push_back(
         fmt::format("'{}': of {} designs {} break what is required or are no machines, {} are not below "
-                    "than {:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
+                    "{:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
                     "search alone",
                     answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,
                     proof.byPlans, proof.bySearch));

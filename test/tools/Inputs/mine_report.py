@@ -34,7 +34,7 @@ for parameter in document["sensitivity"]:
             assert choice["value"] == value
             continue
         assert choice["value"] is None or choice["value"] >= value
-        assert (choice["value"] is None) == ("why" in choice), choice
+        assert (choice["value"] is None) == ("reason" in choice), choice
         assert choice["best"] is None or choice["value"] is None or choice["best"] <= choice["value"]
         only = {"{": "{c}", "[": "[{c}]", "(": "{c} x", "x": "x {c}"}[written[0]].format(c=choice["choice"])
         least = mined(space.replace(written, only, 1))

@@ -74,8 +74,8 @@ def cheaper(share):
     )
 
 
-tampered("worth less", ["said to be worth", "its plans give"], cheaper(0.9))
-tampered("worth more", ["said to be worth", "its plans give"], cheaper(1.1))
+tampered("worth less", ["stated to have the value", "its plans give"], cheaper(0.9))
+tampered("worth more", ["stated to have the value", "its plans give"], cheaper(1.1))
 tampered("ratio to something else", ["its individual best design has the value"],
          edit(CERTIFICATE, lambda d: d["jobs"][0].update(best=d["jobs"][0]["best"] * 2)))
 tampered("a job alone left out", [MINED, "number of searches"], edit(CERTIFICATE, lambda d: d["results"].pop(0)))
