@@ -210,7 +210,7 @@ TEST(EnsembleJson, MutatedDocuments) {
     for (const auto &other : others)
       attempt([&](auto &copy) { (*copy.getAsObject())[key] = other; });
   }
-  for (llvm::StringRef list : {"members", "devices", "sizes", "claims"})
+  for (llvm::StringRef list : {"members", "devices", "sizes", "certificates"})
     for (const auto &[key, value] : *document.getAsObject()->getArray(list)->front().getAsObject())
       for (const auto &other : others)
         attempt([&](auto &copy) { (*copy.getAsObject()->getArray(list)->front().getAsObject())[key] = other; });

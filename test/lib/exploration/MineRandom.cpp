@@ -66,7 +66,7 @@ std::string modelText(fuzz::Random &random, bool large, std::string &what) {
     body = fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
                        "  var x = hard_swish(conv_bn(image, out = {1}, kernel = 3, stride = 2, "
                        "padding = 1))\n  repeat {2} as block {{ x = inverted_residual(x, out = {1}, "
-                       "wide = {3}, kernel = {4}, squeeze = {5}) }}\n"
+                       "expanded_channels = {3}, kernel = {4}, squeeze = {5}) }}\n"
                        "  loss cross_entropy(classifier(x, 100), label)\n",
                        size, channels, pick({1, 3}), channels * wide, pick({3, 5}), pick({0, 16}));
     break;

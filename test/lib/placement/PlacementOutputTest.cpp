@@ -136,7 +136,7 @@ TEST(EmitPlacement, PlanIsHeldAgainstItsCertificate) {
             "plan.json: 4 at pipeline_parallel, the certificate gives 8");
   EXPECT_EQ(said("\"kind\": \"placement\"", "\"kind\": \"placement\", \"nought\": 0"),
             "plan.json: unknown key at nought");
-  EXPECT_EQ(said("\"uniform_config\": true,", ""), "plan.json: missing value at uniform_config");
+  EXPECT_EQ(said("\"uniform_config\": true,", ""), "plan.json: missing value at runners_up[0].uniform_config");
   EXPECT_EQ(said("block[0..11]", "block[0..10]"),
             "plan.json: \"block[0..10]\" at stages[0].layers[1], the certificate gives "
             "\"block[0..11]\"");
