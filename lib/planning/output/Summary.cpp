@@ -135,7 +135,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                           ? fmt::format(", at most {:.3g}x", bottleneck.speedupIfUnlimited)
                           : "";
     lines.add(first ? "bottlenecks" : "",
-              fmt::format("{}, {:.3g} % of the total time: {:.3g}x faster with twice as much{}", bottleneck.resource,
+              fmt::format("{}, {:.3g} % of the total time: {:.3g}x faster if doubled{}", bottleneck.resource,
                           100 * bottleneck.share, bottleneck.speedupIfTwice, max));
     first = false;
   }

@@ -137,8 +137,8 @@ TEST(SparsityCost, TwoOfFourOnAnA100) {
   SparseCore core;
   core.stationary = use(SparseAcceleration::Mode::Skip, true, 2, 4);
   const Machine machine = with(gpt2().machine, core);
-  const OperationId forward = named(gpt2(), "fed.linear"), data = named(gpt2(), "fed.linear", Phase::DataGradient),
-                    weight = named(gpt2(), "fed.linear", Phase::WeightGradient);
+  const OperationId forward = named(gpt2(), "mlp.linear"), data = named(gpt2(), "mlp.linear", Phase::DataGradient),
+                    weight = named(gpt2(), "mlp.linear", Phase::WeightGradient);
   LinearSparsity sparsity{{twoOfFour(), kStructured}, {}, {}, false};
   const OperationCost &dense = gpt2().costs.operations[forward];
   SparseCost found = cost(gpt2(), machine, forward, sparsity);
@@ -168,7 +168,7 @@ TEST(SparsityCost, GatingSavesEnergyAlone) {
   Machine machine = with(gpt2().machine, core);
   machine.energyPerFlop = JoulesPerFlop(1.1e-12);
   machine.energyPerFlopOf.clear();
-  OperationId id = named(gpt2(), "fed.linear");
+  OperationId id = named(gpt2(), "mlp.linear");
   auto again = estimate(gpt2().graph, machine);
   const OperationCost &dense = again->operations[id];
   auto found = sparseCost(gpt2().graph, gpt2().graph.operations[id], machine, dense,
@@ -215,7 +215,7 @@ TEST(SparsityCost, PositionsCanCostMoreThanTheySave) {
   core.stationary = core.streaming = use(SparseAcceleration::Mode::Skip, true);
   core.setupCycles = 1000;
   const Machine machine = with(gpt2().machine, core);
-  OperationId id = named(gpt2(), "fed.linear");
+  OperationId id = named(gpt2(), "mlp.linear");
   const OperationCost &dense = gpt2().costs.operations[id];
   SparseCost found = cost(gpt2(), machine, id, {{unstructured(0.97), kBitmask}, {}, {}, false});
   EXPECT_GT(found.mean.bytes[0], dense.bytes[0]);
@@ -233,7 +233,7 @@ TEST(SparsityCost, QuantilesAreAboveMeans) {
   core.stationary = core.streaming = use(SparseAcceleration::Mode::Skip, true);
   core.tile = 32, core.slots = 4, core.lanes = 16;
   const Machine machine = with(gpt2().machine, core);
-  OperationId id = named(gpt2(), "fed.linear");
+  OperationId id = named(gpt2(), "mlp.linear");
   OperandSparsity half{unstructured(0.5), kBitmask};
   half.pattern.independent = true;
   SparseCost less = cost(gpt2(), machine, id, {half, half, half, false}, 0.9),
@@ -250,7 +250,7 @@ TEST(SparsityCost, WhatADynamicMaskMoves) {
   SparseCore core;
   core.stationary = use(SparseAcceleration::Mode::Skip, true);
   const Machine machine = with(gpt2().machine, core);
-  OperationId id = named(gpt2(), "fed.linear"), back = named(gpt2(), "fed.linear", Phase::DataGradient);
+  OperationId id = named(gpt2(), "mlp.linear"), back = named(gpt2(), "mlp.linear", Phase::DataGradient);
   LinearSparsity fixed{{unstructured(0.25), kBitmask}, {}, {}, false}, dynamic = fixed;
   dynamic.weights.pattern.dynamic = true;
   auto product = *productOf(gpt2().graph, gpt2().graph.operations[id]);
@@ -281,7 +281,7 @@ TEST(SparsityCost, MaskedGradientsAreFewer) {
   SparseCore core;
   core.stationary = use(SparseAcceleration::Mode::Skip, true);
   const Machine machine = with(gpt2().machine, core);
-  OperationId id = named(gpt2(), "fed.linear", Phase::WeightGradient);
+  OperationId id = named(gpt2(), "mlp.linear", Phase::WeightGradient);
   LinearSparsity sparsity{{unstructured(0.25), kBitmask}, {}, {}, true};
   EXPECT_NEAR(cost(gpt2(), machine, id, sparsity).cycles, 0.25, 1e-6);
   sparsity.maskedGradients = false;
