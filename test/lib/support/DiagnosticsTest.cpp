@@ -12,7 +12,9 @@ TEST(Diagnostics, RendersLineCaretHelpAndNotes) {
   SourceManager sources;
   FileId file = sources.add("t.accel", "accelerator t {\n  clock = 1 GHz\n  clok = 2 GHz\n}\n");
   Diagnostics diags(sources);
-  diags.error(Code::UnknownKey, {file, 34, 38}, "unknown key 'clok'").suggest("clock").note({file, 18, 23}, "defined here");
+  diags.error(Code::UnknownKey, {file, 34, 38}, "unknown key 'clok'")
+      .suggest("clock")
+      .note({file, 18, 23}, "defined here");
   EXPECT_EQ(diags.text(), "t.accel:3:3: error[A0101]: unknown key 'clok'\n"
                           "    clok = 2 GHz\n"
                           "    ^~~~\n"
