@@ -292,7 +292,7 @@ accelerator s {
     array = (pow2 16..64) x (pow2 16..64), multiply = bf16, efficiency = {0.8, 0.9}
     half_performance_work = {1e6 FLOP, 2e6 FLOP}
   }
-  core vc[2] : vector { lanes = {64, 128}, types = {fp32}, cycles = {gelu: {4 cycles, 8 cycles}, exp: 2 cycles} }
+  core vc[2] : vector { lanes = {64, 128}, types = {fp32}, cycles = {gelu: 4 cycles, exp: 2 cycles} }
   power { idle = {10 W, 20 W}, mac = {1 pJ, 2 pJ} }
   area { mac = {600 um2, 700 um2}, lane = {800 um2, 900 um2}, sram = 1.4 mm2 per 1 MiB, fixed = {1 mm2, 2 mm2} }
 }
