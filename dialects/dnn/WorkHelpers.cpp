@@ -313,3 +313,24 @@ std::optional<int64_t> touchedBytes(RankedTensorType ids, RankedTensorType table
 }
 
 } // namespace accord::dnn
+
+namespace accord {
+
+std::optional<int64_t> bytesOf(Type type, int64_t batch) {
+  if (auto stash = dyn_cast<dnn::StashType>(type))
+    return checkedMultiply(stash.getCount(), bytesOf(stash.getElement(), batch));
+  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && isa_and_nonnull<dnn::RowsAttr>(tensor.getEncoding()))
+    return dnn::sparseBytes(tensor, cast<dnn::RowsAttr>(tensor.getEncoding()), tensor.getElementType(), batch);
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return checkedMultiply(volume(tensor.getShape(), batch), elementBytes(tensor.getElementType()));
+  return 0;
+}
+
+std::optional<int64_t> bytesOf(TypeRange types, int64_t batch) {
+  std::optional<int64_t> sum = 0;
+  for (Type type : types)
+    sum = checkedAdd(sum, bytesOf(type, batch));
+  return sum;
+}
+
+} // namespace accord

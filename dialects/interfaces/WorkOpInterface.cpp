@@ -1,5 +1,5 @@
 #include "dialects/interfaces/WorkOpInterface.h"
-#include "dialects/dnn/Dnn.h"
+#include "dialects/interfaces/DifferentiableOpInterface.h"
 
 using namespace mlir;
 #include "dialects/interfaces/DifferentiableOpInterface.cpp.inc"
@@ -34,23 +34,6 @@ int64_t elementBytes(Type element) {
   if (isa<FloatTF32Type>(element))
     return 4;
   return element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 0;
-}
-
-std::optional<int64_t> bytesOf(Type type, int64_t batch) {
-  if (auto stash = dyn_cast<dnn::StashType>(type))
-    return checkedMultiply(stash.getCount(), bytesOf(stash.getElement(), batch));
-  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && isa_and_nonnull<dnn::RowsAttr>(tensor.getEncoding()))
-    return dnn::sparseBytes(tensor, cast<dnn::RowsAttr>(tensor.getEncoding()), tensor.getElementType(), batch);
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return checkedMultiply(volume(tensor.getShape(), batch), elementBytes(tensor.getElementType()));
-  return 0;
-}
-
-std::optional<int64_t> bytesOf(TypeRange types, int64_t batch) {
-  std::optional<int64_t> sum = 0;
-  for (Type type : types)
-    sum = checkedAdd(sum, bytesOf(type, batch));
-  return sum;
 }
 
 std::optional<int64_t> flopsOfDomain(Operation *op, int64_t batch) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/compilation/Planning.h"
 #include "lib/compilation/TrainingRequest.h"
+#include "lib/planning/solve/SingleDevice.h"
 
 namespace accord {
 

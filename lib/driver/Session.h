@@ -8,6 +8,7 @@
 #include "lib/placement/builder/PlacementProblemBuilder.h"
 #include "lib/placement/problem/PlacementPlan.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include "lib/support/documents/WriteFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Pipelines.h"

@@ -1,6 +1,6 @@
 // A thread beside a solver: shows how far it is, and stops it on Ctrl-C or after a time.
 #pragma once
-#include "lib/scheduling/solve/Solve.h"
+#include "lib/search/SearchLimits.h"
 #include "llvm/ADT/StringRef.h"
 #include <chrono>
 #include <mutex>

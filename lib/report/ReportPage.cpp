@@ -1,5 +1,4 @@
 #include "lib/report/ReportPage.h"
-#include "lib/planning/output/Report.h"
 #include "lib/support/documents/JsonText.h"
 
 #include "lib/report/ReportPage.inc"

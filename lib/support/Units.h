@@ -5,6 +5,9 @@
 
 namespace accord {
 
+/// Exact counts. Totals of large jobs pass 2^63 (GPT-3, batch 1536: 3.3e18 FLOP a step), hence 128 bits.
+using Count = __int128;
+
 /// A physical value in base units: seconds^T byte^B flop^F cycle^C joule^E.
 template <int T, int B, int F, int C, int E> struct Unit {
   double value = 0;

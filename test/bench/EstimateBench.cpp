@@ -1,6 +1,6 @@
 // A whole training step priced on a machine of systolic arrays, with the search for tiles.
 #include "lib/machine/cost/Estimate.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

@@ -1,7 +1,7 @@
 // The latency model of GPT-2 XL on an A100: making it, compiling it, asking it.
 #include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/Print.h"
-#include "test/lib/latency/LatencyCluster.h"
+#include "test/support/LatencyCluster.h"
 #include <algorithm>
 #include <benchmark/benchmark.h>
 

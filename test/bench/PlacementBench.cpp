@@ -1,6 +1,6 @@
 // The optimizer of placements on a language model of 96 and 960 equal blocks and 1,024 devices.
 #include "lib/placement/solve/PlacementSolver.h"
-#include "test/lib/placement/PlacementProblems.h"
+#include "test/support/PlacementProblems.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

@@ -1,8 +1,8 @@
 // The list scheduler and its bounds on layered random problems of growing size.
 #include "lib/scheduling/solve/ImprovementQuery.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "test/fuzz/Random.h"
-#include "test/lib/scheduling/SchedulingTransformer.h"
+#include "test/support/Random.h"
+#include "test/support/SchedulingTransformer.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

@@ -1,6 +1,6 @@
 // Timing graphs: all of a large one, and a change of one operation in graphs of 100,000.
 #include "lib/planning/analysis/TimingGraph.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <chrono>

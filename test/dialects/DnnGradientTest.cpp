@@ -1,7 +1,7 @@
 // Every forward operation has gradients with the types of its operands, and they verify.
-#include "DnnFixture.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
+#include "test/support/DnnFixture.h"
 
 using namespace mlir;
 using namespace accord;

@@ -1,5 +1,5 @@
 // Work of dnn operations against published counts, brute force and the adjoint property of gradients.
-#include "DnnFixture.h"
+#include "test/support/DnnFixture.h"
 
 using namespace mlir;
 using namespace accord;

@@ -1,7 +1,7 @@
 // Reads the ANTLR grammars themselves and writes random sentences of them, so that the fuzzer
 // follows every change of the syntax.
 #pragma once
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <map>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // Random models that are meant to be right: what lies behind the front end sees many graphs this
 // way.
 #pragma once
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 
 namespace accord::fuzz {
 

@@ -1,7 +1,7 @@
 // Breaks a program in the ways people and tools do, and in some that only an attacker would.
 #pragma once
 #include "test/fuzz/Corpus.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 
 namespace accord::fuzz {
 

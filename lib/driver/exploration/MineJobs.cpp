@@ -2,7 +2,7 @@
 #include "lib/driver/exploration/MineMetric.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
-#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/Slack.h"
 #include "lib/exploration/steps/StepLimits.h"
 #include "lib/exploration/steps/StepMemory.h"

@@ -1,7 +1,7 @@
 // An ensemble as JSON, text and a page.
 #pragma once
 #include "lib/ensembles/problem/EnsemblePlan.h"
-#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {

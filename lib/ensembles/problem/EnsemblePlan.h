@@ -1,8 +1,8 @@
 // An ensemble that was chosen, with what it rests on: what the emitters print.
 #pragma once
+#include "lib/ensembles/problem/MemberStatistics.h"
 #include "lib/ensembles/problem/Members.h"
 #include "lib/ensembles/problem/VoteCertificate.h"
-#include "lib/machine/model/MemberStatistics.h"
 
 namespace accord {
 

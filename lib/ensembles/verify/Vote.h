@@ -1,7 +1,7 @@
 // Proves again what is claimed of a majority vote, by arithmetic with fractions alone.
 #pragma once
+#include "lib/ensembles/problem/MemberStatistics.h"
 #include "lib/ensembles/problem/VoteCertificate.h"
-#include "lib/machine/model/MemberStatistics.h"
 #include "lib/support/Result.h"
 
 namespace accord {

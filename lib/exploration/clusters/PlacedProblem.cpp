@@ -1,6 +1,6 @@
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
-#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include "lib/support/Version.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include "lib/exploration/clusters/StageLayers.h"
-#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>

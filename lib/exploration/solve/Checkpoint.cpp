@@ -1,5 +1,5 @@
 #include "lib/exploration/solve/Checkpoint.h"
-#include "lib/exploration/space/MiningRandom.h"
+#include "lib/exploration/solve/MiningRandom.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,5 +1,5 @@
 #include "lib/exploration/steps/StepProblem.h"
-#include "lib/exploration/space/DesignObjective.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"

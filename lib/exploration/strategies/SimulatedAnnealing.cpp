@@ -1,5 +1,5 @@
+#include "lib/exploration/solve/MiningRandom.h"
 #include "lib/exploration/solve/MiningRun.h"
-#include "lib/exploration/space/MiningRandom.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "lib/language/machines/ElaborateAccel.h"
+#include "lib/language/machines/Calibration.h"
 #include "lib/language/machines/MachineElaborator.h"
-#include "lib/language/requests/Calibration.h"
 #include "lib/support/EmitError.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // schema.
 #pragma once
 #include "dialects/accel/AccelDialect.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -18,7 +18,7 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Reads the calibration that a machine names (lib/language/requests/Calibration.h), and refuses what no
+/// Reads the calibration that a machine names (lib/language/machines/Calibration.h), and refuses what no
 /// analysis understands yet ("not supported yet: …"); false after errors.
 bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.

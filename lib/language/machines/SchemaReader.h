@@ -2,7 +2,7 @@
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/Schema.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "mlir/IR/Builders.h"
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 // Expressions of an `operation`: what is computed from the elements at one point.
 #include "lib/language/models/CustomOperation.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 // Operators on values, the functions of expressions by name, and calls of functions that do not
 // exist.
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 #include <set>

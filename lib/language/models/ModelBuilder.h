@@ -4,6 +4,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Ast.h"
+#include "lib/language/syntax/DeclarationScope.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,17 +31,6 @@ struct ModelValue {
   }
   /// "a number", "a tensor of 1024 x 1600": for messages.
   std::string describe() const;
-};
-
-/// Where names outside a body come from: the file that declares the module or model, and its
-/// imports.
-class DeclarationScope {
-public:
-  virtual ~DeclarationScope() = default;
-  /// The declaration that `name`, written at `at`, means in the file of `from`, or null.
-  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) = 0;
-  /// All names visible there, for suggestions.
-  virtual std::vector<std::string> names(const ast::Declaration &from) = 0;
 };
 
 struct ModelRequest {

@@ -1,6 +1,6 @@
 // Calls in a model body: built-in functions, modules, operations.
 #include "lib/language/models/ModelBuilder.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include <cmath>
 #include <fmt/format.h>
 

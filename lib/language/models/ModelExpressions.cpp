@@ -1,7 +1,7 @@
 // Expressions in a model body: numbers are computed exactly, tensors become element-wise
 // operations.
 #include "lib/language/models/ModelBuilder.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include <cmath>
 #include <fmt/format.h>
 

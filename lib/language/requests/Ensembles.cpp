@@ -1,5 +1,5 @@
 #include "lib/language/requests/Ensembles.h"
-#include "lib/language/program/BlockReader.h"
+#include "lib/language/requests/BlockReader.h"
 #include <fmt/format.h>
 
 namespace accord {

@@ -2,7 +2,7 @@
 // and tables of votes.
 #pragma once
 #include "lib/ensembles/problem/EnsembleRequest.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 
 namespace accord {
 

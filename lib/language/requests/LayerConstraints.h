@@ -1,8 +1,8 @@
 // `require` of a training that says where layers may be: `block[0..47].device == a100_80g`,
 // `embedding.device != v100_32g`, `block[0..3].stage == 0`, `block[3].stage == head.stage`.
 #pragma once
-#include "lib/language/program/Elaborate.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/requests/TrainingJob.h"
+#include "lib/language/syntax/Evaluate.h"
 
 namespace accord {
 

@@ -1,6 +1,7 @@
 // What mining makes least, as an expression of the accel dialect.
 #pragma once
-#include "lib/language/program/Elaborate.h"
+#include "lib/language/requests/TrainingJob.h"
+#include "lib/support/Diagnostics.h"
 #include "mlir/IR/Attributes.h"
 
 namespace accord {

@@ -1,7 +1,7 @@
 // Files that say which elements are zero: histograms and masks; and tables beside a program in
 // general.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
+#include "lib/machine/model/Sparsity.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/Csv.h"
 

@@ -1,8 +1,8 @@
 // `require` and `maximize` of a training, evaluated on a candidate plan.
 #pragma once
-#include "lib/language/program/Elaborate.h"
-#include "lib/language/program/Evaluate.h"
-#include "lib/planning/solve/SingleDevice.h"
+#include "lib/language/requests/TrainingJob.h"
+#include "lib/language/syntax/Evaluate.h"
+#include "lib/planning/problem/Objective.h"
 #include <map>
 
 namespace accord {

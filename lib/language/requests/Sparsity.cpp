@@ -1,5 +1,5 @@
 #include "lib/language/requests/Sparsity.h"
-#include "lib/language/program/BlockReader.h"
+#include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/SparsityPatterns.h"
 #include "lib/support/NamePattern.h"
 #include <fmt/format.h>

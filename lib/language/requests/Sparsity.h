@@ -1,6 +1,6 @@
 // `sparsity for TRAINING { … }` -> what is asked of zeros, each key checked.
 #pragma once
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
 #include <map>
 

@@ -1,6 +1,6 @@
 // Patterns and formats as expressions: nm(2, 4), unstructured(density = {0.5, 0.2}), bitmask.
 #pragma once
-#include "lib/language/program/BlockReader.h"
+#include "lib/language/requests/BlockReader.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
 
 namespace accord {

@@ -1,7 +1,7 @@
 // The entries of a `train` block -> settings, each key checked.
 #pragma once
-#include "lib/language/program/Elaborate.h"
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/requests/TrainingJob.h"
+#include "lib/language/syntax/Evaluate.h"
 
 namespace accord {
 

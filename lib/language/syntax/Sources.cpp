@@ -1,6 +1,6 @@
 #include "lib/language/syntax/Sources.h"
-#include "lib/language/program/References.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/language/syntax/References.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

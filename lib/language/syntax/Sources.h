@@ -1,7 +1,6 @@
 // The files of one program: reading, imports, and what a name means in which file.
 #pragma once
-#include "lib/language/models/ModelBuilder.h"
-#include "lib/language/syntax/Ast.h"
+#include "lib/language/syntax/DeclarationScope.h"
 #include "lib/support/Diagnostics.h"
 #include <map>
 #include <memory>

@@ -3,7 +3,7 @@
 #include "lib/latency/build/ClusterLatencyModel.h"
 #include "lib/latency/build/CollectiveNodes.h"
 #include "lib/latency/build/LatencyBuilder.h"
-#include "lib/latency/model/SampleCache.h"
+#include "lib/latency/build/SampleCache.h"
 
 namespace accord {
 

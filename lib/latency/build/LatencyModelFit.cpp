@@ -1,7 +1,7 @@
 // From the same training at several sizes to one description.
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/build/LatencyBuilder.h"
-#include "lib/latency/model/SampleCache.h"
+#include "lib/latency/build/SampleCache.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

@@ -109,7 +109,7 @@ const Machine *CaseBuilder::machine(const Row &row) {
   auto [found, isNew] = machines.try_emplace(name);
   if (isNew)
     found->second = name.empty() ? Result<Machine>(Error{Code::RowLeftOut, "no accelerator is named", {}, {}})
-                                 : profiler.machine(name);
+                                 : graphs.machine(name);
   return found->second.get();
 }
 
@@ -189,7 +189,7 @@ Result<Case> CaseBuilder::build(const Row &row) {
       auto layout = layoutOf(row, size, batch);
       if (layout->microbatches < 1 && size > 1 && !row.micro_batch)
         continue;
-      auto profile = profiler.profile(workload, size, row.location);
+      auto profile = graphs.profile(workload, size, row.location);
       if (!profile)
         return profile.error();
       auto candidate = candidateOf(*profile, *layout, *machine, fp8);

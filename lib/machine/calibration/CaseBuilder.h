@@ -1,6 +1,6 @@
 // From rows to cases that can be fitted: lint, workload, profile, layout and machine of each.
 #pragma once
-#include "lib/driver/GraphProfiler.h"
+#include "lib/machine/calibration/GraphSource.h"
 #include "lib/machine/calibration/ParameterFit.h"
 
 namespace accord::calibrate {
@@ -19,7 +19,7 @@ class CaseBuilder {
 public:
   /// `target`: the machine all rows ran on; empty: the one of the catalogue that each row's
   /// `accelerator` means.
-  CaseBuilder(GraphProfiler &profiler, std::string target) : profiler(profiler), target(std::move(target)) {}
+  CaseBuilder(GraphSource &graphs, std::string target) : graphs(graphs), target(std::move(target)) {}
   /// Rows of quality C and D, memory values and timings of single layers are passed over.
   /// Micro-batches that a row does not state become candidates, of which the fastest that fits the
   /// memory counts.
@@ -32,7 +32,7 @@ private:
   Result<Case> collective(const Row &row, const Machine &machine);
   Result<Layout> layoutOf(const Row &row, int64_t microbatch, double batch) const;
 
-  GraphProfiler &profiler;
+  GraphSource &graphs;
   std::string target;
   std::map<std::string, Result<Machine>> machines;
   Prepared out;

@@ -1,8 +1,8 @@
 // One accelerator as plain data, in base units, each number with where it was written and its
 // source.
 #pragma once
+#include "lib/machine/model/Sparsity.h"
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/sparsity/problem/Sparsity.h"
 #include "lib/support/Units.h"
 #include <map>
 #include <optional>

@@ -1,15 +1,13 @@
 // A training step as plain data: regions of operations with their exact work, bytes and dependences.
 #pragma once
 #include "lib/support/Result.h"
+#include "lib/support/Units.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace accord {
-
-/// Exact counts. Totals of large jobs pass 2^63 (GPT-3, batch 1536: 3.3e18 FLOP a step), hence 128 bits.
-using Count = __int128;
 
 /// `Recompute`: a forward operation executed again in the backward pass, because its results were not kept.
 enum class Phase : uint8_t { Forward, DataGradient, WeightGradient, Update, Communication, Recompute };

@@ -1,7 +1,7 @@
 // Stages of a profiled graph as JSON (docs/schema/partition.schema.json) and for the terminal.
 #pragma once
 #include "lib/partitioning/problem/PartitioningProblem.h"
-#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {

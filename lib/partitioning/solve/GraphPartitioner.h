@@ -1,7 +1,7 @@
 // Which stages: the least load of the fullest device of a pipeline, with proof.
 #pragma once
 #include "lib/partitioning/problem/PartitioningProblem.h"
-#include "lib/scheduling/solve/Solve.h"
+#include "lib/search/SearchLimits.h"
 
 namespace accord {
 

@@ -27,7 +27,4 @@ std::string toReport(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf = {}, const
 /// What the page's script reads: headline, operations, regions with slots, memory points, tables.
 llvm::json::Value reportData(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf, const ReportOptions &options);
 
-/// JSON made safe inside <script>: "<", ">", "&", U+2028 and U+2029 as \u escapes.
-std::string escapeForScript(llvm::StringRef json);
-
 } // namespace accord

@@ -3,23 +3,11 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/planning/output/EstimateJson.h"
+#include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 
-namespace llvm {
-class raw_ostream;
-}
-
 namespace accord {
-
-struct TextStyle {
-  bool colour = false;
-  bool unicode = true; ///< bars and rules in UTF-8, else in ASCII
-  unsigned width = 100;
-  /// Colour only on a terminal that has it and where NO_COLOR is unset; UTF-8 unless the locale
-  /// says otherwise.
-  static TextStyle of(const llvm::raw_ostream &out);
-};
 
 struct SummaryOptions {
   std::optional<int64_t> sequence; ///< tokens per sample: adds tokens/s
@@ -39,10 +27,5 @@ llvm::Expected<std::string> explainOperation(const Plan &plan, llvm::StringRef o
 
 /// What changed from `a` to `b`: headline numbers, machine, then operations by change of time.
 std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style);
-
-/// Numbers with SI or IEC prefixes: "312 TFLOP/s", "71.3 GiB", "184 ms"; at most four significant
-/// digits.
-std::string formatSi(double value, llvm::StringRef unit);
-std::string formatBytes(double bytes);
 
 } // namespace accord

@@ -1,8 +1,8 @@
 // The answer to a scheduling problem as JSON (docs/schema/schedule.schema.json) and for the
 // terminal.
 #pragma once
-#include "lib/planning/output/Summary.h"
 #include "lib/scheduling/problem/SchedulingResult.h"
+#include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {

@@ -1,7 +1,7 @@
 // Charts of a schedule for the terminal: bars of tasks, loads of resources.
 #pragma once
-#include "lib/planning/output/Summary.h"
 #include "lib/scheduling/problem/SchedulingProblem.h"
+#include "lib/support/documents/TextStyle.h"
 
 namespace accord {
 

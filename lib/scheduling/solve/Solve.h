@@ -1,16 +1,9 @@
 // Schedules a problem: bounds first, then schedules, then Z3 on what is left between them.
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
-#include <atomic>
-#include <functional>
+#include "lib/search/SearchLimits.h"
 
 namespace accord {
-
-struct SolveProgress {
-  std::string phase;     ///< "bounds", "lists", "z3", "windows"
-  int64_t incumbent = 0; ///< makespan; 0 if there is none
-  int64_t bound = 0;
-};
 
 struct SolveOptions {
   /// Work limit: 0 is bounds and one list schedule; below 6 no solver is asked; each step more

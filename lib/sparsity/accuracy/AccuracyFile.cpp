@@ -1,5 +1,5 @@
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
-#include "lib/sparsity/cost/PatternParser.h"
+#include "lib/sparsity/accuracy/PatternParser.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/Csv.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,7 +1,7 @@
 // How many of a tile's elements are not zero: distributions, from which times and sizes follow with
 // their mean and their quantiles.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
+#include "lib/machine/model/Sparsity.h"
 #include "lib/support/Result.h"
 #include <cstdint>
 #include <vector>

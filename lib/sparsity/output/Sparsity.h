@@ -1,8 +1,8 @@
 // Chosen zeros as JSON, text, MLIR and a page.
 #pragma once
-#include "lib/planning/output/Summary.h"
 #include "lib/sparsity/problem/ReportedSelection.h"
 #include "lib/sparsity/solve/SparsityPlan.h"
+#include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {

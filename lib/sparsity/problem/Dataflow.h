@@ -1,8 +1,8 @@
 // A device that runs every layer on a part of its own, one behind the other, as plain data: the
 // layers, how each is laid out, and what limits them.
 #pragma once
+#include "lib/machine/model/Sparsity.h"
 #include "lib/sparsity/problem/Selection.h"
-#include "lib/sparsity/problem/Sparsity.h"
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What a file says of the zeros of a training, and what it asks for, as plain data.
 #pragma once
+#include "lib/machine/model/Sparsity.h"
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/sparsity/problem/Sparsity.h"
 #include "lib/support/Rational.h"
 #include <optional>
 #include <string>

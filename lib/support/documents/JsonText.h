@@ -1,7 +1,7 @@
 // JSON as text that is the same on every machine: fixed key order, shortest doubles that read back
 // exactly.
 #pragma once
-#include "lib/machine/model/WorkGraph.h"
+#include "lib/support/Units.h"
 #include "llvm/Support/JSON.h"
 #include <string>
 

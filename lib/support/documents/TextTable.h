@@ -1,6 +1,6 @@
 // Columns of text for the terminal, in colour or not.
 #pragma once
-#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextStyle.h"
 #include <string>
 #include <vector>
 

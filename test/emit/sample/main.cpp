@@ -1,4 +1,4 @@
-// Writes every document of the made-up plan of test/lib/planning/EmitFixture.h into a folder, for tests
+// Writes every document of the made-up plan of test/support/EmitFixture.h into a folder, for tests
 // that look at files.
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Print.h"
@@ -8,7 +8,7 @@
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/Trace.h"
 #include "lib/support/documents/JsonText.h"
-#include "test/lib/planning/EmitFixture.h"
+#include "test/support/EmitFixture.h"
 #include <fstream>
 
 using namespace accord;

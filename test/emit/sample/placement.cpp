@@ -1,7 +1,7 @@
 // Folders with all documents of plans for a cluster: FOLDER/placement, and others beside it.
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementSummary.h"
-#include "test/lib/placement/PlacementFixture.h"
+#include "test/support/PlacementFixture.h"
 #include <fstream>
 #include <stdexcept>
 

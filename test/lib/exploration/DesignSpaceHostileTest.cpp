@@ -1,5 +1,5 @@
 // Design spaces that cannot be, or hardly: each has a diagnostic or an exact answer.
-#include "test/lib/exploration/DesignSpaceFixture.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <gmock/gmock.h>
 #include <thread>
 

@@ -1,6 +1,6 @@
 // Design spaces against numbers that were published, loops over their values, and what a design's
 // own description says.
-#include "test/lib/exploration/DesignSpaceFixture.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <cmath>
 #include <gmock/gmock.h>
 #include <random>

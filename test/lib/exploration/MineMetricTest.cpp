@@ -1,11 +1,11 @@
 // Metrics by expressions: accepted ones rise with the step, bounds hold, and the verifier's own
 // evaluator agrees.
-#include "DesignSpaceFixture.h"
 #include "MineRandom.h"
 #include "lib/exploration/output/MiningSpace.h"
 #include "lib/exploration/space/DesignTerms.h"
 #include "lib/exploration/steps/StepWork.h"
-#include "test/fuzz/Random.h"
+#include "test/support/DesignSpaceFixture.h"
+#include "test/support/Random.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

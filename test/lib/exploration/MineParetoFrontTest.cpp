@@ -1,10 +1,10 @@
 // The Pareto front of hardware mining: against every design of random spaces.
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/exploration/strategies/ParetoFront.h"
 #include "test/lib/exploration/MineProblems.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <mutex>
 #include <set>
 

@@ -1,7 +1,7 @@
 // Synthetic problems of mining, whose answers every design tells.
 #pragma once
 #include "lib/exploration/solve/MiningProblem.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -1,11 +1,11 @@
 #include "MineRandom.h"
-#include "DesignSpaceFixture.h"
 #include "dialects/dnn/Dnn.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
-#include "test/fuzz/Random.h"
+#include "test/support/DesignSpaceFixture.h"
+#include "test/support/Random.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

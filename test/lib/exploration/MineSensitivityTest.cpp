@@ -1,10 +1,10 @@
 // What choices and limits of a design space are worth, and what a step waits for.
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/steps/StepLimits.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "test/lib/exploration/MineProblems.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/DesignSpaceFixture.h"
 
 using namespace accord;
 using namespace accord::test;

@@ -1,9 +1,9 @@
 // Searches for the best design against every design, on spaces and training steps drawn at random.
-#include "DesignSpaceFixture.h"
 #include "MineRandom.h"
-#include "lib/exploration/space/MiningRandom.h"
+#include "lib/exploration/solve/MiningRandom.h"
 #include "lib/exploration/steps/StepWork.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

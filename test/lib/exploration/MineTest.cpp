@@ -1,5 +1,5 @@
 // Strategies of hardware mining: what holds of all of them, and how near they come.
-#include "lib/exploration/space/MiningRandom.h"
+#include "lib/exploration/solve/MiningRandom.h"
 #include "test/lib/exploration/MineProblems.h"
 #include <gtest/gtest.h>
 #include <map>

@@ -1,7 +1,6 @@
 // What the verifier computes of designs by itself, against the search and by exhaustion; claims
 // that are wrong.
 #include "lib/exploration/verify/MiningVerifier.h"
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/output/MiningSpace.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepProblem.h"
@@ -11,8 +10,9 @@
 #include "lib/machine/array/Systolic.h"
 #include "lib/machine/array/VectorCycles.h"
 #include "lib/machine/cost/Estimate.h"
-#include "test/lib/machine/CatalogueWork.h"
-#include "test/lib/planning/RandomPlan.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/DesignSpaceFixture.h"
+#include "test/support/RandomPlan.h"
 #include <fmt/format.h>
 #include <random>
 

@@ -1,9 +1,9 @@
 // Designs of the devices of small clusters, and networks that train on them.
 #pragma once
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/placement/solve/PlacementSolver.h"
-#include "test/lib/latency/LatencyCluster.h"
+#include "test/support/DesignSpaceFixture.h"
+#include "test/support/LatencyCluster.h"
 #include <cmath>
 
 namespace accord::test {

@@ -2,7 +2,7 @@
 #include "lib/exploration/distributed/ChunkQueue.h"
 #include "lib/exploration/distributed/RankMessage.h"
 #include "lib/exploration/distributed/Sockets.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Which critical operations wait for a core: against a reference that unrolls nothing and sorts
 // nothing.
 #include "lib/exploration/steps/Slack.h"
-#include "test/lib/planning/RandomPlan.h"
+#include "test/support/RandomPlan.h"
 #include <cstdio>
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // A design for each stage of a pipeline: against all assignments of all designs to all stages, on
 // the problem that `offer` makes of devices of several kinds.
 #include "lib/exploration/clusters/StagedDesigns.h"
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/clusters/StageLayers.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/HeterogeneousStages.h"
 #include "lib/placement/solve/PlacementSolver.h"
-#include "test/fuzz/Random.h"
-#include "test/lib/latency/LatencyCluster.h"
+#include "test/support/DesignSpaceFixture.h"
+#include "test/support/LatencyCluster.h"
+#include "test/support/Random.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <random>

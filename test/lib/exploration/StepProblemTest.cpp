@@ -1,10 +1,10 @@
 // What designs are worth for jobs: bounds of boxes against the designs in them, and values against
 // the steps, areas and powers they are made of.
 #include "lib/exploration/steps/StepProblem.h"
-#include "DesignSpaceFixture.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <random>
 #include <thread>
 

@@ -1,9 +1,9 @@
 // Bounds of a step against the step itself, on machines and graphs drawn at random and on networks
 // of the catalogue.
 #include "lib/exploration/steps/StepWork.h"
-#include "test/lib/machine/CatalogueWork.h"
-#include "test/lib/machine/RandomGraph.h"
-#include "test/lib/machine/RandomMachine.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/RandomGraph.h"
+#include "test/support/RandomMachine.h"
 #include <gtest/gtest.h>
 
 namespace accord {

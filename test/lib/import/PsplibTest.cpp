@@ -2,7 +2,7 @@
 // 1997), all proven there by exact methods of others.
 #include "lib/import/psplib/Psplib.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "test/lib/support/SharedData.h"
+#include "test/support/SharedData.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // operations, their gradients against finite differences, their parts on several devices.
 #include "passes/shard/Passes.h"
 #include "passes/simplify/Passes.h"
-#include "test/lib/training/TrainingGraphFixture.h"
+#include "test/support/TrainingGraphFixture.h"
 #include <cmath>
 
 using namespace accord;

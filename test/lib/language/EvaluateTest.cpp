@@ -1,5 +1,5 @@
 // Expressions at compile time: values, errors, choices.
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "lib/language/syntax/Parser.h"
 #include <gtest/gtest.h>
 

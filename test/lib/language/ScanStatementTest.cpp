@@ -4,7 +4,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
-#include "test/lib/training/TrainingGraphFixture.h"
+#include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
 

@@ -3,7 +3,7 @@
 #include "ANTLRInputStream.h"
 #include "grammar/DnnLexer.h"
 #include "lib/language/syntax/Tokens.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Latency models over parallel degrees against plans of each pair of degrees.
-#include "LatencyCluster.h"
+#include "test/support/LatencyCluster.h"
 #include "LatencyFixture.h"
 #include "lib/latency/build/CollectiveNodes.h"
 #include "lib/latency/model/LatencySweep.h"

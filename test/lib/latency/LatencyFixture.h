@@ -1,7 +1,7 @@
 // The latency model of the made-up GPT of EmitFixture.h, and random configurations of a model.
 #pragma once
 #include "lib/latency/build/LatencyModelFit.h"
-#include "test/lib/planning/EmitFixture.h"
+#include "test/support/EmitFixture.h"
 #include <cmath>
 #include <random>
 

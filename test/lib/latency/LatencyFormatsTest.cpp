@@ -1,9 +1,9 @@
 // Every form of a latency model gives the same results, inside its domain and outside.
-#include "LatencyCatalogue.h"
-#include "LatencyCluster.h"
 #include "LatencyFixture.h"
 #include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/Print.h"
+#include "test/support/LatencyCatalogue.h"
+#include "test/support/LatencyCluster.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cstdio>

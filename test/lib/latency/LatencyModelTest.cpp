@@ -1,7 +1,7 @@
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/planning/solve/SingleDevice.h"
-#include "test/lib/planning/EmitFixture.h"
+#include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "lib/machine/cost/Estimate.h"
-#include "RandomGraph.h"
 #include "lib/planning/analysis/Totals.h"
+#include "test/support/RandomGraph.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/planning/analysis/SavedActivations.h"
 #include "passes/shard/Passes.h"
-#include "test/lib/training/TrainingGraphFixture.h"
+#include "test/support/TrainingGraphFixture.h"
 #include <fmt/core.h>
 
 using namespace accord;

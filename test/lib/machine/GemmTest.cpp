@@ -2,7 +2,7 @@
 // loops mean.
 #include "lib/machine/array/Convolution.h"
 #include "lib/machine/array/LoopRoles.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <gtest/gtest.h>
 #include <limits>
 

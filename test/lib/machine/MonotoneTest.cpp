@@ -1,7 +1,7 @@
 // More of anything never makes an operation slower: 10,000 random machines and operations, every
 // number of the machine doubled in turn. And no traffic is below the compulsory bytes.
-#include "RandomMachine.h"
 #include "lib/machine/cost/Estimate.h"
+#include "test/support/RandomMachine.h"
 #include <cstdio>
 #include <functional>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Prices that were kept against prices found anew, on machines that differ in a number each.
 #include "lib/machine/cost/PriceCache.h"
-#include "CatalogueWork.h"
-#include "RandomMachine.h"
 #include "lib/machine/cost/Estimate.h"
+#include "test/support/CatalogueWork.h"
+#include "test/support/RandomMachine.h"
 #include <gtest/gtest.h>
 
 namespace accord {

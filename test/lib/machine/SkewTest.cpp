@@ -1,6 +1,6 @@
 // How many different rows of a table skewed lookups touch.
 #include "lib/machine/translate/FromDnn.h"
-#include "test/lib/training/TrainingGraphFixture.h"
+#include "test/support/TrainingGraphFixture.h"
 #include <cmath>
 #include <random>
 #include <set>

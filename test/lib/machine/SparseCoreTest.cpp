@@ -2,7 +2,7 @@
 // again as one design of a space.
 #include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/Diagnostics.h"
-#include "test/lib/exploration/DesignSpaceFixture.h"
+#include "test/support/DesignSpaceFixture.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // and properties.
 #include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/Systolic.h"
-#include "test/fuzz/Random.h"
-#include "test/lib/support/SharedData.h"
+#include "test/support/Random.h"
+#include "test/support/SharedData.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -2,8 +2,8 @@
 // that SCALE-Sim v3 prints, and against its formulas on published layer lists.
 #include "lib/machine/array/Systolic.h"
 #include "lib/machine/array/SaturatingArithmetic.h"
-#include "test/fuzz/Random.h"
 #include "test/lib/machine/SystolicSimulator.h"
+#include "test/support/Random.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Lanes against lanes that are stepped one element at a time, and the published table.
 #include "lib/machine/array/VectorCycles.h"
 #include "lib/machine/array/PublishedCycles.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,7 +1,7 @@
 #include "lib/machine/model/WorkGraph.h"
-#include "RandomGraph.h"
 #include "lib/machine/model/Check.h"
 #include "lib/machine/model/Dependences.h"
+#include "test/support/RandomGraph.h"
 #include <functional>
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
 #include "lib/partitioning/verify/PartitioningVerifier.h"
-#include "test/lib/support/SharedData.h"
+#include "test/support/SharedData.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
 #include "lib/launch/Launch.h"
-#include "PlacementFixture.h"
+#include "test/support/PlacementFixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -4,8 +4,8 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementProblems.h"
 #include "test/lib/placement/PlacementRandom.h"
+#include "test/support/PlacementProblems.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>

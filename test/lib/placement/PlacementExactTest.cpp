@@ -2,7 +2,7 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/verify/PlanReevaluation.h"
 #include "test/lib/placement/PlacementEnumerator.h"
-#include "test/lib/placement/PlacementProblems.h"
+#include "test/support/PlacementProblems.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <set>

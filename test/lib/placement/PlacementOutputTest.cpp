@@ -1,10 +1,10 @@
-#include "PlacementFixture.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementReport.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/placement/output/PlacementTrace.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/PlacementFixture.h"
 #include "gtest/gtest.h"
 #include <limits>
 #include <numeric>

@@ -5,7 +5,7 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/solve/ScheduleStep.h"
-#include "test/lib/latency/LatencyCluster.h"
+#include "test/support/LatencyCluster.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -1,7 +1,7 @@
 // What must hold between the answers to placement problems that differ in one thing.
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/PlacementSolver.h"
-#include "test/lib/placement/PlacementProblems.h"
+#include "test/support/PlacementProblems.h"
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

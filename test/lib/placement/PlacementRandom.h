@@ -1,7 +1,7 @@
 // Small random placement problems, and all their plans one by one.
 #pragma once
 #include "lib/placement/evaluate/PlanEvaluator.h"
-#include "test/lib/placement/PlacementProblems.h"
+#include "test/support/PlacementProblems.h"
 #include <functional>
 #include <random>
 

@@ -4,7 +4,7 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementProblems.h"
+#include "test/support/PlacementProblems.h"
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/machine/model/Check.h"
-#include "test/lib/machine/RandomGraph.h"
+#include "test/support/RandomGraph.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,7 +1,7 @@
-#include "EmitFixture.h"
 #include "lib/planning/output/EstimateJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
 #include <limits>
 #include <random>

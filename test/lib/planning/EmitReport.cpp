@@ -1,7 +1,7 @@
-#include "EmitFixture.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Trace.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
 
 using namespace accord;

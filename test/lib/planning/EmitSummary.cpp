@@ -1,6 +1,6 @@
-#include "EmitFixture.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/TextTable.h"
+#include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
 
 using namespace accord;

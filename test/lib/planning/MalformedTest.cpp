@@ -1,8 +1,8 @@
 // Whatever a converter, plugin or file hands over: refused, or planned and proved. Nothing in
 // between.
-#include "RandomPlan.h"
 #include "lib/machine/model/Check.h"
 #include "lib/planning/verify/Verify.h"
+#include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,8 +1,8 @@
 // Bounds of steps whose repeats are units, against all schedules of small ones.
 #include "lib/planning/verify/Ordered.h"
-#include "RandomPlan.h"
 #include "lib/planning/solve/ScheduleStep.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
+#include "test/support/RandomPlan.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>

@@ -1,11 +1,11 @@
 // A finished plan as plan dialect: it verifies, prints, reads back to the same text, and a broken
 // plan is found out.
 #include "lib/planning/output/PlanMlir.h"
-#include "EmitFixture.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "test/support/EmitFixture.h"
 #include <gmock/gmock.h>
 
 using namespace accord;

@@ -1,7 +1,7 @@
-#include "RandomPlan.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
+#include "test/support/RandomPlan.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,7 +1,7 @@
 // The step in its planned order, and the critical path of repeats, while durations change.
 #include "lib/planning/analysis/StepTiming.h"
-#include "RandomPlan.h"
 #include "lib/planning/analysis/StepSensitivity.h"
+#include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,9 +1,9 @@
 // Bounds of steps whose operations trade time for work, or exclude each other by bandwidth: against
 // the best of all schedules.
 #include "lib/planning/solve/StepWorkloads.h"
-#include "RandomPlan.h"
 #include "lib/planning/analysis/CriticalPath.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
+#include "test/support/RandomPlan.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -1,7 +1,7 @@
 #include "lib/planning/analysis/TimeWindows.h"
-#include "RandomPlan.h"
 #include "lib/machine/model/Check.h"
 #include "lib/scheduling/solve/OneMachine.h"
+#include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

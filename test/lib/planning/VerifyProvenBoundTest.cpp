@@ -1,8 +1,8 @@
 // What a scheduler claims of a region, forged in every part; and the claims that stand for solvers.
-#include "RandomPlan.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/solve/SingleDevice.h"
 #include "lib/planning/verify/Verify.h"
+#include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 #include <z3++.h>
 

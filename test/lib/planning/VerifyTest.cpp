@@ -1,5 +1,5 @@
 #include "lib/planning/verify/Verify.h"
-#include "RandomPlan.h"
+#include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,10 +1,10 @@
 // Questions about makespans, asked in any order, against the optimum found by exhaustion.
 #include "lib/scheduling/solve/ImprovementQuery.h"
-#include "SchedulingBruteForce.h"
 #include "SchedulingFamilies.h"
-#include "SchedulingTransformer.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "lib/scheduling/verify/Scheduling.h"
+#include "test/support/SchedulingBruteForce.h"
+#include "test/support/SchedulingTransformer.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>

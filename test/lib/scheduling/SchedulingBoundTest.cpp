@@ -1,8 +1,8 @@
 // Proofs of bounds: true ones are accepted, and whatever is accepted is below the optimum.
-#include "SchedulingBruteForce.h"
 #include "SchedulingFamilies.h"
 #include "SchedulingProver.h"
 #include "lib/scheduling/verify/Scheduling.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <set>

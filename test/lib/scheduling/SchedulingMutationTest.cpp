@@ -1,7 +1,7 @@
 // Schedules corrupted in named ways: the replay says of each what occupancy by units of time says.
-#include "SchedulingBruteForce.h"
 #include "SchedulingFamilies.h"
 #include "lib/scheduling/verify/Scheduling.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 #include <map>
 

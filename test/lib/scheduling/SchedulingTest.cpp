@@ -1,9 +1,9 @@
 // Every scheduler against the optimum found by exhaustion, family by family.
 #include "lib/scheduling/verify/Scheduling.h"
-#include "SchedulingBruteForce.h"
 #include "SchedulingFamilies.h"
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -3,8 +3,8 @@
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/solve/Propagator.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "test/lib/scheduling/SchedulingBruteForce.h"
 #include "test/lib/scheduling/SchedulingFamilies.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>

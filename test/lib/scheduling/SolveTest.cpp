@@ -1,9 +1,9 @@
 // The scheduler on problems that exhaustion cannot reach: determinism, limits, interruption,
 // conflicts, sizes.
 #include "lib/scheduling/solve/Solve.h"
-#include "SchedulingTransformer.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include "lib/scheduling/verify/Scheduling.h"
+#include "test/support/SchedulingTransformer.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,6 +1,6 @@
 // Windows narrowed by probing keep every schedule: against all starts of small problems.
-#include "SchedulingBruteForce.h"
 #include "lib/scheduling/solve/Propagator.h"
+#include "test/support/SchedulingBruteForce.h"
 #include <gtest/gtest.h>
 #include <random>
 

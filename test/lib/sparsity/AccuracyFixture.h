@@ -1,7 +1,7 @@
 // What tests of evidence share: files and questions as text.
 #pragma once
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
-#include "lib/sparsity/cost/PatternParser.h"
+#include "lib/sparsity/accuracy/PatternParser.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "lib/sparsity/solve/Dataflow.h"
 #include "lib/sparsity/solve/DataflowLayers.h"
 #include "lib/sparsity/verify/Dataflow.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <array>
 #include <bit>
 #include <cmath>

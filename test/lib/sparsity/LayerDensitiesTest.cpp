@@ -1,7 +1,7 @@
 // Densities by layer, and published ratios of work, from the catalogue's network.
 #include "lib/sparsity/solve/LayerDensities.h"
 #include "lib/sparsity/cost/TrainingSparsity.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

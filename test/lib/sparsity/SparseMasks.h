@@ -2,8 +2,8 @@
 // arrays works on. Nothing here is a formula: what a share, a mean or a size is follows from the
 // elements.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
-#include "test/fuzz/Random.h"
+#include "lib/machine/model/Sparsity.h"
+#include "test/support/Random.h"
 #include <bit>
 #include <optional>
 

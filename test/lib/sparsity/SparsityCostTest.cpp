@@ -2,7 +2,7 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/sparsity/cost/Format.h"
 #include "lib/sparsity/cost/SparseCost.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "lib/sparsity/cost/Format.h"
 #include "lib/sparsity/cost/LayerCost.h"
 #include "lib/sparsity/solve/LayerDensities.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <gtest/gtest.h>
 #include <set>
 

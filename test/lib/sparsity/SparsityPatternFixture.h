@@ -1,6 +1,6 @@
 // Patterns and formats of tests in short.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
+#include "lib/machine/model/Sparsity.h"
 
 namespace accord::test {
 

@@ -2,7 +2,7 @@
 // graph.
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include "lib/sparsity/cost/Format.h"
-#include "test/lib/machine/CatalogueWork.h"
+#include "test/support/CatalogueWork.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

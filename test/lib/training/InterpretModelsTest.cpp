@@ -1,10 +1,10 @@
 // Whole models of the catalogue, scaled down: gradients against finite differences, through
 // repeats, shared parameters, dropout and whatever else meets in them.
-#include "TrainingGraphFixture.h"
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
 

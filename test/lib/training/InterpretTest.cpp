@@ -4,7 +4,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
-#include "test/dialects/DnnFixture.h"
+#include "test/support/DnnFixture.h"
 #include <cmath>
 #include <map>
 #include <numeric>

@@ -1,8 +1,8 @@
 // Executing operations again in the backward pass changes what is kept, not what is computed.
-#include "TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/planning/analysis/SavedActivations.h"
 #include "passes/shard/Passes.h"
+#include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
 

@@ -1,11 +1,11 @@
 // Time as a repeat: what a layer written out over time computes, what it costs and what it keeps,
 // held against the layer as one operation, whose kernels are written down from PyTorch's equations.
-#include "TrainingGraphFixture.h"
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/planning/analysis/SavedActivations.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
 

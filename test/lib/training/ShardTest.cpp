@@ -1,7 +1,7 @@
 // Sharded programs on 2 and 4 virtual devices against the same step on one device.
-#include "TrainingGraphFixture.h"
 #include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
 

@@ -1,9 +1,9 @@
 // Tables with sparse gradients: the same gradients as dense ones, on one device and on several, and
 // what they take, counted by hand.
-#include "TrainingGraphFixture.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/support/TrainingGraphFixture.h"
 #include <fmt/format.h>
 
 using namespace accord;

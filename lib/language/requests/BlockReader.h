@@ -1,7 +1,7 @@
 // What readers of blocks of entries share: keys that are given twice, clauses that do not belong
 // there, numbers in their ranges, words with the nearest one.
 #pragma once
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include "lib/machine/model/WorkGraph.h"
 #include <map>
 

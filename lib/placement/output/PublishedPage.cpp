@@ -1,6 +1,6 @@
 // docs/published.md.
-#include "lib/machine/calibration/PublishedRuns.h"
 #include "lib/machine/calibration/Score.h"
+#include "lib/placement/output/PublishedRuns.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ std::string rowsTable(const std::vector<Line> &lines) {
 
 } // namespace
 
-std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<calibrate::Row> &rows,
+std::string publishedPage(calibrate::GraphSource &profiler, const std::vector<calibrate::Row> &rows,
                           const calibrate::Prepared &prepared, const PublishedOptions &options) {
   std::map<std::string, const calibrate::Row *> byId;
   for (const calibrate::Row &row : rows)

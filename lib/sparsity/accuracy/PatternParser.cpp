@@ -1,4 +1,4 @@
-#include "lib/sparsity/cost/PatternParser.h"
+#include "lib/sparsity/accuracy/PatternParser.h"
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/support/Diagnostics.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "lib/machine/calibration/PublishedRuns.h"
+#include "lib/placement/output/PublishedRuns.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Degrees {
 
 class Run {
 public:
-  Run(calibrate::GraphProfiler &profiler, const calibrate::Row &row, const calibrate::Case &one, const Machine &machine,
+  Run(calibrate::GraphSource &profiler, const calibrate::Row &row, const calibrate::Case &one, const Machine &machine,
       const calibrate::Parameters &parameters, const PublishedOptions &options)
       : profiler_(profiler), row_(row), case_(one), machine_(machine), parameters_(parameters), options_(options) {}
 
@@ -291,7 +291,7 @@ private:
     return text;
   }
 
-  calibrate::GraphProfiler &profiler_;
+  calibrate::GraphSource &profiler_;
   const calibrate::Row &row_;
   const calibrate::Case &case_;
   const Machine &machine_;
@@ -308,7 +308,7 @@ bool isConfigured(const calibrate::Row &row) {
   return row.tp && row.pp && row.dp && row.micro_batch && row.global_batch;
 }
 
-Result<PublishedRun> publishedRun(calibrate::GraphProfiler &profiler, const calibrate::Row &row,
+Result<PublishedRun> publishedRun(calibrate::GraphSource &profiler, const calibrate::Row &row,
                                   const calibrate::Case &one, const Machine &machine,
                                   const calibrate::Parameters &parameters, const PublishedOptions &options) {
   return Run(profiler, row, one, machine, parameters, options).run();

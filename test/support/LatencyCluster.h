@@ -1,7 +1,7 @@
 // The latency model of a network of the catalogue on a small cluster, and plans to compare it with.
 #pragma once
-#include "LatencyCatalogue.h"
 #include "lib/latency/build/ClusterLatencyModel.h"
+#include "test/support/LatencyCatalogue.h"
 #include <fmt/format.h>
 
 namespace accord::test {

@@ -1,7 +1,7 @@
 // Placement problems for tests: random small ones, and one like a language model on a cluster.
 #pragma once
 #include "lib/placement/problem/Placement.h"
-#include "test/fuzz/Random.h"
+#include "test/support/Random.h"
 #include <algorithm>
 #include <array>
 #include <string>

@@ -35,13 +35,13 @@ bool isConfigured(const calibrate::Row &row);
 /// placement says it (micro-batches that do not divide the batch, stages that do not divide the
 /// blocks). Several devices divide tables with sparse gradients by columns, of which each has as
 /// many bytes as of whole tables that are spread evenly.
-Result<PublishedRun> publishedRun(calibrate::GraphProfiler &profiler, const calibrate::Row &row,
+Result<PublishedRun> publishedRun(calibrate::GraphSource &profiler, const calibrate::Row &row,
                                   const calibrate::Case &one, const Machine &machine,
                                   const calibrate::Parameters &parameters, const PublishedOptions &options = {});
 
 /// Of all rows with a full configuration that belong to a study: docs/published.md, in Markdown.
 /// `parameters` as `parametersByCase` gives them for the cases.
-std::string publishedPage(calibrate::GraphProfiler &profiler, const std::vector<calibrate::Row> &rows,
+std::string publishedPage(calibrate::GraphSource &profiler, const std::vector<calibrate::Row> &rows,
                           const calibrate::Prepared &prepared, const PublishedOptions &options = {});
 
 } // namespace accord

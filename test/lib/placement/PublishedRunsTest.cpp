@@ -1,7 +1,8 @@
 // Published training runs as placements: their measured step times, their memory, and that the
 // planner finds nothing worse.
-#include "lib/machine/calibration/PublishedRuns.h"
-#include "test/lib/latency/LatencyCatalogue.h"
+#include "lib/placement/output/PublishedRuns.h"
+#include "lib/driver/GraphProfiler.h"
+#include "test/support/LatencyCatalogue.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

@@ -1,4 +1,4 @@
-#include "lib/language/requests/Calibration.h"
+#include "lib/language/machines/Calibration.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/translate/FromAccel.h"

@@ -1,4 +1,4 @@
-#include "lib/machine/model/MemberStatistics.h"
+#include "lib/ensembles/problem/MemberStatistics.h"
 #include <algorithm>
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "lib/language/program/BlockReader.h"
+#include "lib/language/requests/BlockReader.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
 

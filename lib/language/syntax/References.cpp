@@ -1,4 +1,4 @@
-#include "lib/language/program/References.h"
+#include "lib/language/syntax/References.h"
 #include "lib/support/Diagnostics.h"
 #include <fmt/format.h>
 

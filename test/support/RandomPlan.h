@@ -4,7 +4,7 @@
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/solve/ScheduleStep.h"
-#include "test/lib/machine/RandomGraph.h"
+#include "test/support/RandomGraph.h"
 
 namespace accord::testing {
 

@@ -1,4 +1,4 @@
-#include "test/lib/placement/PlacementFixture.h"
+#include "test/support/PlacementFixture.h"
 
 namespace accord::test {
 namespace {

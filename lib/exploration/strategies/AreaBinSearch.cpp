@@ -1,6 +1,6 @@
 // The outer loop of PHAZE.
+#include "lib/exploration/solve/MiningRandom.h"
 #include "lib/exploration/solve/MiningRun.h"
-#include "lib/exploration/space/MiningRandom.h"
 #include <algorithm>
 #include <cmath>
 

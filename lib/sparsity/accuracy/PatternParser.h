@@ -1,6 +1,6 @@
 // Patterns of zeros in files of accuracies, as the language writes them.
 #pragma once
-#include "lib/sparsity/problem/Sparsity.h"
+#include "lib/machine/model/Sparsity.h"
 #include <optional>
 #include <string>
 #include <string_view>

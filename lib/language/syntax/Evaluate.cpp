@@ -1,4 +1,4 @@
-#include "lib/language/program/Evaluate.h"
+#include "lib/language/syntax/Evaluate.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "lib/exploration/space/MiningRandom.h"
+#include "lib/exploration/solve/MiningRandom.h"
 
 namespace accord {
 

@@ -1,4 +1,4 @@
-#include "EmitFixture.h"
+#include "test/support/EmitFixture.h"
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextStyle.h"
 #include <cmath>
 #include <fmt/format.h>
 

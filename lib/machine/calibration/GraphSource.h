@@ -1,0 +1,22 @@
+// Where the graphs, profiles and machines of rows come from: `GraphProfiler` of lib/driver builds them with the
+// compiler.
+#pragma once
+#include "lib/machine/calibration/Profile.h"
+#include "lib/machine/calibration/Workload.h"
+#include "lib/machine/model/Machine.h"
+
+namespace accord::calibrate {
+
+class GraphSource {
+public:
+  virtual ~GraphSource() = default;
+  /// The profile of one micro-batch. Error A0466: the text does not compile, or a pass fails (with its words).
+  virtual Result<Profile> profile(const Workload &workload, int64_t microbatch, const SourceLocation &row) = 0;
+  /// The step of one device with several micro-batches of this size. The same errors.
+  virtual Result<WorkGraph> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
+                                  const SourceLocation &row) = 0;
+  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Error A0466 with the words of the front end.
+  virtual Result<Machine> machine(const std::string &target) = 0;
+};
+
+} // namespace accord::calibrate
