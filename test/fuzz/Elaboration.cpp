@@ -7,6 +7,7 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"

@@ -1,5 +1,6 @@
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Trace.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/documents/JsonText.h"
 #include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
