@@ -19,8 +19,7 @@ public:
   void add(const LayerConstraint &constraint) {
     PlacementProblem::PlacementConstraint one;
     one.text = constraint.text;
-    Position at = diags.sources().position(constraint.at);
-    one.location = {diags.sources().path(constraint.at.file).str(), at.line, at.column};
+    one.location = diags.sources().location(constraint.at);
     std::set<Id> layers;
     bool known = true;
     for (const LayerPattern &pattern : constraint.layers)

@@ -182,11 +182,7 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   made.between = target.between;
   made.space = std::move(choices.space);
   made.costModel = request.costModel;
-  SourceRange at = request.at;
-  if (at.valid()) {
-    Position p = diags.sources().position(at);
-    made.location = {diags.sources().path(at.file).str(), p.line, p.column};
-  }
+  made.location = diags.sources().location(request.at);
   made.objective = job.placementObjective;
   if (job.tokens > 0 && request.sequence.value_or(0) <= 0) {
     diags

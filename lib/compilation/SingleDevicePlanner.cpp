@@ -3,6 +3,7 @@
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/Diagnostics.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -48,8 +49,12 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
   plan->assumptions.insert(plan->assumptions.end(), job.assumptions.begin(), job.assumptions.end());
   if (job.dataLoader) {
     auto loading = stepDataLoading(plan->graph, plan->machine, *job.dataLoader, plan->schedule.step.seconds());
-    if (!loading)
-      return loading.takeError();
+    if (!loading) {
+      Error error = loading.takeError();
+      if (planning.diagnostics)
+        error.location = planning.diagnostics->sources().location(job.dataLoaderAt);
+      return error;
+    }
     const auto &assumptions = loading->assumptions;
     plan->assumptions.insert(plan->assumptions.end(), assumptions.begin(), assumptions.end());
   }

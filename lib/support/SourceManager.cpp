@@ -45,6 +45,13 @@ Position SourceManager::position(FileId id, uint32_t offset) const {
   return {static_cast<uint32_t>(line + 1), column};
 }
 
+SourceLocation SourceManager::location(SourceRange range) const {
+  if (!range.valid())
+    return {};
+  Position at = position(range);
+  return {path(range.file).str(), at.line, at.column};
+}
+
 SourceRange SourceManager::at(FileId id, Position position) const {
   if (!id.valid())
     return {};

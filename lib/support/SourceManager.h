@@ -1,5 +1,6 @@
 // The texts being compiled, and how a place in one is named: a half-open range of byte offsets.
 #pragma once
+#include "lib/support/Result.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -44,6 +45,8 @@ public:
   std::optional<FileId> find(llvm::StringRef path) const;
   Position position(FileId id, uint32_t offset) const;
   Position position(SourceRange range) const { return position(range.file, range.begin); }
+  /// Where a range begins, for errors that travel as data; empty for none.
+  SourceLocation location(SourceRange range) const;
   /// The range of one word (or character) at a line and column, for locations that come back from
   /// MLIR.
   SourceRange at(FileId id, Position position) const;

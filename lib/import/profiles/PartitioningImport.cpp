@@ -20,10 +20,7 @@ int64_t picoseconds(double milliseconds) {
 }
 int64_t bytesUp(double bytes) { return static_cast<int64_t>(std::min(kMax, std::ceil(bytes))); }
 
-SourceLocation locationOf(const Diagnostics &diags, SourceRange range) {
-  Position at = diags.sources().position(range);
-  return {diags.sources().path(range.file).str(), at.line, at.column};
-}
+SourceLocation locationOf(const Diagnostics &diags, SourceRange range) { return diags.sources().location(range); }
 
 /// Reports what `check` finds, at the nodes of the file.
 std::optional<PartitioningImport> checked(Diagnostics &diags, FileId file, PartitioningImport made,

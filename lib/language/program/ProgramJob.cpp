@@ -98,11 +98,9 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
     job.optimizer = dnn::OptimizerKindAttr::get(&context, *settings.optimizer);
   for (auto &[condition, entry] : settings.requirements) {
     auto *rule = entry->as<ast::Rule>();
-    Position p = diags.sources().position(entry->range);
     std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
     job.conditions.push_back(std::make_shared<Constant>(condition));
-    job.requirements.push_back(
-        requirement(condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
+    job.requirements.push_back(requirement(condition, text, diags.sources().location(entry->range)));
   }
   requirements = std::move(settings.requirements);
   for (const ast::Declaration &other : main->file->declarations)

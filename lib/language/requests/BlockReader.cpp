@@ -9,10 +9,7 @@ constexpr unsigned kMaxBits = 128; ///< of a share that a file states
 constexpr int64_t kMaxSamples = int64_t(1) << 53;
 } // namespace
 
-SourceLocation BlockReader::place(SourceRange range) const {
-  Position p = diags.sources().position(range);
-  return {diags.sources().path(range.file).str(), p.line, p.column};
-}
+SourceLocation BlockReader::place(SourceRange range) const { return diags.sources().location(range); }
 
 std::string BlockReader::beside(llvm::StringRef path, SourceRange at) const {
   if (llvm::sys::path::is_absolute(path))
