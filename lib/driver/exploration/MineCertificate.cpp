@@ -213,7 +213,7 @@ private:
       if (!machine || number_ >= kMaxProblems)
         continue;
       for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
-        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toJson(problem)) + "\n"))
+        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toDocument(problem)) + "\n"))
           return false;
         survivor.plans.push_back({job, 0, number_}), ++number_;
       }
