@@ -40,9 +40,7 @@ CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, con
 std::string textOf(const CertificateCluster &cluster) {
   CertificateJob job;
   job.clusters.push_back(cluster);
-  llvm::json::Object text;
-  writeClusters(job, text);
-  return jsonLine(llvm::json::Value(std::move(text)));
+  return jsonLine(toDocument(job, [](JsonFields &f, CertificateJob &of) { describeClusters(f, of, 1); }));
 }
 
 class Certifier {
