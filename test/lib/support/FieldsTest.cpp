@@ -63,10 +63,10 @@ Whole sample() {
   return whole;
 }
 
-constexpr llvm::StringLiteral kSample =
-    R"({"id":7,"kind":"whole","count":2,"best":null,"bound":null,"colour":"green","level":3,)"
+const std::string kSample =
+    R"({"id":7,"kind":"whole","count":2,"bound":null,"time_s":1.5,"best":null,"colour":"green","level":3,)"
     R"("parts":[{"label":"a","range":[1,2],"weight":0.5},{"label":"b","range":[3,4]}],)"
-    R"("sizes":{"depth":12},"stage":0,"time_s":1.5})";
+    R"("sizes":{"depth":12},"stage":0})";
 
 /// What is refused where, after `change` of the sample; "" if nothing is.
 std::string errorAfter(llvm::function_ref<void(json::Object &)> change) {
