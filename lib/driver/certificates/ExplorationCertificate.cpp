@@ -225,7 +225,7 @@ private:
       return refused(llvm::toString(value.takeError()));
     llvm::json::Path::Root root("problem");
     PlacementProblem problem;
-    if (!readPlacementProblem(*value, problem, root))
+    if (!readDocument(*value, problem, root))
       return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
     if (auto wrong = check(problem); !wrong.empty())
       return refused(fmt::format("{}: {}", file, wrong.front().message));

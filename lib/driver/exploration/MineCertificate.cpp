@@ -40,9 +40,7 @@ CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, con
 std::string textOf(const CertificateCluster &cluster) {
   CertificateJob job;
   job.clusters.push_back(cluster);
-  llvm::json::Object text;
-  writeClusters(job, text);
-  return jsonLine(llvm::json::Value(std::move(text)));
+  return jsonLine(toDocument(job, [](JsonFields &f, CertificateJob &of) { describeClusters(f, of, 1); }));
 }
 
 class Certifier {
@@ -213,7 +211,7 @@ private:
       if (!machine || number_ >= kMaxProblems)
         continue;
       for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
-        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toJson(problem)) + "\n"))
+        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toDocument(problem)) + "\n"))
           return false;
         survivor.plans.push_back({job, 0, number_}), ++number_;
       }

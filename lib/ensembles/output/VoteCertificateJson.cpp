@@ -1,164 +1,88 @@
 #include "lib/ensembles/output/VoteCertificateJson.h"
-#include "lib/support/documents/JsonLists.h"
-#include "lib/support/documents/StrictFields.h"
 
 using namespace llvm;
 namespace accord {
 namespace {
 
-using json::Path;
+/// Of members, and their groups.
+constexpr IntegerRange kIndex{0, INT32_MAX};
 
-constexpr std::pair<VoteCertificate::Proof, StringLiteral> kProofs[] = {
-    {VoteCertificate::Proof::Multipliers, "multipliers"},
-    {VoteCertificate::Proof::Independence, "independence"},
-    {VoteCertificate::Proof::Table, "table"},
-    {VoteCertificate::Proof::Contradiction, "contradiction"},
-};
-
-json::Value write(const ErrorRate &rate) {
-  return json::Object{{"rate", rate.rate.print()}, {"samples", rate.samples}};
-}
-json::Value write(const VoteTerm &term) {
-  return json::Object{{"counts", ids(term.counts)}, {"value", term.value.print()}};
+void describeRate(JsonFields &f, ErrorRate &rate) {
+  f.field("rate", rate.rate, describeFraction).field("samples", rate.samples, IntegerRange{.min = -1});
 }
 
-auto fraction(Rational &out) {
-  return [&out](const json::Value &value, Path at) { return readFraction(value, out, at); };
+void describeTerm(JsonFields &f, VoteTerm &term) {
+  f.field("counts", term.counts, kIndex).field("value", term.value, describeFraction);
 }
-bool readNumber(const json::Value &value, Path at, unsigned &out) {
-  int64_t wide = 0;
-  bool ok = StrictFields::readInteger(value, at, wide, 0, INT32_MAX);
-  out = wide;
-  return ok;
-}
-bool readNumbers(const json::Value &value, Path at, std::vector<unsigned> &out) {
-  return StrictFields::readList(value, at, out, readNumber);
-}
-bool readRate(const json::Value &value, Path at, ErrorRate &out) {
-  return StrictFields(value, at).read("rate", fraction(out.rate)).integer("samples", out.samples, -1).end();
-}
-bool readLimit(const json::Value &value, Path at, VoteLimit &out) {
-  return StrictFields(value, at)
-      .integer("wrong", out.wrong)
-      .integer("samples", out.samples)
-      .read("limit", fraction(out.limit))
-      .end();
-}
-bool readTerm(const json::Value &value, Path at, VoteTerm &out) {
-  return StrictFields(value, at).list("counts", out.counts, readNumber).read("value", fraction(out.value)).end();
-}
-bool readJoint(const json::Value &value, Path at, std::pair<std::vector<unsigned>, ErrorRate> &out) {
-  return StrictFields(value, at)
-      .list("members", out.first, readNumber)
-      .read("rate", fraction(out.second.rate))
-      .integer("samples", out.second.samples, -1)
-      .end();
-}
-bool readVotes(const json::Value &value, Path at, std::pair<uint64_t, int64_t> &out) {
-  return StrictFields(value, at).integer("wrong", out.first, 0, INT64_MAX).integer("count", out.second).end();
+
+void describeStatistics(JsonVisitor &v, ErrorStatistics &statistics) {
+  std::vector<std::pair<std::vector<unsigned>, ErrorRate>> joint(statistics.jointErrors.begin(),
+                                                                 statistics.jointErrors.end());
+  std::vector<std::pair<uint64_t, int64_t>> votes(statistics.votes.begin(), statistics.votes.end());
+  v.object([&](JsonFields &f) {
+    f.field("individual", statistics.memberErrors, describeRate)
+        .field("joint", joint,
+               [](JsonFields &g, std::pair<std::vector<unsigned>, ErrorRate> &one) {
+                 g.field("members", one.first, kIndex);
+                 describeRate(g, one.second);
+               })
+        .field("independent", statistics.independent)
+        .field("votes", votes, [](JsonFields &g, std::pair<uint64_t, int64_t> &one) {
+          g.field("wrong", one.first, IntegerRange{0, INT64_MAX}).field("count", one.second);
+        });
+  });
+  v.check([&](json::Path at) {
+    statistics.jointErrors = {joint.begin(), joint.end()};
+    statistics.votes = {votes.begin(), votes.end()};
+    return (statistics.jointErrors.size() == joint.size() && statistics.votes.size() == votes.size()) ||
+           (at.report("the same members, or the same pattern, twice"), false);
+  });
 }
 
 } // namespace
 
-bool readFraction(const json::Value &value, Rational &out, Path path) {
-  auto text = value.getAsString();
-  if (!text) {
-    path.report("expected a fraction as text");
-    return false;
-  }
-  auto [above, below] = text->split('/');
-  auto numerator = Rational::parse(above), denominator = Rational::parse(below.empty() ? "1" : below);
-  if (!numerator || !denominator || denominator->isZero() || text->ends_with("/") ||
-      numerator->bits() + denominator->bits() > Rational::kMaxBits) {
-    path.report("not a fraction");
-    return false;
-  }
-  out = *numerator / *denominator;
-  return true;
+void describeCertificate(JsonFields &f, VoteCertificate &certificate) {
+  using enum VoteCertificate::Proof;
+  f.field("error_statistics", certificate.statistics, describeStatistics)
+      .field("member_types", certificate.kinds, kIndex)
+      .field("confidence", certificate.confidence, describeFraction)
+      .field("tests", certificate.tests, IntegerRange{.min = 1})
+      .field(
+          "limits", certificate.limits,
+          [](JsonFields &g, VoteLimit &limit) {
+            g.field("wrong", limit.wrong).field("samples", limit.samples).field("limit", limit.limit, describeFraction);
+          })
+      .field("proof", certificate.proof,
+             [](JsonVisitor &v, VoteCertificate::Proof &proof) {
+               v.oneOf(proof, {"multipliers", "independence", "table", "contradiction"}, "no such proof");
+             })
+      .field("value", certificate.value, describeFraction)
+      .field("groups", certificate.groups, kIndex)
+      .field("constant", certificate.constant, describeFraction)
+      .field("multipliers", certificate.multipliers, describeTerm)
+      .field("attained", certificate.attained, describeTerm);
 }
 
-json::Value toJson(const ErrorStatistics &statistics) {
-  json::Array jointErrors, votes;
-  for (const auto &[members, rate] : statistics.jointErrors)
-    jointErrors.push_back(
-        json::Object{{"members", ids(members)}, {"rate", rate.rate.print()}, {"samples", rate.samples}});
-  for (auto [pattern, count] : statistics.votes)
-    votes.push_back(json::Object{{"wrong", static_cast<int64_t>(pattern)}, {"count", count}});
-  return json::Object{{"individual", list(statistics.memberErrors, [](const ErrorRate &rate) { return write(rate); })},
-                      {"joint", std::move(jointErrors)},
-                      {"independent", statistics.independent},
-                      {"votes", std::move(votes)}};
+void describeFraction(JsonVisitor &v, Rational &fraction) {
+  v.custom([&] { return fraction.print(); },
+           [&](const json::Value &value, json::Path path) {
+             auto text = value.getAsString();
+             if (!text)
+               return path.report("expected a fraction as text"), false;
+             auto [above, below] = text->split('/');
+             auto numerator = Rational::parse(above), denominator = Rational::parse(below.empty() ? "1" : below);
+             if (!numerator || !denominator || denominator->isZero() || text->ends_with("/") ||
+                 numerator->bits() + denominator->bits() > Rational::kMaxBits)
+               return path.report("not a fraction"), false;
+             fraction = *numerator / *denominator;
+             return true;
+           });
 }
 
-json::Value toJson(const VoteCertificate &certificate) {
-  StringRef proof;
-  for (const auto &[kind, name] : kProofs)
-    if (kind == certificate.proof)
-      proof = name;
-  auto terms = [](const std::vector<VoteTerm> &all) {
-    return list(all, [](const VoteTerm &term) { return write(term); });
-  };
-  return json::Object{{"error_statistics", toJson(certificate.statistics)},
-                      {"member_types", ids(certificate.kinds)},
-                      {"confidence", certificate.confidence.print()},
-                      {"tests", certificate.tests},
-                      {"limits", list(certificate.limits,
-                                      [](const VoteLimit &limit) {
-                                        return json::Value(json::Object{{"wrong", limit.wrong},
-                                                                        {"samples", limit.samples},
-                                                                        {"limit", limit.limit.print()}});
-                                      })},
-                      {"proof", proof},
-                      {"value", certificate.value.print()},
-                      {"groups", list(certificate.groups, [](const auto &group) { return json::Value(ids(group)); })},
-                      {"constant", certificate.constant.print()},
-                      {"multipliers", terms(certificate.multipliers)},
-                      {"attained", terms(certificate.attained)}};
-}
+json::Value toJson(const VoteCertificate &certificate) { return toDocument(certificate, describeCertificate); }
 
-bool readErrorStatistics(const json::Value &value, ErrorStatistics &out, Path path) {
-  std::vector<std::pair<std::vector<unsigned>, ErrorRate>> jointErrors;
-  std::vector<std::pair<uint64_t, int64_t>> votes;
-  if (!StrictFields(value, path)
-           .list("individual", out.memberErrors, readRate)
-           .list("joint", jointErrors, readJoint)
-           .flag("independent", out.independent)
-           .list("votes", votes, readVotes)
-           .end())
-    return false;
-  out.jointErrors = {jointErrors.begin(), jointErrors.end()};
-  out.votes = {votes.begin(), votes.end()};
-  if (out.jointErrors.size() != jointErrors.size() || out.votes.size() != votes.size()) {
-    path.report("the same members, or the same pattern, twice");
-    return false;
-  }
-  return true;
-}
-
-bool readVoteCertificate(const json::Value &value, VoteCertificate &out, Path path) {
-  return StrictFields(value, path)
-      .read("error_statistics",
-            [&](const json::Value &statistics, Path at) { return readErrorStatistics(statistics, out.statistics, at); })
-      .list("member_types", out.kinds, readNumber)
-      .read("confidence", fraction(out.confidence))
-      .integer("tests", out.tests, 1)
-      .list("limits", out.limits, readLimit)
-      .read("proof",
-            [&](const json::Value &name, Path at) {
-              for (const auto &[kind, known] : kProofs)
-                if (name.getAsString() == StringRef(known)) {
-                  out.proof = kind;
-                  return true;
-                }
-              at.report("no such proof");
-              return false;
-            })
-      .read("value", fraction(out.value))
-      .list("groups", out.groups, readNumbers)
-      .read("constant", fraction(out.constant))
-      .list("multipliers", out.multipliers, readTerm)
-      .list("attained", out.attained, readTerm)
-      .end();
+bool readVoteCertificate(const json::Value &value, VoteCertificate &out, json::Path path) {
+  return readDocument(value, out, path, describeCertificate);
 }
 
 } // namespace accord

@@ -1,10 +1,7 @@
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
-#include "lib/machine/model/Check.h"
-#include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
-#include "lib/support/documents/StrictFields.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -14,86 +11,29 @@ namespace {
 
 using json::Path;
 
-json::Value finite(double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); }
-json::Value write(const Design &design) { return ids(design); }
+constexpr auto describeFinite = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
 
-/// Null is infinite.
-bool readValue(const json::Value &value, Path at, double &out) {
-  if (value.getAsNull()) {
-    out = INFINITY;
-    return true;
-  }
-  return StrictFields::readNumber(value, at, out);
+void describeParameter(JsonFields &f, DesignParameter &parameter) {
+  f.field("name", parameter.name)
+      .field("values", parameter.labels)
+      .check("values", !parameter.labels.empty(), "nothing to choose from");
 }
 
-bool readText(const json::Value &value, Path at, std::string &out) {
-  auto text = value.getAsString();
-  if (!text)
-    at.report("expected string");
-  else
-    out = text->str();
-  return text.has_value();
+void describeAlternative(JsonFields &f, CertificateAlternative &alternative) {
+  f.field("alternative", alternative.label).field("graph", alternative.graph, describeGraph);
 }
 
-bool readDesign(const json::Value &value, Path at, const MiningCertificate &certificate, Design &out) {
-  if (!StrictFields::readList(value, at, out, [](const json::Value &one, Path p, uint32_t &place) {
-        int64_t wide = 0;
-        bool ok = StrictFields::readInteger(one, p, wide, 0, 1 << 30);
-        place = static_cast<uint32_t>(wide);
-        return ok;
-      }))
-    return false;
-  bool fits = out.size() == certificate.parameters.size();
-  for (size_t i = 0; fits && i < out.size(); ++i)
-    fits = out[i] < certificate.parameters[i].labels.size();
-  if (!fits)
-    at.report("no such design");
-  return fits;
-}
-
-bool readParameter(const json::Value &value, Path at, DesignParameter &out) {
-  return StrictFields(value, at)
-      .text("name", out.name)
-      .list("values", out.labels, readText)
-      .check("values", !out.labels.empty(), "nothing to choose from")
-      .end();
-}
-
-bool readAlternative(const json::Value &value, Path at, CertificateAlternative &out) {
-  return StrictFields(value, at)
-      .text("alternative", out.label)
-      .read("graph",
-            [&](const json::Value &graph, Path p) {
-              if (!readWorkGraph(graph, out.graph, p))
-                return false;
-              if (check(out.graph).empty())
-                return true;
-              p.report("its operations, values and regions do not fit together");
-              return false;
-            })
-      .end();
-}
-
-bool readJob(const json::Value &value, Path at, CertificateJob &out, size_t points) {
-  return StrictFields(value, at)
-      .text("name", out.name)
-      .integer("batch", out.batch, 1)
-      .number("weight", out.weight)
-      .read("best", [&](const json::Value &best, Path p) { return readValue(best, p, out.best); })
-      .list("alternatives", out.alternatives, readAlternative)
-      .read(
-          "cluster",
-          [&](const json::Value &one, Path p) {
-            return points == 1 ? readCluster(one, p, out) : (p.report("numbers of clusters are chosen"), false);
-          },
-          /*needed=*/false)
-      .read(
-          "clusters", [&](const json::Value &one, Path p) { return readClusters(one, p, out); },
-          /*needed=*/false)
-      .check("clusters", out.points.empty() || out.points.size() == points, "not one for each choice")
-      .check("alternatives", out.alternatives.empty() == out.placed(),
-             "a job needs work, on one device or on a cluster")
-      .end();
+/// `points`: of all that clusters leave open.
+void describeJob(JsonFields &f, CertificateJob &job, size_t points) {
+  f.field("name", job.name)
+      .field("batch", job.batch, IntegerRange{.min = 1})
+      .field("weight", job.weight)
+      .field("best", job.best, describeFinite)
+      .field("alternatives", job.alternatives, describeAlternative);
+  describeClusters(f, job, points);
+  f.check("clusters", job.points.empty() || job.points.size() == points, "not one for each choice")
+      .check("alternatives", job.alternatives.empty() == job.placed(),
+             "a job needs work, on one device or on a cluster");
 }
 
 /// Of all that clusters leave open; 0: more than are mined.
@@ -105,76 +45,61 @@ size_t pointsOf(const MiningCertificate &certificate) {
   return points;
 }
 
-bool readAnswer(const json::Value &value, Path at, const MiningCertificate &certificate, CertificateAnswer &out) {
-  return StrictFields(value, at)
-      .text("name", out.name)
-      .list("jobs", out.jobs,
-            [&](const json::Value &one, Path p, size_t &job) {
-              int64_t wide = 0;
-              bool ok = StrictFields::readInteger(one, p, wide, 0, static_cast<int64_t>(certificate.jobs.size()) - 1);
-              job = wide;
-              return ok;
-            })
-      .check("jobs", !out.jobs.empty(), "an answer of no job")
-      .read(
-          "winner",
-          [&](const json::Value &one, Path p) { return readDesign(one, p, certificate, out.winner.emplace()); },
-          /*needed=*/false)
-      .read("value", [&](const json::Value &one, Path p) { return readValue(one, p, out.value); })
-      .read("bound", [&](const json::Value &one, Path p) { return readValue(one, p, out.bound); })
-      .list("unproven_designs", out.survivors,
-            [&](const json::Value &one, Path p, CertificateSurvivor &survivor) {
-              return StrictFields(one, p)
-                  .read("design", [&](const json::Value &design,
-                                      Path q) { return readDesign(design, q, certificate, survivor.design); })
-                  .read("value",
-                        [&](const json::Value &element, Path q) { return readValue(element, q, survivor.value); })
-                  .list(
-                      "plans", survivor.plans,
-                      [&](const json::Value &plan, Path q, CertificatePlan &to) {
-                        return StrictFields(plan, q)
-                            .integer("job", to.job)
-                            .integer("alternative", to.alternative)
-                            .integer("plan", to.number, 0, 1'000'000)
-                            .check("job",
-                                   to.job < certificate.jobs.size() &&
-                                       (certificate.jobs[to.job].placed()
-                                            ? to.alternative == 0
-                                            : to.alternative < certificate.jobs[to.job].alternatives.size()),
-                                   "no such work")
-                            .end();
-                      },
-                      /*needed=*/false)
-                  .end();
-            })
-      .end();
+void describeAnswer(JsonFields &f, CertificateAnswer &answer, const MiningCertificate &certificate) {
+  auto describeDesign = [&](JsonVisitor &v, Design &design) {
+    visitValue(v, design, IntegerRange{0, 1 << 30});
+    v.check([&](Path at) {
+      bool fits = design.size() == certificate.parameters.size();
+      for (size_t i = 0; fits && i < design.size(); ++i)
+        fits = design[i] < certificate.parameters[i].labels.size();
+      return fits || (at.report("no such design"), false);
+    });
+  };
+  auto describePlan = [&](JsonFields &g, CertificatePlan &plan) {
+    auto exists = [&] {
+      const auto &jobs = certificate.jobs;
+      return plan.job < jobs.size() &&
+             (jobs[plan.job].placed() ? plan.alternative == 0 : plan.alternative < jobs[plan.job].alternatives.size());
+    };
+    g.field("job", plan.job)
+        .field("alternative", plan.alternative)
+        .field("plan", plan.number, IntegerRange{0, 1'000'000})
+        .check("job", exists(), "no such work");
+  };
+  f.field("name", answer.name)
+      .field("jobs", answer.jobs, IntegerRange{0, static_cast<int64_t>(certificate.jobs.size()) - 1})
+      .check("jobs", !answer.jobs.empty(), "an answer of no job")
+      .maybe("winner", answer.winner, describeDesign)
+      .field("value", answer.value, describeFinite)
+      .field("bound", answer.bound, describeFinite)
+      .field("unproven_designs", answer.survivors, [&](JsonFields &g, CertificateSurvivor &survivor) {
+        g.field("design", survivor.design, describeDesign)
+            .field("value", survivor.value, describeFinite)
+            .maybe("plans", survivor.plans, describePlan);
+      });
 }
 
-bool readClaim(const json::Value &value, Path at, MiningCertificate &out) {
-  int64_t schema = 0;
-  return StrictFields(value, at)
-      .integer("schema", schema, 2, 2)
-      .text("version", out.version)
-      .text("metric", out.metric)
-      .check("metric", !out.metric.empty(), "no metric")
-      .text("aggregation", out.aggregation)
-      .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(out.aggregation)),
+void describeCertificate(JsonFields &f, MiningCertificate &certificate) {
+  int64_t schema = 2;
+  f.field("schema", schema, IntegerRange{2, 2})
+      .field("version", certificate.version)
+      .field("metric", certificate.metric)
+      .check("metric", !certificate.metric.empty(), "no metric")
+      .field("aggregation", certificate.aggregation)
+      .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(certificate.aggregation)),
              "unknown aggregation")
-      .list("parameters", out.parameters, readParameter)
-      .integer("num_cluster_parameters", out.clusterParameters, 0, static_cast<int64_t>(out.parameters.size()), false)
-      .read("jobs",
-            [&](const json::Value &jobs, Path p) {
-              size_t points = pointsOf(out);
-              if (points == 0)
-                return p.report("clusters leave too much open"), false;
-              return StrictFields::readList(
-                  jobs, p, out.jobs,
-                  [&](const json::Value &one, Path q, CertificateJob &job) { return readJob(one, q, job, points); });
-            })
-      .list("results", out.answers,
-            [&](const json::Value &one, Path p, CertificateAnswer &answer) { return readAnswer(one, p, out, answer); })
-      .check("results", !out.answers.empty(), "no answer")
-      .end();
+      .field("parameters", certificate.parameters, describeParameter)
+      .maybe("num_cluster_parameters", certificate.clusterParameters,
+             IntegerRange{0, static_cast<int64_t>(certificate.parameters.size())})
+      .field("jobs", certificate.jobs,
+             [&](JsonVisitor &v, std::vector<CertificateJob> &jobs) {
+               size_t points = pointsOf(certificate);
+               v.check([&](Path at) { return points > 0 || (at.report("clusters leave too much open"), false); });
+               visitValue(v, jobs, [&](JsonFields &g, CertificateJob &job) { describeJob(g, job, points); });
+             })
+      .field("results", certificate.answers,
+             [&](JsonFields &g, CertificateAnswer &answer) { describeAnswer(g, answer, certificate); })
+      .check("results", !certificate.answers.empty(), "no answer");
 }
 
 llvm::Error differs(StringRef path, const std::string &what, const std::string &here, const std::string &there) {
@@ -218,54 +143,7 @@ llvm::Error agrees(const MiningCertificate &certificate, const CertificateAnswer
 
 std::string miningPlanFile(unsigned number) { return fmt::format("certificate/design-{}.json", number); }
 
-json::Value toJson(const MiningCertificate &certificate) {
-  json::Object o{
-      {"schema", 2},
-      {"version", jsonString(certificate.version)},
-      {"metric", jsonString(certificate.metric)},
-      {"aggregation", certificate.aggregation},
-      {"parameters", list(certificate.parameters,
-                          [](const DesignParameter &parameter) {
-                            return json::Value(json::Object{{"name", jsonString(parameter.name)},
-                                                            {"values", strings(parameter.labels)}});
-                          })},
-      {"jobs", list(certificate.jobs,
-                    [](const CertificateJob &job) {
-                      json::Object o{
-                          {"name", jsonString(job.name)},
-                          {"batch", job.batch},
-                          {"weight", job.weight},
-                          {"best", finite(job.best)},
-                          {"alternatives", list(job.alternatives, [](const CertificateAlternative &alternative) {
-                             return json::Value(json::Object{{"alternative", jsonString(alternative.label)},
-                                                             {"graph", toJson(alternative.graph)}});
-                           })}};
-                      writeClusters(job, o);
-                      return json::Value(std::move(o));
-                    })},
-      {"results", list(certificate.answers, [](const CertificateAnswer &answer) {
-         json::Object o{{"name", jsonString(answer.name)},
-                        {"jobs", list(answer.jobs, [](size_t job) { return json::Value(static_cast<int64_t>(job)); })},
-                        {"value", finite(answer.value)},
-                        {"bound", finite(answer.bound)},
-                        {"unproven_designs", list(answer.survivors, [](const CertificateSurvivor &survivor) {
-                           json::Object one{{"design", write(survivor.design)}, {"value", finite(survivor.value)}};
-                           if (!survivor.plans.empty())
-                             one["plans"] = list(survivor.plans, [](const CertificatePlan &plan) {
-                               return json::Value(json::Object{{"job", static_cast<int64_t>(plan.job)},
-                                                               {"alternative", static_cast<int64_t>(plan.alternative)},
-                                                               {"plan", static_cast<int64_t>(plan.number)}});
-                             });
-                           return json::Value(std::move(one));
-                         })}};
-         if (answer.winner)
-           o["winner"] = write(*answer.winner);
-         return json::Value(std::move(o));
-       })}};
-  if (certificate.clusterParameters > 0)
-    o["num_cluster_parameters"] = static_cast<int64_t>(certificate.clusterParameters);
-  return json::Value(std::move(o));
-}
+json::Value toJson(const MiningCertificate &certificate) { return toDocument(certificate, describeCertificate); }
 
 Expected<MiningCertificate> miningCertificateFromJson(StringRef text, StringRef path) {
   Expected<json::Value> value = parseJson(text, path);
@@ -273,7 +151,7 @@ Expected<MiningCertificate> miningCertificateFromJson(StringRef text, StringRef 
     return value.takeError();
   Path::Root root("certificate");
   MiningCertificate certificate;
-  if (readClaim(*value, root, certificate))
+  if (readDocument(*value, certificate, root, describeCertificate))
     return certificate;
   return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
 }

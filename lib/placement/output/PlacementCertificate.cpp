@@ -1,269 +1,299 @@
 // certificate/placement.json: the problem by index, with nothing left out that could not be found
 // again. Zeros and empty lists are left out of what there are many of.
+#include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/JsonLists.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 
 using namespace llvm;
 namespace accord {
-namespace {
+using json::Path;
 
-template <typename T> void some(json::Object &o, StringRef key, T value) {
-  if (value != T())
-    o[key.str()] = value;
-}
-void location(json::Object &o, const SourceLocation &at) {
-  if (at.file.empty())
-    return;
-  o["file"] = jsonString(at.file);
-  o["line"] = static_cast<int64_t>(at.line);
-  o["column"] = static_cast<int64_t>(at.column);
-}
+constexpr int64_t kMaxIds = std::numeric_limits<uint32_t>::max() - 1;
+constexpr IntegerRange kPositive{.min = 1}, kCount{1, kMaxIds};
 
-/// [latency, per byte].
-json::Value write(const AlphaBetaModel &t) { return json::Array{t.latency, t.perByte}; }
-json::Array write(const std::vector<AlphaBetaModel> &alternatives) {
-  return list(alternatives, [](const AlphaBetaModel &one) { return write(one); });
+void describe(JsonVisitor &v, AlphaBetaModel &t) { v.tuple("expected [latency, per byte]", t.latency, t.perByte); }
+void describe(JsonVisitor &v, PlacementProblem::GroupRange &range) {
+  v.tuple("expected [min, max]", range.min, range.max);
 }
-
-json::Value write(const PlacementProblem::DeviceType &k) {
-  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},  {"devices_per_node", k.devicesPerNode},
-                 {"memory_bytes", k.memory},        {"idle_W", k.idleWatts}, {"tdp_W", k.tdpWatts},
-                 {"price_per_hour", k.pricePerHour}};
-  some(o, "host_memory_bytes", k.hostMemory);
-  location(o, k.location);
-  if (!k.counted.file.empty()) {
-    json::Object at;
-    location(at, k.counted);
-    o["counted"] = std::move(at);
-  }
-  return o;
+void describe(JsonVisitor &v, PlacementProblem::Tables &tables) {
+  using enum PlacementProblem::Tables;
+  v.oneOf(tables, {Whole, Rows, Columns}, "expected whole, rows or columns");
 }
-
-json::Value write(const PlacementProblem::PlacementConstraint &constraint) {
-  json::Object o{{"text", jsonString(constraint.text)}};
-  if (!constraint.deviceTypes.empty())
-    o["device_types"] = ids(constraint.deviceTypes);
-  if (constraint.stage)
-    o["stage"] = *constraint.stage;
-  if (constraint.sameStage)
-    o["same_stage"] = true;
-  location(o, constraint.location);
-  return o;
+void describe(JsonVisitor &v, PlacementProblem::RankOrder &order) {
+  using enum PlacementProblem::RankOrder;
+  v.oneOf(order, {TensorDataPipeline, TensorPipelineData}, "expected tensor_data_pipeline or tensor_pipeline_data");
+}
+void describe(JsonVisitor &v, PipelineSchedule &schedule) {
+  v.custom([&] { return name(schedule); },
+           [&](const json::Value &value, Path at) {
+             auto text = value.getAsString();
+             const ScheduleModel *found = text ? findSchedule(*text) : nullptr;
+             if (!found)
+               return at.report("expected a schedule of pipelines"), false;
+             schedule = found->schedule;
+             return true;
+           });
+}
+void describe(JsonVisitor &v, PlacementObjective &objective) {
+  v.custom([&] { return name(objective); },
+           [&](const json::Value &value, Path at) {
+             auto text = value.getAsString();
+             const ObjectiveFormula *found = text ? findObjective(*text) : nullptr;
+             if (!found)
+               return at.report("expected an objective of placements"), false;
+             objective = found->objective;
+             return true;
+           });
 }
 
-json::Value write(const PlacementProblem::ParallelConfig &f) {
-  json::Object o{{"device_type", static_cast<int64_t>(f.deviceType)},
-                 {"tensor", f.tensor},
-                 {"sequence", f.sequence},
-                 {"data", f.data},
-                 {"zero", f.zero},
-                 {"microbatch", f.microbatch}};
-  auto gradientSyncs = [&](const char *key, const std::vector<PlacementProblem::GradientSync> &all) {
-    if (!all.empty())
-      o[key] = list(all, [](const PlacementProblem::GradientSync &s) {
-        return json::Value(
-            json::Object{{"replicas_per_node", s.replicasPerNode}, {"alternatives", write(s.alternatives)}});
-      });
+void describe(JsonFields &f, PlacementProblem::DeviceType &type) {
+  f.field("name", type.name)
+      .field("devices", type.devices, kCount)
+      .field("devices_per_node", type.devicesPerNode, kCount)
+      .field("memory_bytes", type.memory)
+      .field("idle_W", type.idleWatts)
+      .field("tdp_W", type.tdpWatts)
+      .field("price_per_hour", type.pricePerHour)
+      .maybe("host_memory_bytes", type.hostMemory)
+      .maybeIf(!type.counted.file.empty(), "counted", type.counted, describeLocation);
+  describeLocation(f, type.location);
+}
+
+void describe(JsonFields &f, PlacementProblem::PlacementConstraint &constraint) {
+  f.field("text", constraint.text)
+      .maybe("device_types", constraint.deviceTypes)
+      .maybe("stage", constraint.stage)
+      .maybe("same_stage", constraint.sameStage);
+  describeLocation(f, constraint.location);
+}
+
+void describe(JsonFields &f, PlacementProblem::GradientSync &sync) {
+  f.field("replicas_per_node", sync.replicasPerNode, kPositive).field("alternatives", sync.alternatives);
+}
+
+void describe(JsonFields &f, PlacementProblem::ParallelConfig &config) {
+  f.field("device_type", config.deviceType)
+      .field("tensor", config.tensor, kCount)
+      .field("sequence", config.sequence)
+      .field("data", config.data, kCount)
+      .field("zero", config.zero, IntegerRange{0, 3})
+      .field("microbatch", config.microbatch, kCount)
+      .maybe("gradient_syncs", config.gradientSyncs)
+      .maybe("expert_gradient_syncs", config.expertGradientSyncs)
+      .maybe("gather", config.gather)
+      .maybeIf(config.expert > 1, "expert", config.expert, kCount)
+      .maybeIf(config.tables != PlacementProblem::Tables::Whole, "tables", config.tables)
+      .maybe("ring_overlap", config.ringOverlap)
+      .maybe("host_states", config.hostStates)
+      .maybe("host_weights", config.hostWeights)
+      .maybeIf(config.order != PlacementProblem::RankOrder::TensorDataPipeline, "order", config.order);
+}
+
+void describe(JsonFields &f, PlacementProblem::RecomputeChoice &choice) {
+  f.field("policy", choice.policy)
+      .maybe("recompute_time", choice.recomputeTime)
+      .maybe("activations", choice.activations)
+      .maybe("workspace", choice.workspace)
+      .maybe("host_activations", choice.hostActivations);
+}
+
+void describe(JsonFields &f, PlacementProblem::Cost &cost) {
+  f.maybe("forward", cost.forward)
+      .maybe("backward", cost.backward)
+      .maybe("weight", cost.weight)
+      .maybe("update", cost.update)
+      .maybe("static_memory", cost.staticMemory)
+      .maybe("weight_memory", cost.weightMemory)
+      .maybe("gradient_memory", cost.gradientMemory)
+      .maybe("gradients", cost.gradients)
+      .maybe("expert_gradients", cost.expertGradients)
+      .maybe("weights", cost.weights)
+      .maybe("host_static_memory", cost.hostStaticMemory)
+      .maybe("tied", cost.tied)
+      .maybe("joules", cost.joules)
+      .maybe("recompute_joules", cost.recomputeJoules)
+      .field("recompute_choices", cost.recomputeChoices)
+      .check("recompute_choices", !cost.recomputeChoices.empty(), "expected at least one");
+}
+
+void describe(JsonFields &f, PlacementProblem::LayerClass &c) { f.field("name", c.name).field("costs", c.costs); }
+
+void describe(JsonFields &f, PlacementProblem::Layer &layer) {
+  f.field("name", layer.name).field("class", layer.of).maybe("placement_constraints", layer.placementConstraints);
+  describeLocation(f, layer.location);
+}
+
+/// An index that is checked once all layers are known; beyond all of them it is the largest.
+static auto layerIndex(uint32_t &index) {
+  return [&index](JsonVisitor &v) {
+    int64_t wide = index;
+    visitValue(v, wide);
+    if (v.reads())
+      index = static_cast<uint32_t>(std::min(wide, kMaxIds));
   };
-  gradientSyncs("gradient_syncs", f.gradientSyncs);
-  gradientSyncs("expert_gradient_syncs", f.expertGradientSyncs);
-  if (!f.gather.empty())
-    o["gather"] = write(f.gather);
-  if (f.expert > 1)
-    o["expert"] = f.expert;
-  if (f.tables != PlacementProblem::Tables::Whole)
-    o["tables"] = name(f.tables);
-  some(o, "ring_overlap", f.ringOverlap);
-  some(o, "host_states", f.hostStates);
-  some(o, "host_weights", f.hostWeights);
-  if (f.order != PlacementProblem::RankOrder::TensorDataPipeline)
-    o["order"] = name(f.order);
-  return o;
+}
+void describe(JsonVisitor &v, PlacementProblem::Edge &edge) { // bytes of a sample
+  v.tuple("expected [from, to, bytes]", layerIndex(edge.from), layerIndex(edge.to), edge.bytes);
+}
+void describe(JsonVisitor &v, PlacementProblem::Tie &tie) {
+  v.tuple("expected [layer, layer]", layerIndex(tie.a), layerIndex(tie.b));
 }
 
-json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
-  if (!cost)
-    return nullptr;
-  json::Object o;
-  some(o, "forward", cost->forward);
-  some(o, "backward", cost->backward);
-  some(o, "weight", cost->weight);
-  some(o, "update", cost->update);
-  some(o, "static_memory", cost->staticMemory);
-  some(o, "weight_memory", cost->weightMemory);
-  some(o, "gradient_memory", cost->gradientMemory);
-  some(o, "gradients", cost->gradients);
-  some(o, "expert_gradients", cost->expertGradients);
-  some(o, "weights", cost->weights);
-  some(o, "host_static_memory", cost->hostStaticMemory);
-  some(o, "tied", cost->tied);
-  some(o, "joules", cost->joules);
-  some(o, "recompute_joules", cost->recomputeJoules);
-  o["recompute_choices"] = list(cost->recomputeChoices, [](const PlacementProblem::RecomputeChoice &k) {
-    json::Object recomputeChoice{{"policy", jsonString(k.policy)}};
-    some(recomputeChoice, "recompute_time", k.recomputeTime);
-    some(recomputeChoice, "activations", k.activations);
-    some(recomputeChoice, "workspace", k.workspace);
-    some(recomputeChoice, "host_activations", k.hostActivations);
-    return json::Value(std::move(recomputeChoice));
-  });
-  return o;
+void describe(JsonFields &f, PlacementProblem::Link &link) {
+  f.field("intra_node", link.intraNode).field("inter_node", link.interNode);
 }
 
-json::Value write(const PlacementProblem::Layer &l) {
-  json::Object o{{"name", jsonString(l.name)}, {"class", static_cast<int64_t>(l.of)}};
-  if (!l.placementConstraints.empty())
-    o["placement_constraints"] = ids(l.placementConstraints);
-  location(o, l.location);
-  return o;
+void describe(JsonFields &f, PlacementProblem::Limits &limits) {
+  f.maybe("step_ps", limits.step)
+      .maybe("watts", limits.watts)
+      .maybe("devices", limits.devices)
+      .maybe("joules", limits.joules)
+      .maybe("price", limits.price);
 }
 
-json::Value write(const PlacementProblem &p) {
-  json::Object limits;
-  some(limits, "step_ps", p.limits.step);
-  some(limits, "watts", p.limits.watts);
-  some(limits, "devices", p.limits.devices);
-  some(limits, "joules", p.limits.joules);
-  some(limits, "price", p.limits.price);
-  json::Object o{
-      {"name", jsonString(p.name)},
-      {"objective", name(p.objective)},
-      {"limits", std::move(limits)},
-      {"batch", p.batch},
-      {"device_types", list(p.deviceTypes, [](const auto &deviceType) { return write(deviceType); })},
-      {"parallel_configs", list(p.parallelConfigs, [](const auto &parallelConfig) { return write(parallelConfig); })},
-      {"classes", list(p.classes,
-                       [](const PlacementProblem::LayerClass &c) {
-                         return json::Value(
-                             json::Object{{"name", jsonString(c.name)},
-                                          {"costs", list(c.costs, [](const auto &x) { return write(x); })}});
-                       })},
-      {"layers", list(p.layers, [](const auto &layer) { return write(layer); })},
-      // [from, to, bytes of a sample]
-      {"edges", list(p.edges,
-                     [](const PlacementProblem::Edge &e) {
-                       return json::Value(
-                           json::Array{static_cast<int64_t>(e.from), static_cast<int64_t>(e.to), e.bytes});
-                     })},
-      {"links", list(p.links,
-                     [](const PlacementProblem::Link &l) {
-                       return json::Value(
-                           json::Object{{"intra_node", write(l.intraNode)}, {"inter_node", write(l.interNode)}});
-                     })},
-      {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
-      {"virtual_stages", numbers(p.virtualStages)},
-      {"groups",
-       list(p.groups,
-            [](const PlacementProblem::GroupRange &range) { return json::Value(json::Array{range.min, range.max}); })},
-      {"uniform_config_per_device_type", p.uniformConfigPerDeviceType},
-      {"blocking_transfers", p.blockingTransfers},
-      {"overlap_fraction", p.overlapFraction},
-      {"max_overlap", p.maxOverlap},
-      {"host_overhead_per_microbatch_ps", p.hostOverheadPerMicrobatch},
-      {"host_overhead_per_step_ps", p.hostOverheadPerStep}};
-  if (p.costPerJoule != 1)
-    o["cost_per_joule"] = p.costPerJoule;
-  if (p.uniformClass)
-    o["uniform_class"] = static_cast<int64_t>(*p.uniformClass);
-  if (!p.placementConstraints.empty())
-    o["placement_constraints"] = list(p.placementConstraints, [](const auto &constraint) { return write(constraint); });
-  some(o, "min_step_ps", p.minStep);
-  if (!p.ties.empty())
-    o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
-      return json::Value(json::Array{static_cast<int64_t>(tie.a), static_cast<int64_t>(tie.b)});
+static void describeProblem(JsonFields &f, PlacementProblem &p) {
+  f.field("name", p.name)
+      .field("objective", p.objective)
+      .maybeIf(p.costPerJoule != 1, "cost_per_joule", p.costPerJoule)
+      .field("limits", p.limits)
+      .field("batch", p.batch, kPositive)
+      .field("device_types", p.deviceTypes)
+      .field("parallel_configs", p.parallelConfigs)
+      .field("classes", p.classes)
+      .field("layers", p.layers)
+      .field("edges", p.edges)
+      .field("links", p.links)
+      .field("schedules", p.schedules)
+      .field("groups", p.groups)
+      .maybe("uniform_class", p.uniformClass)
+      .field("virtual_stages", p.virtualStages)
+      .field("uniform_config_per_device_type", p.uniformConfigPerDeviceType)
+      .field("blocking_transfers", p.blockingTransfers)
+      .field("overlap_fraction", p.overlapFraction)
+      .field("max_overlap", p.maxOverlap)
+      .field("host_overhead_per_microbatch_ps", p.hostOverheadPerMicrobatch)
+      .field("host_overhead_per_step_ps", p.hostOverheadPerStep)
+      .maybe("min_step_ps", p.minStep)
+      .maybe("ties", p.ties)
+      .maybe("placement_constraints", p.placementConstraints);
+  describeLocation(f, p.location);
+}
+void describe(JsonVisitor &v, PlacementProblem &problem) {
+  v.object([&](JsonFields &f) { describeProblem(f, problem); });
+  v.check([&](Path at) { return checkIndices(problem, at); });
+}
+
+void describe(JsonFields &f, PlacedStage &stage) {
+  f.field("parallel_config", stage.parallelConfig)
+      .field("layers", stage.layers)
+      .field("recompute_choices", stage.recomputeChoices);
+}
+void describe(JsonFields &f, Placement &plan) {
+  f.field("schedule", plan.schedule)
+      .field("virtual_stages", plan.virtualStages, kPositive)
+      .field("microbatches", plan.microbatches, kPositive)
+      .field("stages", plan.stages);
+}
+
+void describe(JsonVisitor &v, StageTimes &t) {
+  v.tuple("expected [forward, backward, weight, send, finish]", t.forward, t.backward, t.weight, t.send, t.stepTail);
+}
+void describe(JsonFields &f, PlanMetrics &metrics) {
+  f.field("step_ps", metrics.step)
+      .field("times_ps", metrics.times)
+      .field("memory_bytes", metrics.memory)
+      .field("host_bytes", metrics.host)
+      .field("in_flight", metrics.inFlight)
+      .field("joules", metrics.joules)
+      .field("fits", metrics.fits)
+      .field("devices", metrics.devices)
+      .field("value", metrics.value)
+      .field("price", metrics.price);
+}
+
+void describe(JsonFields &f, PlacementResult &result) {
+  f.field("value", result.value)
+      // An infinite bound, that nothing fits, is null.
+      .field("bound", result.bound, [](JsonVisitor &v, double &bound) { v.numberOrNull(bound); })
+      .field("proof", result.proof)
+      .field("examined", result.examined, [](JsonVisitor &v, uint64_t &count) { v.natural(count); })
+      .field("pruned", result.pruned, [](JsonVisitor &v, uint64_t &count) { v.natural(count); })
+      .maybe("plan", result.plan);
+  f.visit("metrics", result.plan.has_value(), result.plan.has_value(),
+          [&](JsonVisitor &v) { visitValue(v, result.metrics); });
+}
+
+void describe(JsonFields &f, Relaxation &relaxation) {
+  f.field("what", relaxation.what).field("value", relaxation.value);
+}
+
+void describe(JsonFields &f, PlacementPlan &plan) {
+  int64_t schema = 2;
+  auto checkedPlan = [&](JsonVisitor &v, Placement &placement, PlanMetrics &metrics, std::string *what) {
+    v.object([&](JsonFields &g) {
+      if (what)
+        g.field("what", *what);
+      g.field("plan", placement).field("metrics", metrics);
     });
-  location(o, p.location);
-  return o;
+    v.check([&](Path at) { return checkPlan(plan.problem, placement, metrics, at); });
+  };
+  f.field("schema", schema, IntegerRange{2, 2})
+      .constant("kind", "placement", "expected placement")
+      .field("version", plan.version)
+      .field("job", plan.job)
+      .field("model", plan.model)
+      .field("cluster", plan.cluster)
+      .field("precision", plan.precision)
+      .field("optimizer", plan.optimizer)
+      .field("parameters", plan.parameters)
+      .field("model_flops", plan.modelFlops)
+      .field("peak_flops", plan.peakFlops)
+      .field("problem", plan.problem)
+      .field("result", plan.result,
+             [&](JsonVisitor &v, PlacementResult &result) {
+               v.object([&](JsonFields &g) { describe(g, result); });
+               v.check(
+                   [&](Path at) { return !result.plan || checkPlan(plan.problem, *result.plan, result.metrics, at); });
+             })
+      .field("conflict", plan.conflicts)
+      .field("relaxations", plan.relaxations)
+      .field("runners_up", plan.runnersUp,
+             [&](JsonVisitor &v, RunnerUp &r) { checkedPlan(v, r.plan, r.metrics, nullptr); })
+      .field("what_if", plan.whatIf)
+      .field("pareto_front", plan.front,
+             [&](JsonVisitor &v, Tradeoff &t) { checkedPlan(v, t.plan, t.metrics, &t.what); })
+      .field("samples", plan.samples)
+      .field("sequence", plan.sequence)
+      .field("sizes", plan.sizes,
+             [](JsonVisitor &v, std::pair<std::string, int64_t> &size) {
+               v.custom([&] { return json::Array{jsonString(size.first), size.second}; },
+                        [&](const json::Value &value, Path at) {
+                          const json::Array *both = value.getAsArray();
+                          auto named = both && both->size() == 2 ? (*both)[0].getAsString() : std::nullopt;
+                          auto number = named ? (*both)[1].getAsInteger() : std::nullopt;
+                          if (!number)
+                            return at.report("expected [name, value]"), false;
+                          size = {named->str(), *number};
+                          return true;
+                        });
+             })
+      .field("assumptions", plan.assumptions);
+  describeLocation(f, plan.location);
 }
 
-json::Value write(const Placement &p) {
-  return json::Object{{"schedule", name(p.schedule)},
-                      {"virtual_stages", p.virtualStages},
-                      {"microbatches", p.microbatches},
-                      {"stages", list(p.stages, [](const PlacedStage &s) {
-                         return json::Value(json::Object{{"parallel_config", static_cast<int64_t>(s.parallelConfig)},
-                                                         {"layers", ids(s.layers)},
-                                                         {"recompute_choices", ids(s.recomputeChoices)}});
-                       })}};
-}
+json::Value placementCertificate(const PlacementPlan &plan) { return toDocument(plan); }
 
-json::Value write(const PlanMetrics &w) {
-  return json::Object{{"step_ps", w.step},
-                      // [forward, backward, weight, send, finish]
-                      {"times_ps", list(w.times,
-                                        [](const StageTimes &t) {
-                                          return json::Value(
-                                              json::Array{t.forward, t.backward, t.weight, t.send, t.stepTail});
-                                        })},
-                      {"memory_bytes", numbers(w.memory)},
-                      {"host_bytes", numbers(w.host)},
-                      {"in_flight", numbers(w.inFlight)},
-                      {"joules", w.joules},
-                      {"fits", w.fits},
-                      {"devices", w.devices},
-                      {"value", w.value},
-                      {"price", w.price}};
-}
-
-} // namespace
-
-json::Value toJson(const PlacementProblem &problem) { return write(problem); }
-
-json::Value placementCertificate(const PlacementPlan &plan) {
-  // An infinite bound, that nothing fits, is null.
-  json::Object result{{"value", plan.result.value},
-                      {"bound", plan.result.bound},
-                      {"proof", jsonString(plan.result.proof)},
-                      {"examined", plan.result.examined},
-                      {"pruned", plan.result.pruned}};
-  if (plan.result.plan) {
-    result["plan"] = write(*plan.result.plan);
-    result["metrics"] = write(plan.result.metrics);
-  }
-  json::Object o{
-      {"schema", 2},
-      {"kind", "placement"},
-      {"version", jsonString(plan.version)},
-      {"job", jsonString(plan.job)},
-      {"model", jsonString(plan.model)},
-      {"cluster", jsonString(plan.cluster)},
-      {"precision", jsonString(plan.precision)},
-      {"optimizer", jsonString(plan.optimizer)},
-      {"parameters", plan.parameters},
-      {"model_flops", plan.modelFlops},
-      {"peak_flops", json::Array(plan.peakFlops)},
-      {"problem", write(plan.problem)},
-      {"result", std::move(result)},
-      {"conflict", list(plan.conflicts,
-                        [](const Conflict &c) {
-                          return json::Value(json::Object{{"constraint", jsonString(c.constraint)},
-                                                          {"file", jsonString(c.file)},
-                                                          {"line", static_cast<int64_t>(c.line)},
-                                                          {"detail", jsonString(c.detail)}});
-                        })},
-      {"relaxations", strings(plan.relaxations)},
-      {"runners_up", list(plan.runnersUp,
-                          [](const RunnerUp &r) {
-                            return json::Value(json::Object{{"plan", write(r.plan)}, {"metrics", write(r.metrics)}});
-                          })},
-      {"what_if", list(plan.whatIf,
-                       [](const Relaxation &r) {
-                         return json::Value(json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
-                       })},
-      {"pareto_front", list(plan.front,
-                            [](const Tradeoff &t) {
-                              return json::Value(json::Object{{"what", jsonString(t.what)},
-                                                              {"plan", write(t.plan)},
-                                                              {"metrics", write(t.metrics)}});
-                            })},
-      {"samples", plan.samples},
-      {"sequence", plan.sequence},
-      // [name, value]
-      {"sizes", list(plan.sizes,
-                     [](const auto &size) { return json::Value(json::Array{jsonString(size.first), size.second}); })},
-      {"assumptions", strings(plan.assumptions)}};
-  location(o, plan.location);
-  return o;
+Expected<PlacementPlan> placementFromCertificate(StringRef text, StringRef path) {
+  auto value = parseJson(text, path);
+  if (!value)
+    return value.takeError();
+  Path::Root root("placement");
+  PlacementPlan plan;
+  if (readDocument(*value, plan, root))
+    return plan;
+  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
 }
 
 } // namespace accord

@@ -65,48 +65,72 @@ bool bounded(const PlacementProblem &p) {
   return time < kMax && memory < kMax && bytes * batch < kMax && weights < kMax && gradients < kMax;
 }
 
+bool checkConfigs(const PlacementProblem &p, Path at) {
+  for (unsigned i = 0; i < p.parallelConfigs.size(); ++i) {
+    const PlacementProblem::ParallelConfig &config = p.parallelConfigs[i];
+    if (config.deviceType >= p.deviceTypes.size())
+      return fail(at.index(i).field("device_type"), "no device type has this index");
+    const int64_t devices = p.deviceTypes[config.deviceType].devices;
+    if (config.tensor > devices || config.data > devices / config.tensor)
+      return fail(at.index(i), "more devices than there are");
+  }
+  return true;
+}
+
+bool checkClasses(const PlacementProblem &p, Path at) {
+  for (unsigned i = 0; i < p.classes.size(); ++i) {
+    if (p.classes[i].costs.size() != p.parallelConfigs.size())
+      return fail(at.index(i).field("costs"), "expected one for each parallel configuration");
+    for (const auto &cost : p.classes[i].costs)
+      if (cost &&
+          (cost->weightMemory > cost->staticMemory || cost->gradientMemory > cost->staticMemory - cost->weightMemory))
+        return fail(at.index(i).field("costs"), "weights and gradients are more than the static memory");
+  }
+  return true;
+}
+
+bool checkLayers(const PlacementProblem &p, Path at) {
+  for (unsigned i = 0; i < p.layers.size(); ++i) {
+    if (p.layers[i].of >= p.classes.size())
+      return fail(at.index(i).field("class"), "no class has this number");
+    for (PlacementProblem::Id constraint : p.layers[i].placementConstraints)
+      if (constraint >= p.placementConstraints.size())
+        return fail(at.index(i).field("placement_constraints"), "no placement constraint has this index");
+  }
+  return true;
+}
+
+bool checkConstraints(const PlacementProblem &p, Path at) {
+  for (unsigned i = 0; i < p.placementConstraints.size(); ++i)
+    for (PlacementProblem::Id deviceType : p.placementConstraints[i].deviceTypes)
+      if (deviceType >= p.deviceTypes.size())
+        return fail(at.index(i).field("device_types"), "no device type has this index");
+  return true;
+}
+
+/// Of edges and ties: `first` and `second` are layers.
+template <typename T, typename Id>
+bool checkPairs(const std::vector<T> &pairs, Id T::*first, Id T::*second, size_t layers, Path at) {
+  for (unsigned i = 0; i < pairs.size(); ++i)
+    if (pairs[i].*first >= pairs[i].*second || pairs[i].*second >= layers)
+      return fail(at.index(i), "expected an earlier and a later layer");
+  return true;
+}
+
 } // namespace
 
 bool checkIndices(const PlacementProblem &p, Path at) {
+  using Edge = PlacementProblem::Edge;
+  using Tie = PlacementProblem::Tie;
   if (p.deviceTypes.empty() || p.parallelConfigs.empty() || p.layers.empty())
     return fail(at, "a problem without device types, parallel configurations or layers");
   if (p.links.size() != p.deviceTypes.size() * p.deviceTypes.size())
     return fail(at.field("links"), "expected one for each pair of device types");
-  for (unsigned i = 0; i < p.parallelConfigs.size(); ++i) {
-    const PlacementProblem::ParallelConfig &parallelConfig = p.parallelConfigs[i];
-    if (parallelConfig.deviceType >= p.deviceTypes.size())
-      return fail(at.field("parallel_configs").index(i).field("device_type"), "no device type has this index");
-    if (parallelConfig.tensor > p.deviceTypes[parallelConfig.deviceType].devices ||
-        parallelConfig.data > p.deviceTypes[parallelConfig.deviceType].devices / parallelConfig.tensor)
-      return fail(at.field("parallel_configs").index(i), "more devices than there are");
-  }
-  for (unsigned i = 0; i < p.classes.size(); ++i) {
-    if (p.classes[i].costs.size() != p.parallelConfigs.size())
-      return fail(at.field("classes").index(i).field("costs"), "expected one for each parallel configuration");
-    for (const auto &cost : p.classes[i].costs)
-      if (cost &&
-          (cost->weightMemory > cost->staticMemory || cost->gradientMemory > cost->staticMemory - cost->weightMemory))
-        return fail(at.field("classes").index(i).field("costs"),
-                    "weights and gradients are more than the static memory");
-  }
-  for (unsigned i = 0; i < p.layers.size(); ++i) {
-    if (p.layers[i].of >= p.classes.size())
-      return fail(at.field("layers").index(i).field("class"), "no class has this number");
-    for (PlacementProblem::Id constraint : p.layers[i].placementConstraints)
-      if (constraint >= p.placementConstraints.size())
-        return fail(at.field("layers").index(i).field("placement_constraints"),
-                    "no placement constraint has this index");
-  }
-  for (unsigned i = 0; i < p.placementConstraints.size(); ++i)
-    for (PlacementProblem::Id deviceType : p.placementConstraints[i].deviceTypes)
-      if (deviceType >= p.deviceTypes.size())
-        return fail(at.field("placement_constraints").index(i).field("device_types"), "no device type has this index");
-  for (unsigned i = 0; i < p.edges.size(); ++i)
-    if (p.edges[i].from >= p.edges[i].to || p.edges[i].to >= p.layers.size())
-      return fail(at.field("edges").index(i), "expected an earlier and a later layer");
-  for (unsigned i = 0; i < p.ties.size(); ++i)
-    if (p.ties[i].a >= p.ties[i].b || p.ties[i].b >= p.layers.size())
-      return fail(at.field("ties").index(i), "expected an earlier and a later layer");
+  if (!checkConfigs(p, at.field("parallel_configs")) || !checkClasses(p, at.field("classes")) ||
+      !checkLayers(p, at.field("layers")) || !checkConstraints(p, at.field("placement_constraints")) ||
+      !checkPairs(p.edges, &Edge::from, &Edge::to, p.layers.size(), at.field("edges")) ||
+      !checkPairs(p.ties, &Tie::a, &Tie::b, p.layers.size(), at.field("ties")))
+    return false;
   if (p.overlapFraction > 1)
     return fail(at.field("overlap_fraction"), "a share above one");
   if (p.maxOverlap > 1)

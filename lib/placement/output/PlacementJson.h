@@ -2,6 +2,7 @@
 // which it follows (certificate/placement.json), written and read back without loss.
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
+#include "lib/support/documents/Fields.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,9 +15,9 @@ llvm::json::Value toJson(const PlacementPlan &plan);
 /// Forms, classes, layers, links, limits, the plan by index, and all else that `toJson` needs.
 llvm::json::Value placementCertificate(const PlacementPlan &plan);
 
-/// The problem alone, and back: as strict, but for what `check` (lib/placement/problem/Placement.h) finds.
-llvm::json::Value toJson(const PlacementProblem &problem);
-bool readPlacementProblem(const llvm::json::Value &value, PlacementProblem &problem, llvm::json::Path path);
+/// The problem alone: as strict, but for what `check` (lib/placement/problem/Placement.h) finds.
+void describe(JsonVisitor &v, PlacementProblem &problem);
+void describe(JsonVisitor &v, PlacementProblem::Tables &tables);
 
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 

@@ -94,6 +94,104 @@ void whatIfLines(const PlacementPlan &plan, SummaryLines &lines) {
     lines.add("what if", "a tenth more of no limit alone gains 0.05 %");
 }
 
+/// "16 of 32 a100, 8 of 8 h100".
+std::string devicesText(const PlacementProblem &problem, const PlacementFigures &figures) {
+  std::string deviceTypes;
+  for (size_t k = 0; k < problem.deviceTypes.size(); ++k) {
+    int64_t used = 0;
+    for (const GroupFigures &group : figures.groups)
+      used += problem.parallelConfigs[group.parallelConfig].deviceType == k ? group.devices : 0;
+    if (used > 0)
+      deviceTypes += fmt::format("{}{} of {} {}", deviceTypes.empty() ? "" : ", ", used, problem.deviceTypes[k].devices,
+                                 problem.deviceTypes[k].name);
+  }
+  return deviceTypes;
+}
+
+/// Degrees, batch, schedule and what they reach.
+void planLines(const PlacementPlan &plan, const PlacementFigures &figures, const SummaryOptions &options,
+               const TextStyle &style, SummaryLines &lines) {
+  const PlacementProblem &problem = plan.problem;
+  const Placement &placement = *plan.result.plan;
+  const char *times = style.unicode ? "×" : "x";
+  lines.add("degrees", inked(style, Ink::Bold, degreesText(problem, placement)));
+  if (figures.hasUniformConfig)
+    lines.add("batch", fmt::format("{} = {} {} {} micro-batches {} {} replicas", problem.batch, figures.microbatch,
+                                   times, placement.microbatches, times, figures.data));
+  else
+    lines.add("batch", fmt::format("{} in {} micro-batches", problem.batch, placement.microbatches));
+  lines.add("schedule",
+            fmt::format("{}, {} of the devices' time is bubble", scheduleText(placement), percent(figures.bubble)));
+  if (std::string recompute = recomputeText(plan); !recompute.empty())
+    lines.add("recompute", recompute);
+  lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")));
+  std::string rate = formatSi(figures.throughput, "samples/s");
+  if (options.sequence)
+    rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
+  lines.add("throughput", rate);
+  if (figures.mfu > 0)
+    lines.add("MFU", shareBar(style, figures.mfu, 20) + " " + percent(figures.mfu));
+}
+
+/// Of the fullest device group, and of hosts.
+void memoryLines(const PlacementPlan &plan, const PlacementFigures &figures, const TextStyle &style,
+                 SummaryLines &lines) {
+  const PlacementProblem &problem = plan.problem;
+  const PlanMetrics &metrics = plan.result.metrics;
+  const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
+  double full = maxMemoryGroup.capacity > 0 ? static_cast<double>(maxMemoryGroup.peak()) / maxMemoryGroup.capacity : 0;
+  std::string bar = shareBar(style, full, 20);
+  lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
+                                  formatBytes(maxMemoryGroup.peak()), formatBytes(maxMemoryGroup.capacity),
+                                  percent(full), figures.maxMemoryGroup));
+  lines.add("", memoryParts(maxMemoryGroup));
+  if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
+    lines.add(
+        "host memory",
+        fmt::format(
+            "{} of {} for each device", formatBytes(*max),
+            formatBytes(
+                problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory)));
+}
+
+/// Input, energy and price of a step, and of the whole training.
+void costLines(const PlacementPlan &plan, SummaryLines &lines) {
+  const PlacementProblem &problem = plan.problem;
+  const PlanMetrics &metrics = plan.result.metrics;
+  if (problem.minStep > 0)
+    lines.add("data loading",
+              fmt::format("{} per step{}", formatSi(problem.minStep * 1e-12, "s"),
+                          metrics.step <= problem.minStep ? ": devices wait for their input" : ", hidden"));
+  if (metrics.joules > 0)
+    lines.add("energy",
+              formatSi(metrics.joules, "J") + " per step" +
+                  (joulesAtTdp(plan) > 0 ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J")) : ""));
+  if (metrics.price > 0)
+    lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
+  if (TrainingFigures training = trainingOf(plan); training.steps > 0)
+    lines.add("to train", trainingText(plan, training));
+}
+
+/// How good the plan is, and what comes next.
+void gapLines(const PlacementPlan &plan, const SummaryOptions &options, const TextStyle &style, SummaryLines &lines) {
+  const PlacementProblem &problem = plan.problem;
+  const PlanMetrics &metrics = plan.result.metrics;
+  double gap = gapOf(plan);
+  std::string value = fmt::format("{} {}", formulaOf(problem.objective).label, valueText(problem, plan.result.value));
+  lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
+                               gap <= 0 ? value + ", proven optimal in the search space"
+                                        : value + ", no plan below " + valueText(problem, plan.result.bound)));
+  if (options.proof)
+    lines.add("proof", plan.result.proof);
+  if (!plan.runnersUp.empty()) {
+    const RunnerUp &next = plan.runnersUp.front();
+    double loses = metrics.value > 0 ? next.metrics.value / metrics.value - 1 : 0;
+    std::string worse = loses < 1e-6 ? "as good" : percent(loses) + " worse";
+    lines.add("runner-up", fmt::format("{}: {}, {}", degreesText(problem, next.plan),
+                                       valueText(problem, next.metrics.value), worse));
+  }
+}
+
 } // namespace
 
 std::string formatDuration(double seconds) {
@@ -104,85 +202,18 @@ std::string formatDuration(double seconds) {
 }
 
 std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options, const TextStyle &style) {
-  const PlacementProblem &problem = plan.problem;
   SummaryLines lines(style);
   std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, "infeasible");
   lines.text = inked(style, Ink::Bold, plan.model + " on " + plan.cluster) + state + "\n";
   lines.add("training",
             fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer, formatSi(plan.parameters, "")));
-  const char *times = style.unicode ? "×" : "x";
   if (plan.result.plan) {
-    const Placement &placement = *plan.result.plan;
-    const PlanMetrics &metrics = plan.result.metrics;
-    PlacementFigures figures = figuresOf(plan);
-    const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
-    std::string deviceTypes;
-    for (size_t k = 0; k < problem.deviceTypes.size(); ++k) {
-      int64_t used = 0;
-      for (const GroupFigures &group : figures.groups)
-        used += problem.parallelConfigs[group.parallelConfig].deviceType == k ? group.devices : 0;
-      if (used > 0)
-        deviceTypes += fmt::format("{}{} of {} {}", deviceTypes.empty() ? "" : ", ", used,
-                                   problem.deviceTypes[k].devices, problem.deviceTypes[k].name);
-    }
-    lines.add("devices", deviceTypes);
-    lines.add("degrees", inked(style, Ink::Bold, degreesText(problem, placement)));
-    if (figures.hasUniformConfig)
-      lines.add("batch", fmt::format("{} = {} {} {} micro-batches {} {} replicas", problem.batch, figures.microbatch,
-                                     times, placement.microbatches, times, figures.data));
-    else
-      lines.add("batch", fmt::format("{} in {} micro-batches", problem.batch, placement.microbatches));
-    lines.add("schedule",
-              fmt::format("{}, {} of the devices' time is bubble", scheduleText(placement), percent(figures.bubble)));
-    if (std::string recompute = recomputeText(plan); !recompute.empty())
-      lines.add("recompute", recompute);
-    lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")));
-    std::string rate = formatSi(figures.throughput, "samples/s");
-    if (options.sequence)
-      rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
-    lines.add("throughput", rate);
-    if (figures.mfu > 0)
-      lines.add("MFU", shareBar(style, figures.mfu, 20) + " " + percent(figures.mfu));
-    double full =
-        maxMemoryGroup.capacity > 0 ? static_cast<double>(maxMemoryGroup.peak()) / maxMemoryGroup.capacity : 0;
-    std::string bar = shareBar(style, full, 20);
-    lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
-                                    formatBytes(maxMemoryGroup.peak()), formatBytes(maxMemoryGroup.capacity),
-                                    percent(full), figures.maxMemoryGroup));
-    lines.add("", memoryParts(maxMemoryGroup));
-    if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
-      lines.add(
-          "host memory",
-          fmt::format(
-              "{} of {} for each device", formatBytes(*max),
-              formatBytes(
-                  problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory)));
-    if (problem.minStep > 0)
-      lines.add("data loading",
-                fmt::format("{} per step{}", formatSi(problem.minStep * 1e-12, "s"),
-                            metrics.step <= problem.minStep ? ": devices wait for their input" : ", hidden"));
-    if (metrics.joules > 0)
-      lines.add("energy",
-                formatSi(metrics.joules, "J") + " per step" +
-                    (joulesAtTdp(plan) > 0 ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J")) : ""));
-    if (metrics.price > 0)
-      lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
-    if (TrainingFigures training = trainingOf(plan); training.steps > 0)
-      lines.add("to train", trainingText(plan, training));
-    double gap = gapOf(plan);
-    std::string value = fmt::format("{} {}", formulaOf(problem.objective).label, valueText(problem, plan.result.value));
-    lines.add("gap", fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
-                                 gap <= 0 ? value + ", proven optimal in the search space"
-                                          : value + ", no plan below " + valueText(problem, plan.result.bound)));
-    if (options.proof)
-      lines.add("proof", plan.result.proof);
-    if (!plan.runnersUp.empty()) {
-      const RunnerUp &next = plan.runnersUp.front();
-      double loses = metrics.value > 0 ? next.metrics.value / metrics.value - 1 : 0;
-      std::string worse = loses < 1e-6 ? "as good" : percent(loses) + " worse";
-      lines.add("runner-up", fmt::format("{}: {}, {}", degreesText(problem, next.plan),
-                                         valueText(problem, next.metrics.value), worse));
-    }
+    const PlacementFigures figures = figuresOf(plan);
+    lines.add("devices", devicesText(plan.problem, figures));
+    planLines(plan, figures, options, style, lines);
+    memoryLines(plan, figures, style, lines);
+    costLines(plan, lines);
+    gapLines(plan, options, style, lines);
     whatIfLines(plan, lines);
   }
   for (const Conflict &c : plan.conflicts) {

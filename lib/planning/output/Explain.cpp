@@ -125,10 +125,9 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
                      formatBytes(other.bytesRead), formatBytes(other.bytesWritten), shapes));
   }
 }
-} // namespace
 
-Expected<std::string> explainOperation(const Plan &plan, StringRef operation, const TextStyle &style) {
-  const WorkGraph &g = plan.graph;
+/// The operation of this name, or the fused one that it is a part of.
+Expected<OperationId> findOperation(const WorkGraph &g, StringRef operation) {
   OperationId id = 0;
   while (id < g.operations.size() && g.operations[id].name != operation)
     ++id;
@@ -145,6 +144,54 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
     return createStringError("the plan has no operation '%s'%s", operation.str().c_str(), hint.c_str());
   }
+  return id;
+}
+
+/// FLOPs, bytes, domain, formula and time of one execution and of a step.
+void addWork(const Plan &plan, OperationId id, Line line) {
+  const Operation &op = plan.graph.operations[id];
+  const OperationCost &cost = plan.costs.operations[id];
+  std::string bytes;
+  for (size_t l = 0; l < cost.bytes.size(); ++l)
+    if (cost.bytes[l].value > 0)
+      bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
+  line("work", formatSi(op.flops, "FLOP") + bytes);
+  addDomain(op, line);
+  for (const FusedPart &part : op.parts)
+    line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(part.flops, "FLOP")));
+  if (!cost.model.empty())
+    line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
+  line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
+  line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
+                           formatSi(cost.time.value * plan.graph.executions(id), "s")));
+  addVariants(plan, id, line);
+  addEnergy(plan, op, cost, line);
+}
+
+/// The sources of the numbers in the formula: of the core, and of every memory that the operation reads or writes.
+void addSources(const Plan &plan, const OperationCost &cost, Line line) {
+  if (cost.core < 0)
+    return;
+  const Core &core = plan.machine.cores[cost.core];
+  // Of the peaks only the one that was used; `peak` stands for all of them.
+  std::string used = "peak." + cost.type;
+  bool apart = core.origins.count(used) != 0;
+  for (const auto &[key, origin] : core.origins)
+    if (!StringRef(key).starts_with("peak") || key == (apart ? used : "peak"))
+      line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
+  for (size_t l = 0; l < cost.transfer.size(); ++l)
+    for (const auto &[key, origin] : plan.machine.memories[l].origins)
+      if (cost.transfer[l].value > 0 && (key == "bandwidth" || key == "latency" || key == "energy" || key == "sector"))
+        line("source", fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
+}
+} // namespace
+
+Expected<std::string> explainOperation(const Plan &plan, StringRef operation, const TextStyle &style) {
+  const WorkGraph &g = plan.graph;
+  Expected<OperationId> found = findOperation(g, operation);
+  if (!found)
+    return found.takeError();
+  const OperationId id = *found;
   const Operation &op = g.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
   std::string out = inked(style, Ink::Bold, op.name) + "\n";
@@ -165,41 +212,12 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"), body.count,
                              formatSi(length.seconds().value, "s"), body.name));
   } else {
-    std::string bytes;
-    for (size_t l = 0; l < cost.bytes.size(); ++l)
-      if (cost.bytes[l].value > 0)
-        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
-    line("work", formatSi(op.flops, "FLOP") + bytes);
-    addDomain(op, line);
-    for (const FusedPart &part : op.parts)
-      line("part", fmt::format("{} ({}), {}", part.name, part.kind, formatSi(part.flops, "FLOP")));
-    if (!cost.model.empty())
-      line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
-    line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
-    line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
-                             formatSi(cost.time.value * executions, "s")));
-    addVariants(plan, id, line);
-    addEnergy(plan, op, cost, line);
+    addWork(plan, id, line);
   }
   line("bound", cost.bound);
   if (OperationBottleneck bottleneck = findBottlenecks(cost, plan.machine); !bottleneck.resource.empty())
     line("bottleneck", bottleneckText(bottleneck));
-  // The sources of the numbers in the formula: of the core, and of every memory that the operation
-  // reads or writes.
-  if (cost.core >= 0) {
-    const Core &core = plan.machine.cores[cost.core];
-    // Of the peaks only the one that was used; `peak` stands for all of them.
-    std::string used = "peak." + cost.type;
-    bool apart = core.origins.count(used) != 0;
-    for (const auto &[key, origin] : core.origins)
-      if (!StringRef(key).starts_with("peak") || key == (apart ? used : "peak"))
-        line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
-    for (size_t l = 0; l < cost.transfer.size(); ++l)
-      for (const auto &[key, origin] : plan.machine.memories[l].origins)
-        if (cost.transfer[l].value > 0 &&
-            (key == "bandwidth" || key == "latency" || key == "energy" || key == "sector"))
-          line("source", fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
-  }
+  addSources(plan, cost, line);
   if (op.region < plan.schedule.regions.size())
     for (const Slot &slot : plan.schedule.regions[op.region].slots)
       if (slot.operation == id)

@@ -1,8 +1,8 @@
 // plan.json: the whole plan, written and read back without loss (docs/schema/plan.schema.json).
 #pragma once
 #include "lib/machine/model/Plan.h"
+#include "lib/support/documents/Fields.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
 
 namespace accord {
 
@@ -19,6 +19,11 @@ llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
 /// The work alone, as it stands in plan.json, and back: of what is in a larger document.
 llvm::json::Value toJson(const WorkGraph &graph);
 bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
+void describe(JsonFields &f, Conflict &conflict);
+
+/// What `planFromJson` refuses beyond wrong types; reports at the path.
+bool checkIndices(const Plan &plan, llvm::json::Path path);
+bool checkGraph(const WorkGraph &graph, llvm::json::Path path);
 
 /// What `plan.objective` is measured in and which way is better.
 struct ObjectiveKind {

@@ -1,149 +1,86 @@
 #include "lib/sparsity/output/DataflowJson.h"
-#include "lib/support/documents/JsonLists.h"
-#include "lib/support/documents/StrictFields.h"
+#include "lib/support/documents/Fields.h"
 
 namespace json = llvm::json;
 namespace accord {
 namespace {
 
-json::Value toJson(const DataflowLayer &layer) {
-  return json::Object{{"name", jsonString(layer.name)},
-                      {"channels", layer.channels},
-                      {"filters", layer.filters},
-                      {"groups", layer.groups},
-                      {"input_rows", layer.inputRows},
-                      {"input_columns", layer.inputColumns},
-                      {"rows", layer.rows},
-                      {"columns", layer.columns},
-                      {"kernel_rows", layer.kernelRows},
-                      {"kernel_columns", layer.kernelColumns},
-                      {"weight_bits", layer.weightBits},
-                      {"activation_bits", layer.activationBits},
-                      {"sparsity", list(layer.sparsity, [](const DataflowSparsity &sparsity) {
-                         return json::Object{
-                             {"label", jsonString(sparsity.label)},
-                             {"windows", list(sparsity.windows, [](double share) { return json::Value(share); })},
-                             {"loss", sparsity.loss}};
-                       })}};
+constexpr IntegerRange kPositive{.min = 1};
+
+void describeSparsity(JsonFields &f, DataflowSparsity &sparsity) {
+  f.field("label", sparsity.label).field("windows", sparsity.windows).field("loss", sparsity.loss);
 }
 
-json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
-  return json::Object{{"layer", jsonString(layer.name)},
-                      {"sparsity", jsonString(stage.label)},
-                      {"sparse", stage.sparse},
-                      {"groups", stage.folding.groups},
-                      {"in", stage.folding.in},
-                      {"out", stage.folding.out},
-                      {"fine", stage.folding.fine},
-                      {"multipliers", stage.multipliers},
-                      {"product_cycles", stage.cycles.products},
-                      {"input_cycles", stage.cycles.input},
-                      {"output_cycles", stage.cycles.output},
-                      {"cycles", stage.cycles.max()},
-                      {"bottleneck", name(stage.cycles.limit())},
-                      {"busy", stage.busy},
-                      {"min_cycles", stage.minCycles}};
+void describeLayer(JsonFields &f, DataflowLayer &layer) {
+  f.field("name", layer.name)
+      .field("channels", layer.channels)
+      .field("filters", layer.filters)
+      .field("groups", layer.groups)
+      .field("input_rows", layer.inputRows)
+      .field("input_columns", layer.inputColumns)
+      .field("rows", layer.rows)
+      .field("columns", layer.columns)
+      .field("kernel_rows", layer.kernelRows)
+      .field("kernel_columns", layer.kernelColumns)
+      .field("weight_bits", layer.weightBits)
+      .field("activation_bits", layer.activationBits)
+      .field("sparsity", layer.sparsity, describeSparsity);
 }
 
-bool ignored(const json::Value &, json::Path) { return true; }
-
-bool readSparsity(const json::Value &value, json::Path path, DataflowSparsity &sparsity) {
-  return StrictFields(value, path)
-      .text("label", sparsity.label)
-      .list("windows", sparsity.windows, StrictFields::readNumber)
-      .integer("loss", sparsity.loss)
-      .end();
+void describeStage(JsonFields &f, DataflowStage &stage, const std::string &layer) {
+  f.computed("layer", [&] { return layer; })
+      .field("sparsity", stage.label)
+      .field("sparse", stage.sparse)
+      .field("groups", stage.folding.groups, kPositive)
+      .field("in", stage.folding.in, kPositive)
+      .field("out", stage.folding.out, kPositive)
+      .field("fine", stage.folding.fine, kPositive)
+      .field("multipliers", stage.multipliers)
+      .field("product_cycles", stage.cycles.products)
+      .field("input_cycles", stage.cycles.input)
+      .field("output_cycles", stage.cycles.output)
+      .computed("cycles", [&] { return stage.cycles.max(); })
+      .computed("bottleneck", [&] { return std::string(name(stage.cycles.limit())); })
+      .field("busy", stage.busy)
+      .field("min_cycles", stage.minCycles);
 }
 
-bool readLayer(const json::Value &value, json::Path path, DataflowLayer &layer) {
-  return StrictFields(value, path)
-      .text("name", layer.name)
-      .integer("channels", layer.channels)
-      .integer("filters", layer.filters)
-      .integer("groups", layer.groups)
-      .integer("input_rows", layer.inputRows)
-      .integer("input_columns", layer.inputColumns)
-      .integer("rows", layer.rows)
-      .integer("columns", layer.columns)
-      .integer("kernel_rows", layer.kernelRows)
-      .integer("kernel_columns", layer.kernelColumns)
-      .integer("weight_bits", layer.weightBits)
-      .integer("activation_bits", layer.activationBits)
-      .list("sparsity", layer.sparsity, readSparsity)
-      .end();
-}
-
-bool readStage(const json::Value &value, json::Path path, DataflowStage &stage) {
-  return StrictFields(value, path)
-      .read("layer", ignored)
-      .text("sparsity", stage.label)
-      .flag("sparse", stage.sparse)
-      .integer("groups", stage.folding.groups, 1)
-      .integer("in", stage.folding.in, 1)
-      .integer("out", stage.folding.out, 1)
-      .integer("fine", stage.folding.fine, 1)
-      .integer("multipliers", stage.multipliers)
-      .number("product_cycles", stage.cycles.products)
-      .number("input_cycles", stage.cycles.input)
-      .number("output_cycles", stage.cycles.output)
-      .read("cycles", ignored)
-      .read("bottleneck", ignored)
-      .number("busy", stage.busy)
-      .number("min_cycles", stage.minCycles)
-      .end();
+void describe(JsonFields &f, DataflowProblem &problem, DataflowResult &result) {
+  size_t at = 0;
+  f.field("layers", problem.layers, describeLayer)
+      .field("stages", result.stages,
+             [&](JsonFields &g, DataflowStage &stage) {
+               describeStage(g, stage, g.writes() ? problem.layers[at++].name : "");
+             })
+      .field("interval_cycles", result.interval)
+      .field("images_per_second", result.imagesPerSecond)
+      .field("max_images_per_second", result.maxImagesPerSecond)
+      .field("multipliers", result.multipliers)
+      .field("loss", result.loss)
+      .field(
+          "loss_budget", problem.lossBudget,
+          [](JsonVisitor &v, int64_t &budget) { v.integerOrNull(budget, SelectionProblem::kUnlimited, {.min = -1}); })
+      .field("multipliers_of_device", problem.fabric.multipliers)
+      .field("multiplier_rows", problem.fabric.multiplierRows, kPositive)
+      .field("multiplier_columns", problem.fabric.multiplierColumns, kPositive)
+      .field("clock_Hz", problem.hertz)
+      .field("bottleneck", result.bottleneck)
+      .field("saturating", result.saturating)
+      .field("bound_ps", result.selection.bound)
+      .computed("explanation", [&] { return result.explanation; });
 }
 
 } // namespace
 
 json::Value toJson(const DataflowProblem &problem, const DataflowResult &result) {
-  json::Array stages;
-  for (size_t i = 0; i < result.stages.size(); ++i)
-    stages.push_back(toJson(result.stages[i], problem.layers[i]));
-  return json::Object{{"layers", list(problem.layers, [](const DataflowLayer &layer) { return toJson(layer); })},
-                      {"stages", std::move(stages)},
-                      {"interval_cycles", result.interval},
-                      {"images_per_second", result.imagesPerSecond},
-                      {"max_images_per_second", result.maxImagesPerSecond},
-                      {"multipliers", result.multipliers},
-                      {"loss", result.loss},
-                      {"loss_budget", problem.lossBudget == SelectionProblem::kUnlimited
-                                          ? json::Value(nullptr)
-                                          : json::Value(problem.lossBudget)},
-                      {"multipliers_of_device", problem.fabric.multipliers},
-                      {"multiplier_rows", problem.fabric.multiplierRows},
-                      {"multiplier_columns", problem.fabric.multiplierColumns},
-                      {"clock_Hz", problem.hertz},
-                      {"bottleneck", static_cast<int64_t>(result.bottleneck)},
-                      {"saturating", static_cast<int64_t>(result.saturating)},
-                      {"bound_ps", result.selection.bound},
-                      {"explanation", jsonString(result.explanation)}};
+  return toDocument(result, [&](JsonFields &f, DataflowResult &to) {
+    describe(f, const_cast<DataflowProblem &>(problem), to); // a writer only looks
+  });
 }
 
 bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result, json::Path path) {
   result.feasible = true;
-  return StrictFields(value, path)
-      .list("layers", problem.layers, readLayer)
-      .list("stages", result.stages, readStage)
-      .number("interval_cycles", result.interval)
-      .number("images_per_second", result.imagesPerSecond)
-      .number("max_images_per_second", result.maxImagesPerSecond)
-      .integer("multipliers", result.multipliers)
-      .integer("loss", result.loss)
-      .read("loss_budget",
-            [&](const json::Value &v, json::Path p) {
-              if (v.getAsNull())
-                return true;
-              return StrictFields::readInteger(v, p, problem.lossBudget, -1, int64_t(1) << 61);
-            })
-      .integer("multipliers_of_device", problem.fabric.multipliers)
-      .integer("multiplier_rows", problem.fabric.multiplierRows, 1)
-      .integer("multiplier_columns", problem.fabric.multiplierColumns, 1)
-      .number("clock_Hz", problem.hertz)
-      .integer("bottleneck", result.bottleneck)
-      .integer("saturating", result.saturating)
-      .integer("bound_ps", result.selection.bound)
-      .read("explanation", ignored)
-      .end();
+  return readDocument(value, result, path, [&](JsonFields &f, DataflowResult &to) { describe(f, problem, to); });
 }
 
 } // namespace accord

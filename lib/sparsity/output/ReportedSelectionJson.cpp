@@ -1,55 +1,63 @@
 // Reads what prune.json shows of a step.
 #include "lib/sparsity/output/Sparsity.h"
-#include "lib/support/documents/StrictFields.h"
+#include "lib/support/documents/Fields.h"
 
 namespace json = llvm::json;
 namespace accord {
 namespace {
 
-bool readOption(const json::Value &value, json::Path path, ReportedSelection::Option &option) {
-  std::string format, encoding, bound, loss;
+void readOption(JsonFields &f, ReportedSelection::Option &option) {
+  std::string format, encoding, bound;
   double forward = 0, data = 0, weight = 0, update = 0, exchange = 0, metadata = 0;
-  bool read = StrictFields(value, path)
-                  .text("label", option.label)
-                  .text("sparsity", option.sparsity)
-                  .text("format", format)
-                  .text("encoding", encoding)
-                  .number("time_s", option.seconds)
-                  .number("time_quantile_s", option.quantile)
-                  .number("forward_s", forward)
-                  .number("data_gradient_s", data)
-                  .number("weight_gradient_s", weight)
-                  .number("update_s", update)
-                  .number("gradient_sync_s", exchange)
-                  .number("energy_J", option.joules)
-                  .number("energy_quantile_J", option.quantileJoules)
-                  .number("bytes", option.bytes)
-                  .number("metadata_bytes", metadata)
-                  .text("bound", bound)
-                  .text("loss", loss)
-                  .end();
+  f.field("label", option.label)
+      .field("sparsity", option.sparsity)
+      .field("format", format)
+      .field("encoding", encoding)
+      .field("time_s", option.seconds)
+      .field("time_quantile_s", option.quantile)
+      .field("forward_s", forward)
+      .field("data_gradient_s", data)
+      .field("weight_gradient_s", weight)
+      .field("update_s", update)
+      .field("gradient_sync_s", exchange)
+      .field("energy_J", option.joules)
+      .field("energy_quantile_J", option.quantileJoules)
+      .field("bytes", option.bytes)
+      .field("metadata_bytes", metadata)
+      .field("bound", bound)
+      .field("loss", option.loss, [](JsonVisitor &v, Rational &loss) {
+        std::string text;
+        v.text(text);
+        v.check([&](json::Path at) {
+          auto exact = Rational::parse(text);
+          loss = exact.value_or(Rational(0));
+          return exact || (at.report("expected a fraction"), false);
+        });
+      });
   option.parts = forward + data + weight + update + exchange;
-  auto exact = Rational::parse(loss);
-  if (read && !exact) {
-    path.field("loss").report("expected a fraction");
-    return false;
-  }
-  if (exact)
-    option.loss = *exact;
-  return read;
 }
 
-bool readLayer(const json::Value &value, json::Path path, ReportedSelection::Layer &layer) {
+void readLayer(JsonFields &f, ReportedSelection::Layer &layer) {
   std::string parameter, uses;
   double executions = 0;
-  return StrictFields(value, path)
-      .text("name", layer.name)
-      .text("parameter", parameter)
-      .number("executions", executions)
-      .text("uses", uses)
-      .integer("chosen", layer.chosen)
-      .list("options", layer.options, readOption)
-      .end();
+  f.field("name", layer.name)
+      .field("parameter", parameter)
+      .field("executions", executions)
+      .field("uses", uses)
+      .field("chosen", layer.chosen)
+      .field("options", layer.options, readOption);
+}
+
+void readStep(JsonFields &f, ReportedSelection &shown) {
+  f.field("layers", shown.layers, readLayer)
+      .field("time_s", shown.chosen.seconds)
+      .field("time_quantile_s", shown.quantile)
+      .field("energy_J", shown.chosen.joules)
+      .field("state_bytes", shown.chosen.bytes)
+      .field("dense_time_s", shown.dense.seconds)
+      .field("dense_energy_J", shown.dense.joules)
+      .field("dense_state_bytes", shown.dense.bytes)
+      .field("other_time_s", shown.otherSeconds);
 }
 
 } // namespace
@@ -77,17 +85,7 @@ bool readReportedSelection(const json::Value &value, ReportedSelection &shown, j
     return false;
   }
   shown.proven = *proven, shown.gap = *gap;
-  return text("objective", shown.objective) && StrictFields(*step, path.field("step"))
-                                                   .list("layers", shown.layers, readLayer)
-                                                   .number("time_s", shown.chosen.seconds)
-                                                   .number("time_quantile_s", shown.quantile)
-                                                   .number("energy_J", shown.chosen.joules)
-                                                   .number("state_bytes", shown.chosen.bytes)
-                                                   .number("dense_time_s", shown.dense.seconds)
-                                                   .number("dense_energy_J", shown.dense.joules)
-                                                   .number("dense_state_bytes", shown.dense.bytes)
-                                                   .number("other_time_s", shown.otherSeconds)
-                                                   .end();
+  return text("objective", shown.objective) && readDocument(*step, shown, path.field("step"), readStep);
 }
 
 } // namespace accord

@@ -1,51 +1,76 @@
 #include "lib/sparsity/output/DataflowJson.h"
 #include "lib/sparsity/output/Sparsity.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonLists.h"
-#include "lib/support/documents/StrictFields.h"
 
 namespace json = llvm::json;
 namespace accord {
 namespace {
 
-constexpr int64_t kLargest = int64_t(1) << 61;
+/// A number, or null where nothing is limited.
+void describeLimit(JsonVisitor &v, int64_t &value) {
+  v.integerOrNull(value, SelectionProblem::kUnlimited, {.min = -1});
+}
+constexpr IntegerRange kIndex{0, 1 << 24};
 
-json::Value limit(int64_t value) {
-  return value == SelectionProblem::kUnlimited ? json::Value(nullptr) : json::Value(value);
+void describeOption(JsonFields &f, SelectionOption &option) {
+  f.field("label", option.label)
+      .field("time_ps", option.picoseconds)
+      .field("energy_pJ", option.picojoules)
+      .field("bytes", option.bytes)
+      .field("loss", option.loss)
+      .field("sparse", option.sparse);
 }
 
-json::Value toJson(const SelectionProblem &problem) {
-  return json::Object{
-      {"objective", name(problem.objective)},
-      {"loss_budget", limit(problem.lossBudget)},
-      {"byte_budget", limit(problem.byteBudget)},
-      {"operations", list(problem.operations,
-                          [](const SelectionOperation &op) {
-                            return json::Object{{"name", jsonString(op.name)},
-                                                {"stage", op.stage},
-                                                {"options", list(op.options, [](const SelectionOption &option) {
-                                                   return json::Object{{"label", jsonString(option.label)},
-                                                                       {"time_ps", option.picoseconds},
-                                                                       {"energy_pJ", option.picojoules},
-                                                                       {"bytes", option.bytes},
-                                                                       {"loss", option.loss},
-                                                                       {"sparse", option.sparse}};
-                                                 })}};
-                          })},
-      {"groups", list(problem.groups, [](const std::vector<unsigned> &group) { return ids(group); })},
-      {"rules", list(problem.rules, [](const SelectionRule &rule) {
-         return json::Object{
-             {"options",
-              list(rule.options, [](const auto &option) { return json::Array{option.first, option.second}; })},
-             {"max", rule.max}};
-       })}};
+void describeOperation(JsonFields &f, SelectionOperation &op) {
+  f.field("name", op.name)
+      .field("stage", op.stage, IntegerRange{0, 1 << 20})
+      .field("options", op.options, describeOption);
 }
 
-json::Value toJson(const SelectionResult &result) {
-  return json::Object{{"feasible", result.feasible},        {"choice", ids(result.choice)},
-                      {"time_ps", result.sums.picoseconds}, {"energy_pJ", result.sums.picojoules},
-                      {"bytes", result.sums.bytes},         {"loss", result.sums.loss},
-                      {"slowest_ps", result.sums.slowest},  {"value", result.value},
-                      {"bound", limit(result.bound)},       {"states", static_cast<int64_t>(result.states)}};
+void describeRule(JsonFields &f, SelectionRule &rule) {
+  f.field("options", rule.options, [](JsonVisitor &v, std::pair<unsigned, unsigned> &option) {
+     std::vector<unsigned> both{option.first, option.second};
+     visitValue(v, both, kIndex);
+     v.check([&](json::Path at) {
+       if (both.size() != 2)
+         return at.report("expected an operation and an option"), false;
+       option = {both[0], both[1]};
+       return true;
+     });
+   }).field("max", rule.max);
+}
+
+void describeProblem(JsonFields &f, SelectionProblem &problem) {
+  using enum SelectionObjective;
+  std::string objective = name(problem.objective);
+  f.field("objective", objective);
+  bool known = false;
+  for (auto one : {Time, Energy, Memory, SlowestStage})
+    if (objective == name(one)) {
+      known = true;
+      if (f.reads())
+        problem.objective = one;
+    }
+  f.check("objective", known, "unknown objective")
+      .field("loss_budget", problem.lossBudget, describeLimit)
+      .field("byte_budget", problem.byteBudget, describeLimit)
+      .field("operations", problem.operations, describeOperation)
+      .field("groups", problem.groups, kIndex)
+      .field("rules", problem.rules, describeRule);
+}
+
+void describeResult(JsonFields &f, SelectionResult &result) {
+  f.field("feasible", result.feasible)
+      .field("choice", result.choice, kIndex)
+      .field("time_ps", result.sums.picoseconds)
+      .field("energy_pJ", result.sums.picojoules)
+      .field("bytes", result.sums.bytes)
+      .field("loss", result.sums.loss)
+      .field("slowest_ps", result.sums.slowest)
+      .field("value", result.value)
+      .field("bound", result.bound, describeLimit)
+      .field("states", result.states);
 }
 
 json::Value toJson(const PruneOption &option) {
@@ -87,98 +112,6 @@ json::Value toJson(const PrunePlan &plan) {
                       {"other_time_s", plan.otherSeconds}};
 }
 
-/// A number, or null where nothing is limited.
-bool readLimit(const json::Value &value, json::Path path, int64_t &out) {
-  if (value.getAsNull()) {
-    out = SelectionProblem::kUnlimited;
-    return true;
-  }
-  return StrictFields::readInteger(value, path, out, -1, kLargest);
-}
-
-bool readId(const json::Value &value, json::Path path, unsigned &out) {
-  int64_t read = 0;
-  bool ok = StrictFields::readInteger(value, path, read, 0, 1 << 24);
-  out = read;
-  return ok;
-}
-
-bool readOption(const json::Value &value, json::Path path, SelectionOption &option) {
-  return StrictFields(value, path)
-      .text("label", option.label)
-      .integer("time_ps", option.picoseconds)
-      .integer("energy_pJ", option.picojoules)
-      .integer("bytes", option.bytes)
-      .integer("loss", option.loss)
-      .flag("sparse", option.sparse)
-      .end();
-}
-
-bool readOperation(const json::Value &value, json::Path path, SelectionOperation &op) {
-  return StrictFields(value, path)
-      .text("name", op.name)
-      .integer("stage", op.stage, 0, 1 << 20)
-      .list("options", op.options, readOption)
-      .end();
-}
-
-bool readRule(const json::Value &value, json::Path path, SelectionRule &rule) {
-  return StrictFields(value, path)
-      .list("options", rule.options,
-            [](const json::Value &v, json::Path p, std::pair<unsigned, unsigned> &option) {
-              std::vector<unsigned> both;
-              if (!StrictFields::readList(v, p, both, readId))
-                return false;
-              if (both.size() != 2) {
-                p.report("expected an operation and an option");
-                return false;
-              }
-              option = {both[0], both[1]};
-              return true;
-            })
-      .integer("max", rule.max)
-      .end();
-}
-
-bool readProblem(const json::Value &value, json::Path path, SelectionProblem &problem) {
-  std::string objective;
-  bool known = false;
-  StrictFields fields(value, path);
-  fields.text("objective", objective);
-  for (auto one : {SelectionObjective::Time, SelectionObjective::Energy, SelectionObjective::Memory,
-                   SelectionObjective::SlowestStage})
-    if (objective == name(one))
-      problem.objective = one, known = true;
-  return fields.check("objective", known, "unknown objective")
-      .read("loss_budget", [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.lossBudget); })
-      .read("byte_budget", [&](const json::Value &v, json::Path p) { return readLimit(v, p, problem.byteBudget); })
-      .list("operations", problem.operations, readOperation)
-      .list("groups", problem.groups,
-            [](const json::Value &v, json::Path p, std::vector<unsigned> &group) {
-              return StrictFields::readList(v, p, group, readId);
-            })
-      .list("rules", problem.rules, readRule)
-      .end();
-}
-
-bool readResult(const json::Value &value, json::Path path, SelectionResult &result) {
-  int64_t states = 0;
-  bool ok = StrictFields(value, path)
-                .flag("feasible", result.feasible)
-                .list("choice", result.choice, readId)
-                .integer("time_ps", result.sums.picoseconds)
-                .integer("energy_pJ", result.sums.picojoules)
-                .integer("bytes", result.sums.bytes)
-                .integer("loss", result.sums.loss)
-                .integer("slowest_ps", result.sums.slowest)
-                .integer("value", result.value)
-                .read("bound", [&](const json::Value &v, json::Path p) { return readLimit(v, p, result.bound); })
-                .integer("states", states)
-                .end();
-  result.states = states;
-  return ok;
-}
-
 } // namespace
 
 SparsitySums sumsOf(const PrunePlan &plan) {
@@ -216,8 +149,8 @@ json::Value toJson(const SparsityPlan &plan) {
   };
   if (plan.step) {
     document["step"] = toJson(*plan.step);
-    document["problem"] = toJson(plan.step->problem);
-    document["answer"] = toJson(plan.step->result);
+    document["problem"] = toDocument(plan.step->problem, describeProblem);
+    document["answer"] = toDocument(plan.step->result, describeResult);
   }
   if (plan.pipeline)
     document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
@@ -244,8 +177,8 @@ bool readSelection(const json::Value &value, SelectionProblem &problem, Selectio
       path.field(key).report("missing value");
       return false;
     }
-  return readProblem(*object->get("problem"), path.field("problem"), problem) &&
-         readResult(*object->get("answer"), path.field("answer"), result);
+  return readDocument(*object->get("problem"), problem, path.field("problem"), describeProblem) &&
+         readDocument(*object->get("answer"), result, path.field("answer"), describeResult);
 }
 
 } // namespace accord

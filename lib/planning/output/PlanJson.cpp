@@ -1,0 +1,317 @@
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Metrics.h"
+#include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/JsonParse.h"
+#include <algorithm>
+
+using namespace llvm;
+namespace accord {
+
+void describe(JsonVisitor &v, Category &category);
+void describe(JsonVisitor &v, CoreKind &kind);
+void describe(JsonFields &f, WorkGraph &graph);
+
+void describe(JsonVisitor &v, Picoseconds &time) {
+  visitValue(v, time.value);
+  v.check([&](json::Path at) { return time.value >= 0 || (at.report("negative time"), false); });
+}
+
+void describe(JsonFields &f, Origin &origin) {
+  f.field("text", origin.text).maybe("source", origin.source);
+  describeLocation(f, origin.location);
+}
+
+void describe(JsonFields &f, Memory &memory) {
+  f.field("name", memory.name)
+      .field("kind", memory.kind)
+      .field("capacity_bytes", memory.capacity)
+      .field("bandwidth_bytes_per_s", memory.bandwidth)
+      .field("latency_s", memory.latency)
+      .field("energy_per_byte_J", memory.energy)
+      .field("double_buffered", memory.doubleBuffered)
+      .field("efficiency", memory.efficiency)
+      .field("origins", memory.origins)
+      .maybe("sector_bytes", memory.sector);
+}
+
+void describe(JsonFields &f, Core &core) {
+  std::string mapping = core.anyMapping ? "any" : core.perInstanceMapping ? "per_instance" : "split";
+  f.field("name", core.name)
+      .field("kind", core.kind)
+      .field("count", core.count)
+      .field("peak_flops_per_s", core.peak)
+      .field("rows", core.rows)
+      .field("cols", core.cols)
+      .field("lanes", core.lanes)
+      .field("dataflow", core.dataflow)
+      .field("reads", core.reads)
+      .field("efficiency", core.efficiency)
+      .field("half_performance_work_flops", core.halfPerformanceWork)
+      .field("overlap_fill", core.overlapFill)
+      .field("overlap_drain", core.overlapDrain)
+      .field("mapping", mapping)
+      .field("cycles", core.cyclesOf)
+      .field("origins", core.origins)
+      .check("mapping", is_contained({"split", "per_instance", "any"}, StringRef(mapping)),
+             "expected split, per_instance or any");
+  if (f.reads()) {
+    core.perInstanceMapping = mapping == "per_instance";
+    core.anyMapping = mapping == "any";
+  }
+}
+
+void describe(JsonFields &f, Machine &machine) {
+  f.field("name", machine.name)
+      .field("clock_hz", machine.clock)
+      .field("idle_W", machine.idle)
+      .field("tdp_W", machine.tdp)
+      .field("energy_per_flop_J", machine.energyPerFlop)
+      .field("kernel_launch_overhead_s", machine.host.kernel)
+      .field("host_overhead_per_microbatch_s", machine.host.microbatch)
+      .field("host_overhead_per_step_s", machine.host.step)
+      .field("cost_model", machine.costModel)
+      .field("origins", machine.origins)
+      .field("memories", machine.memories)
+      .field("cores", machine.cores)
+      .maybe("energy_per_flop_by_type_J", machine.energyPerFlopOf)
+      .maybe("area_m2", machine.area.value)
+      .maybe("host_bandwidth_bytes_per_s", machine.hostBandwidth);
+  describeLocation(f, machine.location);
+}
+
+void describe(JsonFields &f, PartCost &part) {
+  f.field("core", part.core).field("type", part.type).field("compute_s", part.compute);
+}
+void describe(JsonFields &f, Tile &tile) {
+  f.field("memory", tile.memory).field("groups", tile.groups).field("extents", tile.extents).field("order", tile.order);
+}
+void describe(JsonFields &f, OperationCost &cost) {
+  f.field("core", cost.core)
+      .field("time_s", cost.time)
+      .field("cycles", cost.cycles)
+      .field("compute_s", cost.compute)
+      .field("bytes", cost.bytes)
+      .field("transfer_s", cost.transfer)
+      .field("energy_J", cost.energy)
+      .field("model", cost.model)
+      .field("type", cost.type)
+      .field("bound", cost.bound)
+      .field("formula", cost.formula)
+      .maybe("instances", cost.instances)
+      .maybe("kernel_launch_overhead_s", cost.floor)
+      .maybe("gap", cost.gap)
+      .maybe("tiles", cost.tiles)
+      .maybe("parts", cost.parts);
+}
+
+void describe(JsonFields &f, Costs &costs) {
+  std::vector<std::pair<OperationId, std::vector<OperationCost>>> alternatives(costs.alternatives.begin(),
+                                                                               costs.alternatives.end());
+  f.field("assumptions", costs.assumptions)
+      .field("operations", costs.operations)
+      .maybe("alternatives", alternatives, [](JsonFields &g, std::pair<OperationId, std::vector<OperationCost>> &one) {
+        g.field("operation", one.first).field("costs", one.second);
+      });
+  if (f.reads())
+    for (auto &[operation, others] : alternatives)
+      costs.alternatives[operation] = std::move(others);
+}
+
+void describe(JsonFields &f, ProofStep &step) {
+  f.field("rule", step.rule,
+          [](JsonVisitor &v, ProofStep::Rule &rule) {
+            v.oneOf(rule, {"chain", "pair", "compulsory", "energy", "set"}, "an unknown word");
+          })
+      .field("task", step.task)
+      .field("other", step.other)
+      .field("early", step.early)
+      .field("time", step.time)
+      .field("from", step.from)
+      .field("to", step.to)
+      .maybe("tasks", step.tasks);
+}
+void describe(JsonFields &f, SchedulingBound &bound) {
+  f.field("value_ps", bound.value)
+      .field("kind", bound.kind,
+             [](JsonVisitor &v, SchedulingBound::Kind &kind) {
+               v.oneOf(kind, {"trivial", "path", "set", "windows", "solver"}, "an unknown word");
+             })
+      .field("tasks", bound.tasks)
+      .field("resource", bound.resource)
+      .field("steps", bound.steps)
+      .field("proof", bound.proof)
+      .maybeIf(bound.kind == SchedulingBound::Kind::Solver, "unit_ps", bound.unit);
+}
+
+void describe(JsonFields &f, Slot &slot) {
+  f.field("operation", slot.operation)
+      .field("core", slot.core)
+      .field("instance", slot.instance)
+      .field("start_ps", slot.start)
+      .field("duration_ps", slot.duration);
+}
+void describe(JsonFields &f, RegionSchedule &region) {
+  f.field("length_ps", region.length)
+      .field("critical_path_ps", region.criticalPath)
+      .field("resource_bound_ps", region.resourceBound)
+      .field("slots", region.slots)
+      .maybeIf(region.proven.kind != SchedulingBound::Kind::Nothing, "proven", region.proven);
+}
+void describe(JsonFields &f, Schedule &schedule) {
+  f.field("step_ps", schedule.step)
+      .field("bound_ps", schedule.bound)
+      .field("proof", schedule.proof)
+      .field("regions", schedule.regions)
+      .maybe("stopped", schedule.stopped);
+}
+
+void describe(JsonFields &f, MemoryPoint &point) {
+  std::vector<int64_t> bytes(point.bytes.begin(), point.bytes.end());
+  f.field("time_ps", point.time)
+      .field("bytes", bytes)
+      .check("bytes", bytes.size() == kCategories, "expected one number per memory category");
+  if (f.reads() && bytes.size() == kCategories)
+    copy(bytes, point.bytes.begin());
+}
+static void describeMemory(JsonFields &f, MemoryUse &memory, int64_t capacity) {
+  std::map<std::string, int64_t> atPeak;
+  if (f.writes())
+    for (unsigned c = 0; c < kCategories; ++c)
+      atPeak[name(static_cast<Category>(c))] = memory.atPeak[c];
+  f.field("peak_bytes", memory.peak)
+      .computed("capacity_bytes", [&] { return capacity; })
+      .field("when_ps", memory.when)
+      .field("at_peak", atPeak)
+      .field("timeline", memory.timeline);
+  for (unsigned c = 0; c < kCategories; ++c) {
+    auto found = atPeak.find(name(static_cast<Category>(c)));
+    f.check("at_peak", found != atPeak.end(), "a memory category is missing");
+    if (f.reads() && found != atPeak.end())
+      memory.atPeak[c] = found->second;
+  }
+}
+
+void describe(JsonVisitor &v, Timing &timing) {
+  std::vector<Picoseconds> pair{timing.earliest, timing.latest};
+  visitValue(v, pair);
+  v.check([&](json::Path at) {
+    if (pair.size() != 2)
+      return at.report("expected earliest and latest start"), false;
+    timing = {pair[0], pair[1]};
+    return true;
+  });
+}
+
+void describe(JsonFields &f, Conflict &conflict) {
+  f.field("constraint", conflict.constraint)
+      .field("file", conflict.file)
+      .field("line", conflict.line)
+      .field("detail", conflict.detail);
+}
+
+/// The forward operations of a micro-batch, as layers of the only stage.
+static json::Value stageOf(const Plan &plan, const Metrics &metrics) {
+  json::Array layers;
+  if (!plan.graph.regions.empty())
+    for (OperationId id : plan.graph.regions[kMicrobatchRegion].operations)
+      if (id < plan.graph.operations.size() && plan.graph.operations[id].phase == Phase::Forward)
+        layers.push_back(jsonString(plan.graph.operations[id].name));
+  return json::Array{json::Object{{"name", "stage 0"},
+                                  {"devices", 1},
+                                  {"layers", std::move(layers)},
+                                  {"time_s", metrics.step.value},
+                                  {"memory_bytes", plan.memory.peak}}};
+}
+
+void describe(JsonFields &f, Plan &plan) {
+  const Metrics metrics = f.writes() ? measure(plan) : Metrics();
+  const char *unit = objectiveKind(plan.objective).unit;
+  std::string status = plan.feasible ? "done" : "infeasible";
+  int64_t schema = 2;
+  f.constant("command", "compile", "not a plan: expected 'compile'")
+      .field("schema", schema)
+      .check("schema", schema == 2, "written by another version of accord: expected 2");
+  f.visit("objective", true, true, [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.field("name", plan.objective).field("value", plan.objectiveValue).computed("unit", [&] {
+        return std::string(unit);
+      });
+    });
+  });
+  f.visit("bound", true, true, [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.field("value", plan.objectiveBound).computed("unit", [&] { return std::string(unit); }).computed("proof", [&] {
+        return plan.schedule.proof;
+      });
+    });
+  });
+  f.field("version", plan.version)
+      .field("status", status)
+      .field("job", plan.job)
+      .field("batch", plan.batch)
+      .field("memory", plan.memory,
+             [&](JsonFields &g, MemoryUse &memory) { describeMemory(g, memory, metrics.capacity); })
+      .field("assumptions", plan.assumptions)
+      .field("conflict", plan.conflicts)
+      .field("critical_path", plan.criticalPath)
+      .field("graph", plan.graph)
+      .field("machine", plan.machine)
+      .field("costs", plan.costs)
+      .field("schedule", plan.schedule)
+      .field("timing_ps", plan.timing)
+      .check("status", status == "done" || status == "infeasible", "expected 'done' or 'infeasible'");
+  if (f.reads())
+    plan.feasible = status == "done";
+  // What follows from the above.
+  auto one = [] { return int64_t(1); };
+  f.computed("gap", [&] { return metrics.gap; })
+      .computed("step_time_s", [&] { return metrics.step; })
+      .computed("throughput", [&] { return metrics.throughput; })
+      .computed("model_flops", [&] { return jsonCount(metrics.modelFlops); })
+      .computed("mfu", [&] { return metrics.mfu; })
+      .computed("flops", [&] { return jsonCount(metrics.flops); })
+      .computed("energy_J", [&] { return metrics.energy; })
+      .computed("tensor_parallel", one)
+      .computed("pipeline_parallel", one)
+      .computed("data_parallel", one)
+      .computed("recompute", [&] { return plan.graph.recompute; })
+      .computed("microbatch", [&] { return plan.graph.microbatch; })
+      .computed("microbatches", [&] { return plan.graph.microbatches; })
+      .computed("stages", [&] { return stageOf(plan, metrics); });
+}
+
+ObjectiveKind objectiveKind(StringRef name) {
+  if (name == "throughput")
+    return {"samples/s", true};
+  if (name == "mfu" || name == "utilization")
+    return {"", true};
+  if (name == "energy")
+    return {"J", false};
+  if (name == "memory")
+    return {"B", false};
+  return {"s", false}; // step_time
+}
+
+double gapOf(const Plan &plan) {
+  bool maximize = objectiveKind(plan.objective).maximize;
+  double better = plan.objectiveBound, worse = plan.objectiveValue;
+  double large = maximize ? better : worse, small = maximize ? worse : better;
+  if (!(large > 0) || !(small >= 0))
+    return 1;
+  return std::clamp(1 - small / large, 0.0, 1.0);
+}
+
+json::Value toJson(const Plan &plan) { return toDocument(plan); }
+
+Expected<Plan> planFromJson(StringRef text, StringRef path) {
+  Expected<json::Value> value = parseJson(text, path);
+  if (!value)
+    return value.takeError();
+  json::Path::Root root("plan");
+  Plan plan;
+  if (readJson(*value, root, [&](JsonVisitor &v) { visitValue(v, plan); }, JsonRule::Open) && checkIndices(plan, root))
+    return plan;
+  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+}
+
+} // namespace accord

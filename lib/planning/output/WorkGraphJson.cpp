@@ -1,0 +1,141 @@
+// The work of plan.json: operations, values and regions.
+#include "lib/planning/output/PlanJson.h"
+
+using namespace llvm;
+namespace accord {
+
+void describe(JsonVisitor &v, Phase &phase) {
+  using enum Phase;
+  v.oneOf(phase, {Forward, DataGradient, WeightGradient, Update, Communication, Recompute}, "expected phase");
+}
+void describe(JsonVisitor &v, CoreKind &kind) {
+  using enum CoreKind;
+  v.oneOf(kind, {None, Tensor, CoreKind::Vector, Network}, "expected kind of core");
+}
+void describe(JsonVisitor &v, Category &category) {
+  using enum Category;
+  v.oneOf(category, {Weights, Gradients, OptimizerStates, Activations, Temporaries, Buffers, Inputs},
+          "expected memory category");
+}
+
+void describe(JsonFields &f, Loop &loop) {
+  f.field("extent", loop.extent).field("kind", loop.kind, [](JsonVisitor &v, IteratorKind &kind) {
+    v.oneOf(kind, {"parallel", "reduction"}, "expected 'parallel' or 'reduction'");
+  });
+}
+
+void describe(JsonFields &f, Value &value) {
+  f.field("name", value.name)
+      .field("bytes", value.bytes)
+      .field("category", value.category)
+      .maybeIf(value.region != kNone, "region", value.region)
+      .maybeIf(value.alias != kNone, "alias", value.alias)
+      .maybeIf(value.slices != 1, "slices", value.slices);
+}
+
+void describe(JsonFields &f, TensorAccess &access) {
+  f.field("tensor", access.tensor)
+      .field("shape", access.shape)
+      .field("map", access.map)
+      .field("written", access.written);
+}
+
+void describe(JsonVisitor &v, LoopTensor::Term &term) {
+  v.custom([&] { return json::Array{static_cast<int64_t>(term.loop), term.stride}; },
+           [&](const json::Value &value, json::Path at) {
+             const json::Array *pair = value.getAsArray();
+             std::optional<int64_t> loop, stride;
+             if (pair && pair->size() == 2)
+               loop = (*pair)[0].getAsInteger(), stride = (*pair)[1].getAsInteger();
+             if (!loop || !stride || *loop < 0 || *loop > std::numeric_limits<unsigned>::max())
+               return at.report("expected [loop, stride]"), false;
+             term = {static_cast<unsigned>(*loop), *stride};
+             return true;
+           });
+}
+void describe(JsonFields &f, LoopTensor &tensor) {
+  f.field("bits", tensor.elementBits)
+      .field("at", tensor.dimensions)
+      .maybe("sizes", tensor.sizes)
+      .maybe("written", tensor.written);
+}
+
+void describe(JsonFields &f, FusedPart &part) {
+  f.field("name", part.name)
+      .field("kind", part.kind)
+      .field("core", part.core)
+      .field("type", part.type)
+      .field("flops", part.flops)
+      .field("contraction", part.contraction)
+      .field("domain", part.domain)
+      .maybe("tensors", part.tensors);
+}
+
+void describe(JsonFields &f, Operation &op) {
+  f.field("name", op.name)
+      .field("kind", op.kind)
+      .field("phase", op.phase)
+      .field("core", op.core)
+      .field("type", op.type)
+      .field("flops", op.flops)
+      .field("bytes_read", op.bytesRead)
+      .field("bytes_written", op.bytesWritten)
+      .field("contraction", op.contraction)
+      .maybe("given_s", op.givenSeconds)
+      .maybe("domain", op.domain)
+      .maybe("tensors", op.tensors)
+      .maybe("parts", op.parts)
+      .maybe("accesses", op.accesses)
+      .field("operands", op.operands)
+      .field("results", op.results)
+      .field("region", op.region)
+      .maybeIf(op.body != kNone, "body", op.body);
+  describeLocation(f, op.location);
+}
+
+void describe(JsonFields &f, Region::Carried &carried) {
+  f.field("argument", carried.argument)
+      .field("yielded", carried.yielded)
+      .field("initial", carried.initial)
+      .field("result", carried.result);
+}
+void describe(JsonFields &f, Region::Slice &slice) { f.field("inside", slice.inside).field("stacked", slice.stacked); }
+void describe(JsonFields &f, Region &region) {
+  f.field("name", region.name)
+      .field("count", region.count)
+      .field("operations", region.operations)
+      .maybeIf(region.parent != kNone, "parent", region.parent)
+      .maybeIf(region.owner != kNone, "owner", region.owner)
+      .maybe("reverse", region.reverse)
+      .field("carried", region.carried)
+      .field("stashed", region.stashed)
+      .field("unstashed", region.unstashed);
+}
+
+void describe(JsonFields &f, StaticTensor &tensor) {
+  f.field("name", tensor.name).field("category", tensor.category).field("bytes", tensor.bytes);
+}
+
+void describe(JsonFields &f, WorkGraph &graph) {
+  f.field("model", graph.model)
+      .field("precision", graph.precision)
+      .field("optimizer", graph.optimizer)
+      .field("recompute", graph.recompute)
+      .field("microbatch", graph.microbatch)
+      .field("microbatches", graph.microbatches)
+      .field("parameters", graph.parameters)
+      .field("values", graph.values)
+      .field("operations", graph.operations)
+      .field("regions", graph.regions)
+      .field("static_tensors", graph.staticTensors);
+}
+
+json::Value toJson(const WorkGraph &graph) { return toDocument(graph); }
+
+bool readWorkGraph(const json::Value &value, WorkGraph &graph, json::Path path) {
+  return readJson(
+             value, path, [&](JsonVisitor &v) { visitValue(v, graph); }, JsonRule::Open) &&
+         checkGraph(graph, path);
+}
+
+} // namespace accord
