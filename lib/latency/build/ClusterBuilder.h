@@ -7,8 +7,8 @@
 
 namespace accord {
 
-/// The plans of one tensor degree whose operations are the same but for whom they exchange data
-/// with: they are priced once, with factors by data degree.
+/// The plans of one tensor degree whose operations are the same but for whom they exchange data with: they are priced
+/// once, with factors by data degree.
 struct PricingGroup {
   int64_t tensor = 1;
   std::vector<const DegreePlan *> plans; ///< by ascending data degree; samples are of the first
@@ -51,12 +51,10 @@ private:
   int64_t longest = 0;
 };
 
-/// The plans by tensor degree, those of the same operations together. `sameAt`: at another size
-/// too.
+/// The plans by tensor degree, those of the same operations together. `sameAt`: at another size too.
 std::vector<PricingGroup> pricingGroups(const ClusterJob &job,
                                         const std::function<bool(const DegreePlan &, const DegreePlan &)> &same);
-/// Whether operations and sizes are the same but for exchanges among other numbers of
-/// devices.
+/// Whether operations and sizes are the same but for exchanges among other numbers of devices.
 bool sameWork(const WorkGraph &a, const WorkGraph &b);
 
 } // namespace accord

@@ -39,8 +39,7 @@ NodeId CollectiveNodes::sum(const LevelSum &levels, const std::vector<NodeId> &b
   return sum;
 }
 
-/// The factor of each level by member, where no round uses several levels at once: one product for
-/// all members.
+/// The factor of each level by member, where no round uses several levels at once: one product for all members.
 NodeId CollectiveNodes::chosenSum(const std::vector<const LevelSum *> &of, const std::vector<NodeId> &by) {
   NodeId sum = nodes.real(0);
   for (size_t l = 0; l < by.size(); ++l) {

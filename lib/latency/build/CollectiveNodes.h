@@ -29,8 +29,8 @@ public:
   /// `data`: the integer that says which member, these by ascending degree.
   CollectiveNodes(Expressions &nodes, CollectiveTermsCache &terms, MachineArguments::NetworkNodes networks, NodeId data,
                   std::vector<Member> members);
-  /// The least over the collective's ways (Collective.h) of alpha + beta * payload; `payload` is a
-  /// real, in bytes, above zero. kNoNode where there is no way.
+  /// The least over the collective's ways (Collective.h) of alpha + beta * payload; `payload` is a real, in bytes,
+  /// above zero. kNoNode where there is no way.
   NodeId seconds(const Communication &communication, NodeId payload);
 
 private:

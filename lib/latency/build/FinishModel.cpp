@@ -7,8 +7,8 @@
 
 namespace accord {
 
-/// A polynomial with a denominator is whole at all sizes if it is at as many in a row as its degree
-/// and one more (Polya 1915).
+/// A polynomial with a denominator is whole at all sizes if it is at as many in a row as its degree and one more (Polya
+/// 1915).
 static std::optional<Error> fractional(const LatencyModel &model) {
   const LatencyArgument &sequence = model.arguments()[kSequence];
   auto first = static_cast<int64_t>(std::ceil(sequence.min / double(sequence.multiple)));

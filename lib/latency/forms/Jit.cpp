@@ -97,8 +97,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level
       .run(module, modules);
 }
 
-/// Code for this machine at its full vector width; never a fused multiply-add that nobody asked
-/// for.
+/// Code for this machine at its full vector width; never a fused multiply-add that nobody asked for.
 llvm::Expected<llvm::orc::JITTargetMachineBuilder> thisMachine() {
   static std::once_flag once;
   std::call_once(once, [] {

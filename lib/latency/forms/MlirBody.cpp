@@ -57,8 +57,7 @@ std::string MlirBody::wholeReal(const std::string &name) {
   return value(fmt::format("arith.sitofp {} : {} to {}", name, integer(), real()));
 }
 
-/// Adding 2^52 puts a whole number into the low bits of a double, where vectors of any width reach
-/// it.
+/// Adding 2^52 puts a whole number into the low bits of a double, where vectors of any width reach it.
 std::string MlirBody::wholeInteger(const std::string &name) {
   if (lanes == 1)
     return value(fmt::format("arith.fptosi {} : f64 to i64", name));

@@ -15,8 +15,8 @@ Registry &registry() {
   return *all;
 }
 
-/// Rows, columns and depth of the product that a domain is, as the array model reads them: the last
-/// parallel loop is N, the others M, reductions K.
+/// Rows, columns and depth of the product that a domain is, as the array model reads them: the last parallel loop is N,
+/// the others M, reductions K.
 struct Extents {
   NodeId m, n, k, elements;
 };

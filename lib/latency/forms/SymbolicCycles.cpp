@@ -4,8 +4,7 @@
 namespace accord {
 namespace {
 
-/// Which of lhs, rhs, result (bits 1, 2, 4) each loop indexes; empty unless there are two operands
-/// and a result.
+/// Which of lhs, rhs, result (bits 1, 2, 4) each loop indexes; empty unless there are two operands and a result.
 std::vector<unsigned> rolesOf(const SymbolicOperation &op) {
   std::vector<unsigned> roles(op.extents.size());
   unsigned operands = 0, results = 0;

@@ -1,5 +1,5 @@
-// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made
-// of. One description; C, Python and MLIR are printed from it and Accord's own compiler runs it.
+// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made of. One description;
+// C, Python and MLIR are printed from it and Accord's own compiler runs it.
 #pragma once
 #include "lib/latency/model/Polynomial.h"
 #include <cstdint>
@@ -50,8 +50,8 @@ enum class NodeKind : uint8_t {
 
 constexpr int64_t kMaxRoot = 4095;
 
-/// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53
-/// and rounded outwards above.
+/// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53 and rounded outwards
+/// above.
 struct Interval {
   double min = 0, max = 0;
 };
@@ -67,9 +67,9 @@ struct Node {
   Interval range;
 };
 
-/// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never
-/// reordered, so that every form of the model rounds alike. Integer arithmetic is brought into
-/// normal form: sums with multiplicities, maxima without operands that another dominates.
+/// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never reordered, so that
+/// every form of the model rounds alike. Integer arithmetic is brought into normal form: sums with multiplicities,
+/// maxima without operands that another dominates.
 class Expressions {
 public:
   explicit Expressions(std::vector<LatencyArgument> arguments = {});
@@ -144,8 +144,7 @@ private:
   std::vector<bool> done;
 };
 
-/// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what
-/// is no number).
+/// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what is no number).
 int64_t clampedPicoseconds(double seconds, int64_t max);
 /// What a SquareRoot node is: bit by bit, so that every form has the same without a library.
 int64_t wholeRoot(double a, double b);

@@ -168,8 +168,8 @@ PolynomialFit::PolynomialFit(std::vector<Point> at) : points(std::move(at)) {
 }
 
 std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) const {
-  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made
-  // of in terms of the samples kept so far.
+  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made of in terms of the
+  // samples kept so far.
   Solution result;
   std::vector<std::vector<Rational>> rows;
   for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {

@@ -1,6 +1,6 @@
-// Integer sums and maxima in normal form. A schedule's recurrence is made of them: the end of an
-// operation is the latest end before it plus its duration, and durations are not negative, so most
-// operands of a maximum are no later than another one wherever the arguments go.
+// Integer sums and maxima in normal form. A schedule's recurrence is made of them: the end of an operation is the
+// latest end before it plus its duration, and durations are not negative, so most operands of a maximum are no later
+// than another one wherever the arguments go.
 #include "lib/latency/model/Expression.h"
 #include <algorithm>
 

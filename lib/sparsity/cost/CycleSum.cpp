@@ -50,8 +50,7 @@ double chernoffQuantile(const std::vector<EquivalentGroups> &groups, double conf
       sum += each.count * logMoment(each.cycles, s * each.weight);
     return sum / s;
   };
-  // One valley in ln s; any s gives a limit that holds, so that where the search ends is no matter
-  // of trust.
+  // One valley in ln s; any s gives a limit that holds, so that where the search ends is no matter of trust.
   double low = std::log(1e-9 / widest), high = std::log(1e3 / widest);
   for (int i = 0; i < 60; ++i) {
     double a = low + (high - low) / 3, b = high - (high - low) / 3;

@@ -119,9 +119,7 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
   return sum / line;
 }
 
-/// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
-
-/// compressed.
+/// Cycles at N:M: nothing of it is random but the size of the other operand, where it is compressed.
 ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                                bool stationary, double confidence) {
   const SparseAcceleration &use = stationary ? core.stationary : core.streaming;

@@ -9,8 +9,7 @@
 namespace accord {
 namespace {
 
-/// Sums over pairs of counts that take more than this many steps are replaced by a limit of what
-/// they give.
+/// Sums over pairs of counts that take more than this many steps are replaced by a limit of what they give.
 constexpr double kSteps = 1 << 26;
 /// Counts that are less likely say nothing.
 constexpr double kNever = 1e-18;
@@ -91,8 +90,7 @@ struct Used {
   int64_t tiles = 0, units = 0;
 };
 
-/// No less than the mean of the power of a number that is from `least` to `greatest` and on average
-/// `mean`.
+/// No less than the mean of the power of a number that is from `min` to `greatest` and on average `mean`.
 double onChord(double mean, double min, double greatest, int64_t power) {
   const double n = number(power);
   if (greatest - min < 1e-12)
@@ -123,8 +121,8 @@ public:
     return result;
   }
 
-  /// Covariance of two groups that share one operand's tiles and nothing else (Hoeffding 1940: the
-  /// sum of P(both at most) less the product of each), or more; `most` where that is not summed.
+  /// Covariance of two groups that share one operand's tiles and nothing else (Hoeffding 1940: the sum of P(both at
+  /// most) less the product of each), or more; `max` where that is not summed.
   double shared(const std::vector<Used> &group, bool stationary, double max) const {
     std::vector<Used> used;
     int64_t levels = 0;
@@ -176,8 +174,7 @@ public:
 private:
   using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
-  /// Multiplies P(one group <= a, the other <= b) of tiles whose count, given by one operand, both
-  /// share.
+  /// Multiplies P(one group <= a, the other <= b) of tiles whose count, given by one operand, both share.
   static bool through(const Conditional &by, const Used &used, const Pairs &pairs, std::vector<double> &both) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       auto [a, b] = pairs[i];
@@ -190,8 +187,8 @@ private:
     return true;
   }
 
-  /// The same of stationary tiles that both share, while all units of one group look at one
-  /// streaming tile and those of the other at another. False where that is too long to sum.
+  /// The same of stationary tiles that both share, while all units of one group look at one streaming tile and those of
+  /// the other at another. False where that is too long to sum.
   static bool throughBoth(const Used &used, const Pairs &pairs, std::vector<double> &both) {
     const UnitCycles &unit = *used.unit;
     const std::vector<double> &ofStationary = unit.byStationary.probability,
@@ -282,8 +279,8 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   UnitCycles whole = unitCycles(stationary.whole, streaming.whole, core.slots, both), last;
   if (rest > 0)
     last = unitCycles(stationary.rest, streaming.rest, core.slots, both);
-  // Draws without replacement from n elements are within 4 k / n of draws with it for k of them
-  // (Diaconis and Freedman, Ann. Probab. 8, 1980).
+  // Draws without replacement from n elements are within 4 k / n of draws with it for k of them (Diaconis and Freedman,
+  // Ann. Probab. 8, 1980).
   whole.apart = last.apart = p.stationary.kind != SparsityPattern::Kind::Unstructured ? 1
                              : p.stationary.independent ? 0
                                                         : 4 * number(tile) / (number(p.columns) * number(p.depth));

@@ -25,8 +25,8 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
   const auto units = static_cast<__int128>(columns) * tiles;
   const auto fullGroups = units / lanes;
   const auto left = static_cast<int64_t>(units % lanes);
-  // The last tile is in the window [start, start + extra), start = i * extra mod tiles, as often as
-  // i * extra passes a multiple.
+  // The last tile is in the window [start, start + extra), start = i * extra mod tiles, as often as i * extra passes a
+  // multiple.
   const int64_t extra = lanes % tiles;
   const double withLast = shorter ? static_cast<double>(fullGroups * extra / tiles) : 0;
   std::vector<LaneGroups> kinds = {{groupOf(lanes, true), withLast}, {groupOf(lanes, false), fullGroups - withLast}};
@@ -104,8 +104,7 @@ std::vector<double> maxTileCyclesCdf(int64_t elements, int64_t nonZeros, const s
   const int64_t levels = (longest + slots - 1) / slots;
   if (number(all) * number(all) * number(longest) * number(levels) / number(lengths.size()) > kSteps)
     return {};
-  // One tile after the other: P(so many non-zeros are drawn, and no tile has taken more than a
-  // cycles).
+  // One tile after the other: P(so many non-zeros are drawn, and no tile has taken more than a cycles).
   const auto states = static_cast<size_t>(all) + 1;
   std::vector<std::vector<double>> sampled(static_cast<size_t>(levels) + 1, std::vector<double>(states, 0.0));
   for (std::vector<double> &each : sampled)

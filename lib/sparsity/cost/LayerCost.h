@@ -1,12 +1,11 @@
-// What zeros of a layer change in a whole training step: its products in all phases and its update,
-// together.
+// What zeros of a layer change in a whole training step: its products in all phases and its update, together.
 #pragma once
 #include "lib/sparsity/cost/SparseCost.h"
 
 namespace accord {
 
-/// A parameter's operations: "x" of the forward pass and those named after it ("x.data_gradient",
-/// "x.weight.update", …).
+/// A parameter's operations: "x" of the forward pass and those named after it ("x.data_gradient", "x.weight.update",
+/// …).
 struct PrunedLayer {
   std::string name; ///< of the forward operation
   OperationId forward = kNone;
@@ -14,8 +13,7 @@ struct PrunedLayer {
   OperandShape weights;                ///< as the forward product sees them
   int64_t weightBits = 16;
 };
-/// Whether an update is of the layer's weights, and not of its bias: it goes over at least as many
-/// elements.
+/// Whether an update is of the layer's weights, and not of its bias: it goes over at least as many elements.
 bool updatesWeights(const Operation &, const PrunedLayer &);
 /// In the order of the forward pass; products of two activations are none.
 std::vector<PrunedLayer> prunedLayers(const WorkGraph &);
@@ -33,7 +31,7 @@ struct LayerCost {
   std::vector<std::pair<OperationId, SparseCost>> parts; ///< of one execution each
 };
 
-/// With these zeros. A1010 as in `sparseCost`. `LinearZeros{}` is the dense cost.
+/// With these zeros. A1010 as in `sparseCost`. `LinearSparsity{}` is the dense cost.
 Result<LayerCost> layerCost(const WorkGraph &, const Machine &, const Costs &, const PrunedLayer &,
                             const LinearSparsity &, double confidence);
 

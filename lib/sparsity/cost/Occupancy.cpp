@@ -82,9 +82,7 @@ std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   return refused("an unknown pattern of zeros");
 }
 
-/// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line
-
-/// behind longer ones.
+/// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line behind longer ones.
 struct TilesOfLine {
   int64_t tile, line;
   bool last;
@@ -92,9 +90,8 @@ struct TilesOfLine {
   int64_t start(int64_t i) const { return last ? line - tile : i * tile; }
 };
 
-/// Groups of `length` follow each other, each with a count like `group`, all places of which are
-
-/// equally likely in runs of `run`.
+/// Groups of `length` follow each other, each with a count like `group`, all places of which are equally likely in runs
+/// of `run`.
 TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &group, int64_t run) {
   const int64_t tile = tiles.tile;
   auto some = [&](int64_t draws) {
@@ -157,9 +154,8 @@ double blocksIn(const SparsityPattern &p, OperandShape shape) {
   return static_cast<double>(divideUp(shape.outputs, p.blockRows)) * divideUp(shape.reduction, p.blockColumns);
 }
 
-/// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of
-
-/// which `kept` are not zero.
+/// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of which `kept` are
+/// not zero.
 Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t blocks, int64_t kept) {
   const int64_t first = std::min(tile, (length - offset) % length), last = (tile - first) % length,
                 whole = (tile - first) / length;
@@ -349,9 +345,7 @@ Result<double> density(const SparsityPattern &p, OperandShape shape) {
   case Kind::Histogram:
     return std::clamp(meanOfHistogram(p), 0.0, 1.0);
   case Kind::Banded: {
-    // Beyond the square no column is on the diagonal; rows by closed form would save little: each
-
-    // is two comparisons.
+    // Beyond the square no column is on the diagonal; rows by closed form would save little: each is two comparisons.
     if (shape.outputs > kCounted)
       return refused(
           fmt::format("a band of an operand of {} outputs is too long to count; state a density", shape.outputs));

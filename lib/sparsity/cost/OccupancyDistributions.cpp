@@ -6,8 +6,8 @@
 namespace accord {
 namespace {
 
-/// Probabilities from `low` on, out of the ratio of each to the one before it; the likeliest one is
-/// where ratios pass 1.
+/// Probabilities from `low` on, out of the ratio of each to the one before it; the likeliest one is where ratios pass
+/// 1.
 template <typename Ratio> Occupancy fromRatios(int64_t max, int64_t low, int64_t high, int64_t mode, Ratio ratio) {
   Occupancy result;
   std::vector<double> &p = result.probability;

@@ -81,8 +81,7 @@ void OperandSampler::patternBlocks(const LineSpan &of, size_t span, SplitMix &ra
   numSampled_ += scratch_.size();
 }
 
-/// Groups of outputs: at each step of the reduction the lines that are looked at are some of the
-/// group's.
+/// Groups of outputs: at each step of the reduction the lines that are looked at are some of the group's.
 void OperandSampler::across(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
   const auto [from, to] = hullOf(spans, first, last);
   for (int64_t k = from; k < to; ++k) {

@@ -1,5 +1,5 @@
-// Parts of an operand drawn element by element, as `ZeroPattern` says, where what neighbours have
-// depends on each other.
+// Parts of an operand drawn element by element, as `SparsityPattern` says, where what neighbours have depends on each
+// other.
 #pragma once
 #include "lib/sparsity/cost/CycleSum.h"
 #include "lib/support/SplitMix.h"
@@ -11,12 +11,12 @@ struct LineSpan {
   int64_t line = 0, from = 0, to = 0;
 };
 
-/// Draws an operand that is skipped. Transposable N:M is drawn as squares with `kept` neighbours in
-/// each row, around the edge, whose rows and columns are shuffled.
+/// Draws an operand that is skipped. Transposable N:M is drawn as squares with `kept` neighbours in each row, around
+/// the edge, whose rows and columns are shuffled.
 class OperandSampler {
 public:
-  /// `known`: its zeros, where nothing is drawn. Granules of `granule` neighbours from the start of
-  /// each tile count whole.
+  /// `staticMask`: its zeros, where nothing is drawn. Granules of `granule` neighbours from the start of each tile
+  /// count whole.
   OperandSampler(const SparsityPattern &, OperandShape, const std::optional<StaticMask> &staticMask, int64_t tile,
                  int64_t granule);
 

@@ -48,8 +48,8 @@ bool operandHasClosedForm(const SparsityPattern &p, OperandShape shape, const Sp
   return !cut && !sharesLines && !(exact && pieces < kFew);
 }
 
-/// No mean of `count` draws from a range, whose standard error is `error`, is further below the
-/// true one, but with `kDoubt` (Maurer and Pontil, COLT 2009, theorem 4).
+/// No mean of `count` draws from a range, whose standard error is `error`, is further below the true one, but with
+/// `kFailureProbability` (Maurer and Pontil, COLT 2009, theorem 4).
 double below(double error, double range, double count) {
   const double certain = std::log(2 / kFailureProbability);
   return std::sqrt(2 * certain) * error + 7 * range * certain / (3 * std::max(1.0, count - 1));
@@ -145,8 +145,8 @@ public:
     }
     return divideUp(max, slots_);
   }
-  /// Of the group that was last looked at: places at which something is computed, all places, and
-  /// cycles if nothing is zero.
+  /// Of the group that was last looked at: places at which something is computed, all places, and cycles if nothing is
+  /// zero.
   int64_t taken() const { return taken_; }
   int64_t places() const { return places_; }
   int64_t max() const { return divideUp(longest_, slots_); }
@@ -170,15 +170,15 @@ private:
   std::vector<LineSpan> spans_, streams_;
 };
 
-/// Elements that may be zero together rather than one instead of another. Those of N:M are drawn
-/// without replacement, so negatively associated (Joag-Dev and Proschan, Ann. Statist. 11, 1983),
-/// and so are times that do not fall with any of them: parts of one group add no variance.
+/// Elements that may be zero together rather than one instead of another. Those of N:M are drawn without replacement,
+/// so negatively associated (Joag-Dev and Proschan, Ann. Statist. 11, 1983), and so are times that do not fall with any
+/// of them: parts of one group add no variance.
 PatternBlock correlatedExtent(const SparsityPattern &p) {
   return p.kind == Kind::Structured && !p.transposable ? PatternBlock{} : patternBlockOf(p);
 }
 
-/// Groups of a row of the result whose stationary tiles have something of one group's: it, its
-/// neighbours on the same lines, and those on lines that are drawn together with them.
+/// Groups of a row of the result whose stationary tiles have something of one group's: it, its neighbours on the same
+/// lines, and those on lines that are drawn together with them.
 double groupsBeside(const SparsityPattern &p, double inRow, int64_t tile, int64_t tiles, int64_t lanes) {
   const PatternBlock piece = correlatedExtent(p);
   const double further = std::min(std::ceil(number(piece.reduction - 1) / number(tile)),

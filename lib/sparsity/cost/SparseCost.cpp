@@ -59,9 +59,7 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
   return bytes;
 }
 
-/// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
-
-/// as its density.
+/// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
   if (p.kind != SparsityPattern::Kind::Mask)
     return p;

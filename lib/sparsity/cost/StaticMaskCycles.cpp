@@ -235,8 +235,7 @@ std::optional<double> staticMaskOverlap(const SparseProduct &p) {
   const OperandShape stationary{p.columns, p.depth}, streaming{p.rows, p.depth};
   if (!isStatic(p.stationary) || !isStatic(p.streaming) || !few(stationary) || !few(streaming))
     return std::nullopt;
-  // Every pair of lines meets: at each place of the reduction, those of one with those of the
-  // other.
+  // Every pair of lines meets: at each place of the reduction, those of one with those of the other.
   const StaticMask w = staticMaskOf(p.stationary, stationary), x = staticMaskOf(p.streaming, streaming);
   double both = 0;
   for (int64_t k = 0; k < p.depth; ++k) {

@@ -28,8 +28,7 @@ TilePart merged(const TileParts &parts) {
 }
 
 Occupancy overlapOfParts(const TilePart &a, const TilePart &b) {
-  // Of two operands it is enough that the places of one are equally likely; where both come in
-  // runs, whole runs meet.
+  // Of two operands it is enough that the places of one are equally likely; where both come in runs, whole runs meet.
   int64_t run = a.run == b.run ? a.run : 1;
   Occupancy result;
   result.probability.assign(static_cast<size_t>(a.length) + 1, 0.0);
@@ -55,8 +54,7 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
   result.of.probability.assign(static_cast<size_t>(part.length) + 1, 0.0);
   const auto runs = static_cast<size_t>(part.length / part.run);
   const int64_t inGranule = granule / part.run;
-  // state[left][covered]: runs that are not zero among those that follow, and granules that are not
-  // zero so far.
+  // state[left][covered]: runs that are not zero among those that follow, and granules that are not zero so far.
   std::vector<std::vector<double>> state(runs + 1, std::vector<double>{0.0});
   for (size_t j = 0; j <= runs; ++j)
     state[j][0] = part.of.probability[j * static_cast<size_t>(part.run)];
@@ -85,8 +83,8 @@ TilePart granulesOf(const TilePart &part, int64_t granule) {
   return result;
 }
 
-/// Parts put together to granules, where granules are whole parts: one for each granule, which is
-/// zero if all of it is. Nothing where borders do not meet.
+/// Parts put together to granules, where granules are whole parts: one for each granule, which is zero if all of it is.
+/// Nothing where borders do not meet.
 TileParts joinTiles(const TileParts &parts, int64_t granule) {
   TileParts result;
   int64_t length = 0;

@@ -10,10 +10,9 @@ struct FabricLayer {
   std::vector<AccuracyQuery> queries; ///< by `layer.zeros`
 };
 
-/// The layers of a graph of one sample (`dataflowLayers`), each with the zeros that rules allow:
-/// those of a window's products, of activations (a histogram of windows of this size as it is,
-/// other patterns with their density, independent), of weights, or both. A1010 where a density
-/// cannot be had from a pattern, or an operation is no layer.
+/// The layers of a graph of one sample (`dataflowLayers`), each with the zeros that rules allow: those of a window's
+/// products, of activations (a histogram of windows of this size as it is, other patterns with their density,
+/// independent), of weights, or both. A1010 where a density cannot be had from a pattern, or an operation is no layer.
 Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, const WorkGraph &graph);
 
 struct FabricPlan {
@@ -24,8 +23,8 @@ struct FabricPlan {
   bool hasCommonOption = false;           ///< layers take one option, each of which was tried
 };
 
-/// The least interval with zeros that evidence allows. Where layers were measured together, each of
-/// their common options is tried, and none.
+/// The least interval with zeros that evidence allows. Where layers were measured together, each of their common
+/// options is tried, and none.
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
                                                             const Machine &machine,
                                                             const std::vector<AccuracyFile> &files);

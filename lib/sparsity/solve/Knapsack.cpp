@@ -82,8 +82,8 @@ private:
   std::optional<std::vector<unsigned>> best; ///< by item, of reduced options
   int64_t bestValue = Knapsack::kUnlimited;
   std::vector<size_t> order;
-  /// From the k-th item of the order on: least weights, and by multipliers the least price and the
-  /// sums of the options that have it.
+  /// From the k-th item of the order on: least weights, and by multipliers the least price and the sums of the options
+  /// that have it.
   std::vector<KnapsackOption> lightest;
   std::vector<std::vector<__int128>> prices;
   std::vector<std::vector<KnapsackOption>> likely;
@@ -97,8 +97,8 @@ private:
     return std::equal(sum.weights.begin(), sum.weights.end(), problem.budgets.begin(), std::less_equal<>());
   }
 
-  /// Weights that no choice passes do not count. Options that cannot be used, or that another is
-  /// at least as good as, go.
+  /// Weights that no choice passes do not count. Options that cannot be used, or that another is at least as good as,
+  /// go.
   bool reduce() {
     for (size_t c = 0; c < kBudgets; ++c) {
       int64_t max = 0, min = 0;
@@ -202,8 +202,8 @@ private:
     offer(choice);
   }
 
-  /// Items whose best option leads most come first: they are decided by the bound, and what is
-  /// left open stays small. Then what is known of all that follows an item.
+  /// Items whose best option leads most come first: they are decided by the bound, and what is left open stays small.
+  /// Then what is known of all that follows an item.
   void arrange() {
     const LagrangeMultipliers &by = multipliers.front();
     std::vector<__int128> leads;

@@ -85,8 +85,8 @@ private:
   int64_t bestValue = 0;
 };
 
-/// The best prices of two budgets: the dual function, at its best along the first price, is
-/// concave in the second, so its maximum is where thirds no longer rise. Its value.
+/// The best prices of two budgets: the dual function, at its best along the first price, is concave in the second, so
+/// its maximum is where thirds no longer rise. Its value.
 double both(Dual &dual, size_t first, size_t second, Prices &prices) {
   auto at = [&](double price) {
     prices[second] = price;

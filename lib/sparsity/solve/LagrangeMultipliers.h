@@ -4,9 +4,8 @@
 
 namespace accord {
 
-/// scale * value + multipliers * weights instead of budgets. Whatever the numbers are, a choice
-/// that keeps the budgets has scale * value >= the least of that over all choices, less multipliers
-/// * budgets.
+/// scale * value + multipliers * weights instead of budgets. Whatever the numbers are, a choice that keeps the budgets
+/// has scale * value >= the least of that over all choices, less multipliers * budgets.
 struct LagrangeMultipliers {
   __int128 scale = 1;
   std::array<__int128, kBudgets> of = {};
@@ -20,9 +19,9 @@ struct LagrangeMultipliers {
   unsigned min(const std::vector<KnapsackOption> &item) const;
 };
 
-/// Multipliers whose bounds are high, the highest first: the best of each budget alone, of each
-/// two, and of three where one is added to two; empty where nothing is limited. `best` gets the
-/// least choice that keeps the budgets of those met on the way; empty: there was none.
+/// Multipliers whose bounds are high, the highest first: the best of each budget alone, of each two, and of three where
+/// one is added to two; empty where nothing is limited. `best` gets the least choice that keeps the budgets of those
+/// met on the way; empty: there was none.
 std::vector<LagrangeMultipliers> findLagrangeMultipliers(const Knapsack &problem, std::vector<unsigned> &best);
 
 } // namespace accord

@@ -8,8 +8,8 @@
 namespace accord {
 namespace {
 
-/// Operations that are decided together: one, or a group of one stage. For each of its options the
-/// options of the operations, and their sums.
+/// Operations that are decided together: one, or a group of one stage. For each of its options the options of the
+/// operations, and their sums.
 struct Decision {
   std::vector<unsigned> operations;
   std::vector<std::vector<unsigned>> choices;

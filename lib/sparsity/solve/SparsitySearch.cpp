@@ -32,9 +32,8 @@ struct Layer {
   std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
 };
 
-/// By what updates it, as values inside of a repeat have no names of their own; a parameter that
-
-/// several operations share is updated elsewhere, and has one.
+/// By what updates it, as values inside of a repeat have no names of their own; a parameter that several operations
+/// share is updated elsewhere, and has one.
 std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
   // The update of weights that are another layer's too is not among this one's.
   for (OperationId id : layer.operations)
@@ -317,9 +316,8 @@ private:
     return option;
   }
 
-  /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights
-
-  /// leave: those that are stored are as all others.
+  /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights leave: those that are
+  /// stored are as all others.
   double shareOfStates(const Layer &of, const Pattern &w) const {
     if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
       return 1;
@@ -327,9 +325,8 @@ private:
     return bool(share) ? *share : 1;
   }
 
-  /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
-
-  /// core leaves in memory, at the confidence.
+  /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the core leaves in
+  /// memory, at the confidence.
   void keep(const Layer &of, const Pattern &w, double kept, PruneOption &option) const {
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
@@ -382,9 +379,8 @@ private:
     };
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
-      // Layers that take one option take one pattern, each in the format that is best for it: of
-
-      // each pattern the best is named without.
+      // Layers that take one option take one pattern, each in the format that is best for it: of each pattern the best
+      // is named without.
       std::map<std::string, const PruneOption *> best;
       for (const PruneOption &option : layer.options)
         if (const PruneOption *&other = best[option.sparsity]; !other || optionCost(option) < optionCost(*other))

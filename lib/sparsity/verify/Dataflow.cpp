@@ -30,9 +30,7 @@ public:
     return mean;
   }
 
-  /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
-
-  /// another.
+  /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after another.
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
     double results = (layer.rows * layer.columns) * groupParts * filterParts;
     double enters = (layer.inputRows * layer.inputColumns) * groupParts;

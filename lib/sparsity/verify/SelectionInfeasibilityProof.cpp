@@ -163,9 +163,8 @@ private:
     max.push_back(limit);
   }
 
-  /// Each row in units of its limit: the last one (the value, where there
-  /// is one) with each of the others, by halving until its sum turns; then with all of them along
-  /// the slope, in ever smaller steps.
+  /// Each row in units of its limit: the last one (the value, where there is one) with each of the others, by halving
+  /// until its sum turns; then with all of them along the slope, in ever smaller steps.
   void multiply() {
     std::vector<double> unit;
     std::vector<size_t> open;

@@ -19,8 +19,7 @@ struct Branches {
   std::vector<std::map<size_t, int64_t>> options;
 };
 
-/// All rows of a choice that keeps budgets and rules, and whose value, or each stage of it, is at
-/// most `most`
+/// All rows of a choice that keeps budgets and rules, and whose value, or each stage of it, is at most `most`
 /// (`kUnlimited`: any).
 class SelectionLimits {
 public:

@@ -6,15 +6,14 @@
 
 namespace accord {
 
-/// Forward activity: a float value is varied when it depends on a parameter, directly or around a
-/// repeat.
+/// Forward activity: a float value is varied when it depends on a parameter, directly or around a repeat.
 class Activity {
 public:
   explicit Activity(mlir::Block &block) { visit(block); }
   bool varied(mlir::Value value) const { return variedValues.contains(value); }
 
-  /// Carried values of `repeat` whose gradient is wanted in some iteration, given the carried
-  /// results that have one and the values of the body whose stash has one.
+  /// Carried values of `repeat` whose gradient is wanted in some iteration, given the carried results that have one and
+  /// the values of the body whose stash has one.
   llvm::SmallBitVector usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector results,
                                      llvm::ArrayRef<mlir::Value> stashed) const;
 

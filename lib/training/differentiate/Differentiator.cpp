@@ -14,8 +14,7 @@ Differentiator::~Differentiator() {
     op->destroy();
 }
 
-/// What to call the gradients of a value: its operation, or the repeat or graph whose argument it
-/// is.
+/// What to call the gradients of a value: its operation, or the repeat or graph whose argument it is.
 static std::string baseName(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)

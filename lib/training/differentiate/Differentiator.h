@@ -6,15 +6,13 @@
 
 namespace accord {
 
-/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in
-/// one `dnn.gradient`.
+/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in one `dnn.gradient`.
 ///
-/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its
-/// backward asks for (views, parameter reads and operations marked `dnn.recompute` are executed
-/// again instead), the backward repeat runs in reverse and carries the gradients of the carried
-/// values, then one accumulator per captured value; it takes the gradients of stashes that are read
-/// slice by slice, and stashes those of what the forward repeat took by slices. The gradients of
-/// the parameters read in the body are given inside it.
+/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for
+/// (views, parameter reads and operations marked `dnn.recompute` are executed again instead), the backward repeat runs
+/// in reverse and carries the gradients of the carried values, then one accumulator per captured value; it takes the
+/// gradients of stashes that are read slice by slice, and stashes those of what the forward repeat took by slices. The
+/// gradients of the parameters read in the body are given inside it.
 class Differentiator {
 public:
   Differentiator(mlir::Block &block, Names &names) : activity(block), names(names), block(block) {}

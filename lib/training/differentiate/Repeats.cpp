@@ -33,8 +33,8 @@ dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat, Arr
   return wider;
 }
 
-/// Where the slices of a value of the body are found from outside: the stash that the repeat takes
-/// it from, or one it fills with it already; null if there is none.
+/// Where the slices of a value of the body are found from outside: the stash that the repeat takes it from, or one it
+/// fills with it already; null if there is none.
 static Value stackOf(dnn::RepeatOp repeat, Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &repeat.getBlock())
     if (unsigned i = argument.getArgNumber(); i >= repeat.getInits().size())
@@ -45,8 +45,7 @@ static Value stackOf(dnn::RepeatOp repeat, Value value) {
   return {};
 }
 
-/// Gradients of stashes are stashes themselves, which nothing carries from one iteration to the
-/// next.
+/// Gradients of stashes are stashes themselves, which nothing carries from one iteration to the next.
 static LogicalResult requireTensor(Value value, dnn::RepeatOp repeat, StringRef what) {
   if (isa<RankedTensorType>(value.getType()))
     return success();

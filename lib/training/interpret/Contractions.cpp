@@ -1,5 +1,5 @@
-// Multiply-accumulates: each forward operation by its own loops, the gradient `dnn.contract` by its
-// indexing maps, so that finite differences hold the maps against the definitions.
+// Multiply-accumulates: each forward operation by its own loops, the gradient `dnn.contract` by its indexing maps, so
+// that finite differences hold the maps against the definitions.
 #include "lib/training/interpret/Kernels.h"
 
 namespace accord::interpret {
@@ -36,9 +36,8 @@ void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
   });
 }
 
-/// For each pair of a point of the narrow side (output of a convolution, input of a transposed one)
-/// and of the kernel: visit(n, p, q, r, s, row, column) where row and column lie inside the wide
-/// side.
+/// For each pair of a point of the narrow side (output of a convolution, input of a transposed one) and of the kernel:
+/// visit(n, p, q, r, s, row, column) where row and column lie inside the wide side.
 template <typename Visit>
 void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding, Pair dilation,
            Visit visit) {

@@ -34,8 +34,8 @@ template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, doubl
   });
 }
 
-/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name
-/// and the position in the whole.
+/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name and the position in
+/// the whole.
 void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   double rate = op.getRateAttr().getValueAsDouble();
   auto again = op->getAttrOfType<mlir::StringAttr>(dnn::DnnDialect::kAgainAttr);
@@ -52,8 +52,8 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   });
 }
 
-/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the
-/// index in the dimension before.
+/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the index in the
+/// dimension before.
 void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   double base = op.getBaseAttr().getValueAsDouble();
   auto width = static_cast<double>(in[0]->shape.back());
@@ -87,8 +87,7 @@ void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
   });
 }
 
-/// A geometric series for a power of two of heads; the rest take every other term of the next
-/// one's.
+/// A geometric series for a power of two of heads; the rest take every other term of the next one's.
 double slopeOf(int64_t head, int64_t heads) {
   int64_t power = 1;
   while (2 * power <= heads)

@@ -3,8 +3,7 @@
 
 namespace accord::interpret {
 
-/// Error of a central difference: h^2 * f''' / 6 + epsilon * |f| / h; both below 1e-9 of a gradient
-/// of order 1.
+/// Error of a central difference: h^2 * f''' / 6 + epsilon * |f| / h; both below 1e-9 of a gradient of order 1.
 static constexpr double kStep = 2e-5;
 
 llvm::Expected<DerivativeCheck> checkDerivatives(dnn::TrainingGraphOp graph, const StepInputs &inputs, int64_t max) {

@@ -267,8 +267,7 @@ private:
         }
   }
 
-  /// The parts of all devices together. Devices that have the same part must have computed the
-  /// same.
+  /// The parts of all devices together. Devices that have the same part must have computed the same.
   llvm::Expected<StepResult> whole() {
     StepResult result;
     for (double loss : losses)

@@ -1,6 +1,6 @@
-// What each operation of the dnn dialect computes, written down as plainly as its definition says
-// it: the ground truth that gradients, fusions and shardings are held against. Nothing here reads
-// indexing maps, except for `dnn.contract` and `dnn.custom`, which are defined by them.
+// What each operation of the dnn dialect computes, written down as plainly as its definition says it: the ground truth
+// that gradients, fusions and shardings are held against. Nothing here reads indexing maps, except for `dnn.contract`
+// and `dnn.custom`, which are defined by them.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/training/interpret/Array.h"
@@ -14,8 +14,8 @@ namespace accord::interpret {
 using Inputs = llvm::ArrayRef<const Array *>; ///< null: an optional operand that is not there
 using Outputs = llvm::MutableArrayRef<Array>; ///< of the results' shapes, filled with zeros
 
-/// By operation name. A kernel gets one input per operand of the definition and, if it takes it,
-/// the device that it runs on.
+/// By operation name. A kernel gets one input per operand of the definition and, if it takes it, the device that it
+/// runs on.
 class Kernels {
 public:
   using Kernel = std::function<void(mlir::Operation *, Inputs, Outputs, const Device &)>;

@@ -32,8 +32,7 @@ LogicalResult DataParallel::run() {
   graph->setAttr(dnn::DnnDialect::kBatchAxesAttr, builder.getArrayAttr(shares));
 
   if (options.tables != TableSplit::None) {
-    // A table is divided if nothing but lookups of samples reads it and nothing else feeds its
-    // gradient.
+    // A table is divided if nothing but lookups of samples reads it and nothing else feeds its gradient.
     llvm::MapVector<StringAttr, bool> tables;
     graph.walk([&](dnn::ReadOp read) {
       bool &only = tables.try_emplace(read.getParameterAttr().getAttr(), true).first->second;

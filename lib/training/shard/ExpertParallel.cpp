@@ -9,8 +9,7 @@ namespace {
 
 using Allowed = llvm::function_ref<bool(OpOperand &)>;
 
-/// The slices of a stash that a use of a value puts it into, or of which it takes one; null:
-/// another use.
+/// The slices of a stash that a use of a value puts it into, or of which it takes one; null: another use.
 Value slicesOf(OpOperand &use) {
   unsigned i = use.getOperandNumber();
   if (auto yield = dyn_cast<dnn::YieldOp>(use.getOwner()))
@@ -69,8 +68,8 @@ bool isWeight(OpOperand &use) {
 
 } // namespace
 
-/// Weights are divided if nothing but operations on experts reads them, nothing else feeds their
-/// gradients, and all that such an operation reads can be divided.
+/// Weights are divided if nothing but operations on experts reads them, nothing else feeds their gradients, and all
+/// that such an operation reads can be divided.
 void ExpertParallel::find() {
   llvm::MapVector<StringAttr, bool> weights;
   SmallVector<Operation *> all;
@@ -169,8 +168,7 @@ Value ExpertParallel::toExperts(Value slots, const Twine &name, OpBuilder &to) {
   return made.getY();
 }
 
-/// `rows`, of the type of this device's samples, becomes that of its experts, and what reads it
-/// gets what comes back.
+/// `rows`, of the type of this device's samples, becomes that of its experts, and what reads it gets what comes back.
 void ExpertParallel::fromExperts(Value rows, const Twine &name, OpBuilder &to) {
   auto type = cast<RankedTensorType>(rows.getType());
   auto experts = to.getI64IntegerAttr(type.getRank() - 3);

@@ -103,8 +103,7 @@ static double bytesOfType(Type type) {
   return accord::bytesOf(type, kBatch).value_or(INT64_MAX);
 }
 
-/// How a value is best held where nothing asks for more: between iterations, and where partial sums
-/// end.
+/// How a value is best held where nothing asks for more: between iterations, and where partial sums end.
 Sharding Partitioner::preferredSharding(Value value, Sharding now) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
@@ -160,9 +159,8 @@ double Partitioner::cost(Operation *op, const Rule &rule) {
   return sum;
 }
 
-/// A table is split by rows, as a vocabulary is (Shoeybi et al., 2019, section 3); by columns if
-/// its rows cannot be divided and nothing but lookups reads it: a product with a table split by
-/// columns ends in a sum over all its rows.
+/// A table is split by rows, as a vocabulary is (Shoeybi et al., 2019, section 3); by columns if its rows cannot be
+/// divided and nothing but lookups reads it: a product with a table split by columns ends in a sum over all its rows.
 bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
   Value table = op->getOperand(1);
   if (rule.operands[1].kind != Sharding::Split || rule.operands[1].dimension == 0)
@@ -170,9 +168,8 @@ bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
   return !divisible(table.getType(), 0, options.devices) && lookedUp.contains(shardedValues[table].parameter);
 }
 
-/// What counts before the cost, the least first. Weights are split where they can be: row parallel
-/// if the operand comes split that way (0), else column parallel (1). Gradients come out as their
-/// parameters are held.
+/// What counts before the cost, the least first. Weights are split where they can be: row parallel if the operand comes
+/// split that way (0), else column parallel (1). Gradients come out as their parameters are held.
 int Partitioner::rank(Operation *op, const Rule &rule) {
   bool lookup = isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(op);
   auto work = dyn_cast<WorkOpInterface>(op);
@@ -257,8 +254,8 @@ void Partitioner::define(Value old, Value value, Sharding sharding) { shardedVal
 
 // ---- repeats
 
-/// One copy of the body for carried values that are held as stated. Where a carried value starts as
-/// zero it takes on what the first iteration makes of it, and the caller tries again.
+/// One copy of the body for carried values that are held as stated. Where a carried value starts as zero it takes on
+/// what the first iteration makes of it, and the caller tries again.
 std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Sharding> carried,
                                          SmallVectorImpl<Sharding> &stashed) {
   auto made = std::make_unique<Block>();
@@ -292,9 +289,8 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   stashed.clear();
   for (Value value : yield.getStashed()) {
     Sharding sharding = shardedValues[value].sharding;
-    // The gradient of a mixture of experts is linear in the experts' rows: their sum is not needed.
-    // What an inner repeat has stashed stays as it is: its slices are converted where they are
-    // read.
+    // The gradient of a mixture of experts is linear in the experts' rows: their sum is not needed. What an inner
+    // repeat has stashed stays as it is: its slices are converted where they are read.
     bool summand = sharding.kind == Sharding::Partial && value.getDefiningOp<dnn::MoeExpertsOp>();
     bool stack = isa<dnn::StashType>(value.getType());
     if (!summand && !stack && (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))

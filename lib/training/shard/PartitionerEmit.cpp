@@ -32,8 +32,8 @@ Value Partitioner::as(Value value, Sharding sharding, OpBuilder &to, bool backwa
     from.sharding = *parameters[from.parameter].sharding;
   if (from.sharding == sharding)
     return from.value;
-  // Parts that the forward pass has gathered are not kept for the backward pass, which gathers them
-  // again, unless that is asked for: it is what saves the memory. A finished sum is kept.
+  // Parts that the forward pass has gathered are not kept for the backward pass, which gathers them again, unless that
+  // is asked for: it is what saves the memory. A finished sum is kept.
   bool gathers = from.sharding.kind == Sharding::Split && !options.keepGathered;
   Key key{value, {sharding.kind, sharding.dimension, gathers && backward}};
   if (Value made = known(key))
@@ -122,8 +122,8 @@ bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
   Rule without = rule;
   without.operands.pop_back();
   emit(bare, without, to);
-  // From here on `bare` stands for the sum that is not finished: an addition is chosen for it as if
-  // the graph had had it.
+  // From here on `bare` stands for the sum that is not finished: an addition is chosen for it as if the graph had had
+  // it.
   Value sum = bare->getResult(0);
   OpBuilder scratch(op->getContext());
   Value shaped = bias;

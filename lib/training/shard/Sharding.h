@@ -18,8 +18,7 @@ struct Sharding {
   bool operator==(const Sharding &) const = default;
 };
 
-/// The type on one of `devices` devices; a stash's is that of its slices. The dimension must be
-/// divisible.
+/// The type on one of `devices` devices; a stash's is that of its slices. The dimension must be divisible.
 mlir::Type localType(mlir::Type type, Sharding sharding, int64_t devices);
 /// Whether `dimension` of the tensor can be cut into equal parts.
 bool divisible(mlir::Type type, int64_t dimension, int64_t devices);

@@ -151,8 +151,8 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
     for (const auto &[name, lines] : programs)
       expectSame(expected, lines[i], name != "python3", where + ", " + name);
   }
-  // Where tiles were searched for, times are no formula of the sizes and the machine: all but the
-  // batch stay at the plan's values, and few configurations hold.
+  // Where tiles were searched for, times are no formula of the sizes and the machine: all but the batch stay at the
+  // plan's values, and few configurations hold.
   bool swept = std::ranges::any_of(model.arguments(), [](const LatencyArgument &argument) {
     return argument.name != "batch" && argument.min < argument.max;
   });

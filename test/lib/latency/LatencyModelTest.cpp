@@ -128,8 +128,7 @@ TEST(LatencyModel, NamesWhatIsNoPolynomial) {
 }
 
 TEST(LatencyModel, FollowsTheTilesOfAnArray) {
-  // Weight-stationary array of 128 x 128: utilization from the extents of the product (lib/cost,
-  // model "array").
+  // Weight-stationary array of 128 x 128: utilization from the extents of the product (lib/cost, model "array").
   Fitted f;
   Core &tc = f.plan.machine.cores[0];
   tc.rows = tc.cols = 128;

@@ -124,8 +124,8 @@ TEST(AccuracyMeasurements, MoreSamplesNeverLoosen) {
   }
 }
 
-// A true accuracy that is just below what is required passes as rarely as the confidence says,
-// though the best of five configurations is taken.
+// A true accuracy that is just below what is required passes as rarely as the confidence says, though the best of five
+// configurations is taken.
 TEST(AccuracyMeasurements, TheBestOfSeveralIsNotToldFromChanceMoreOftenThanAllowed) {
   std::mt19937 random(6);
   std::binomial_distribution<int> draw(300, 0.7);

@@ -275,8 +275,8 @@ TEST(Select, DenseWinsTies) {
 }
 
 TEST(Select, WhatALimitCutsIsAGap) {
-  // All options have the same value for each loss, and odd losses cannot fill an even budget, so
-  // that bounds decide little.
+  // All options have the same value for each loss, and odd losses cannot fill an even budget, so that bounds decide
+  // little.
   SelectRandom random(5);
   SelectionProblem problem;
   for (int o = 0; o < 40; ++o) {

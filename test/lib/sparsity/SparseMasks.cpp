@@ -51,8 +51,7 @@ SparseMask drawGroups(const SparsityPattern &pattern, SparseMask mask, Random &r
   return mask;
 }
 
-/// Squares with as many in each row as in each column: a band around the cylinder, rows and columns
-/// shuffled.
+/// Squares with as many in each row as in each column: a band around the cylinder, rows and columns shuffled.
 SparseMask drawSquares(const SparsityPattern &pattern, SparseMask mask, Random &random) {
   int64_t side = pattern.of;
   for (int64_t r = 0; r < mask.rows(); r += side)
@@ -106,8 +105,7 @@ public:
   }
 };
 
-/// Elements in the order in which a format has them: blocks (of one element, unless stated) row
-/// behind row.
+/// Elements in the order in which a format has them: blocks (of one element, unless stated) row behind row.
 struct Blocks {
   int64_t high, wide, rows, columns, across, down;
   Blocks(const SparseFormat &format, int64_t rows, int64_t columns)
@@ -259,8 +257,7 @@ std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseForm
     break;
   }
   case SparseFormat::Kind::RunLength: {
-    // How many zeros stand before a value; where they are too many to say, one of them is written
-    // as a value.
+    // How many zeros stand before a value; where they are too many to say, one of them is written as a value.
     int64_t run = 0, longest = (int64_t{1} << format.coordinateBits) - 1;
     for (int64_t r = 0; r < mask.rows(); ++r)
       for (int64_t c = 0; c < mask.columns(); ++c) {

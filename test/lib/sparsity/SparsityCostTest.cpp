@@ -199,8 +199,7 @@ TEST(SparsityCost, CompressionFollowsTheTiles) {
       double saved = dense.bytes[i].value - found.mean.bytes[i].value;
       EXPECT_GE(saved, 0) << op.name;
       EXPECT_LT(saved, dense.bytes[i].value);
-      // Whole passes of the weights are saved: each element of them once for each time a tile needs
-      // it.
+      // Whole passes of the weights are saved: each element of them once for each time a tile needs it.
       double passes = saved / (1 - share) / weights;
       EXPECT_GE(passes, 1 - 1e-3) << op.name << " memory " << i;
       smaller += saved > 0;

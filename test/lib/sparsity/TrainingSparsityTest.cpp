@@ -1,5 +1,4 @@
-// Which products of a training step zeros help: bounds of the literature, and the operations of a
-// graph.
+// Which products of a training step zeros help: bounds of the literature, and the operations of a graph.
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include "lib/sparsity/cost/Format.h"
 #include "test/support/CatalogueWork.h"
