@@ -44,6 +44,7 @@ PatternBlock patternBlockOf(const SparsityPattern &);
 struct StaticMask {
   int64_t lines = 0, length = 0, words = 0; ///< words of 64 neighbours in a line
   std::vector<uint64_t> bits;
+  void set(int64_t line, int64_t place) { bits[line * words + place / 64] |= uint64_t{1} << (place % 64); }
   bool at(int64_t line, int64_t place) const { return bits[line * words + place / 64] >> (place % 64) & 1; }
 };
 
@@ -63,12 +64,6 @@ struct TiledOperand {
   double density = 1; ///< of what a zero of it saves at all (1 where its zeros are not looked at)
 };
 
-/// Groups of a row of the result, of `inRow`, that share a tile of the streaming operand with one of them, which counts
-/// too; with blocks of `sameTiles` tiles also those beside them.
-double numGroupsSharingTile(double inRow, int64_t tiles, int64_t lanes, int64_t sameTiles);
-
-CycleSum laneCycles(const SparseProduct &, const SparseCore &, const TiledOperand &stationary,
-                    const TiledOperand &streaming);
 CycleSum outerCycles(const SparseProduct &, const SparseCore &, const ProductArray &, const TiledOperand &stationary,
                      const TiledOperand &streaming);
 

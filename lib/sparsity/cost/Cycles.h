@@ -65,7 +65,7 @@ struct ProductArray {
 /// smaller is taken. With several engines one longest group per engine is added (greedy dispatch). Masks and bands are
 /// counted where they are, up to 2^28 places. The mean is exact where tiles are whole groups, windows and blocks and at
 /// most one operand has any of them, or an exact share of many elements; else it is estimated from groups drawn at
-/// random (lib/sparsity/cost/SampledLaneCycles.h), the quantile from limits of what was drawn. Where that is too much
+/// random (lib/sparsity/cost/SampledLaneCycles.cpp), the quantile from limits of what was drawn. Where that is too much
 /// to draw, units of a group count as independent and the quantile is `max`. Of several engines the mean is their even
 /// share, in whole groups.
 struct ProductCycles {
@@ -83,6 +83,9 @@ struct ProductCycles {
 /// shape; extents outside of 1 to 2^40, a tile outside of 1 to 4,096, slots, granules or lanes outside of 1 to 2^20; a
 /// confidence that is not above 0 and below 1; more cycles than a double counts.
 Result<ProductCycles> productCycles(const SparseProduct &, const SparseCore &, const ProductArray &, double confidence);
+
+/// Whether zeros of an operand that is stored so take no cycles.
+bool isSkipped(const SparseAcceleration &, const SparsityPattern &, const SparseFormat &);
 
 /// Whether a core's N:M use takes a pattern: at most `kept` of any aligned `of` are not zero, whatever is drawn.
 bool supportsPattern(const SparseAcceleration &, const SparsityPattern &);

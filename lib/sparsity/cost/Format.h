@@ -6,6 +6,9 @@
 
 namespace accord {
 
+/// Bits that tell `count` positions apart.
+int64_t widthOfCount(int64_t count);
+
 struct StoredBits {
   double mean = 0;
   double quantile = 0; ///< not exceeded with the confidence asked for

@@ -13,6 +13,7 @@ namespace accord {
 /// matrix.
 struct OperandShape {
   int64_t outputs = 1, reduction = 1;
+  bool operator==(const OperandShape &) const = default;
 };
 
 /// Where a tile's elements lie: neighbours along the reduction (one output), or along the outputs (one step of the
@@ -30,6 +31,18 @@ struct Occupancy {
   /// The least count that is not exceeded with this probability; `max()` for 1 and above.
   int64_t quantile(double confidence) const;
 };
+
+inline double number(int64_t value) { return value; }
+inline int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// A1010: zeros that cannot be counted or skipped, and why.
+Error notSkipped(std::string message);
+
+/// No probabilities yet for the counts from 0 to `max`.
+Occupancy emptyOccupancy(int64_t max);
+/// The count is `count`, of at most `max`.
+Occupancy certain(int64_t max, int64_t count);
+/// The count is 0 or `max`, with these probabilities.
+Occupancy allOrNone(int64_t max, double none, double all);
 
 /// A tile is a row of parts that are independent of each other; within a part every run of `run` neighbours is equally
 /// likely to be the one that is not zero. `of` has `length` + 1 probabilities.
@@ -65,8 +78,6 @@ Occupancy binomial(int64_t draws, double probability);
 /// `last`: of what is left of a line behind longer tiles, so it ends where the line ends.
 Result<TileParts> tileParts(const SparsityPattern &, OperandShape, int64_t tile,
                             TileDirection = TileDirection::Reduction, bool last = false);
-Result<Occupancy> tileOccupancy(const SparsityPattern &, OperandShape, int64_t tile,
-                                TileDirection = TileDirection::Reduction);
 
 /// Share of elements that are not zero, after the roundings above. A1010 as above.
 Result<double> density(const SparsityPattern &, OperandShape);

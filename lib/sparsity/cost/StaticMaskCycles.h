@@ -6,6 +6,9 @@
 
 namespace accord {
 
+/// Whether all zeros are known: of a mask or a band.
+bool isStatic(const SparsityPattern &);
+
 /// Sets `staticMask` of an operand that is skipped, as its tiles along `direction` see it: granules of `granule`
 /// neighbours count whole. Nothing where the pattern is random, or has more than 2^28 elements.
 void setStaticMask(TiledOperand &, const SparsityPattern &, OperandShape, int64_t tile, int64_t granule, TileDirection);

@@ -18,6 +18,10 @@ struct LinearSparsity {
   /// Of the weights' gradient only what the mask keeps is computed: the weights are static, and no dense gradient is
   /// asked for.
   bool maskedGradients = false;
+
+  const OperandSparsity &of(GemmOperand operand) const {
+    return operand == GemmOperand::Weights ? weights : operand == GemmOperand::Activations ? activations : gradients;
+  }
 };
 
 /// The three products and their operands: Y = X W (W stays, X streams), dX = dY W' (W stays, dY streams), dW = X' dY (X
@@ -35,24 +39,6 @@ SparsityPattern transposed(const SparsityPattern &);
 bool isTransposedIn(Phase, GemmOperand);
 /// An operand's zeros as the product of a phase sees them.
 SparsityPattern patternIn(Phase, GemmOperand, const LinearSparsity &);
-
-/// Shares of the multiply-accumulates of each product that are left, at least: those that no zero takes away which the
-/// core skips, without tiles, lanes, bandwidth or set-up. N:M counts with the core's.
-struct PhaseShares {
-  double forward = 1, dataGradient = 1, weightGradient = 1;
-  double mean() const { return (forward + dataGradient + weightGradient) / 3; }
-};
-/// Y is rows x columns, the reduction `depth`. A1010 as in `density`.
-Result<PhaseShares> workShares(const LinearSparsity &, const SparseCore &, int64_t rows, int64_t columns,
-                               int64_t depth);
-/// No step of this operation is faster by more than this: static density d alone 3 / (2 d + 1), 2:4 along the reduction
-/// 1.2, transposable 2:4 1.5.
-inline double speedUpBound(const PhaseShares &shares) { return 1 / shares.mean(); }
-
-/// Share of a dense step's work when every `interval` steps one has a dense gradient to grow the mask from: (3 f
-/// interval + 2 f + 1) / (3 (interval + 1)) for products of share f (Evci et al.: Rigging the Lottery, ICML 2020,
-/// appendix H).
-double shareWithDenseGradients(double share, double interval);
 
 /// Share of a parameter's optimizer states, updates and gradient exchange that is left: its density if the mask is
 /// static (all devices know it, so no positions are sent), 1 if it is dynamic.

@@ -106,16 +106,6 @@ int64_t budgetUnits(const Rational &budget, const Rational &margin) {
   return (budget * Rational(kLossUnits) / margin).floor().toInt64().value_or(SelectionProblem::kUnlimited);
 }
 
-SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max) {
-  SelectionRule rule;
-  rule.max = max;
-  for (unsigned o = 0; o < problem.operations.size(); ++o)
-    for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
-      if (problem.operations[o].options[i].sparse)
-        rule.options.push_back({o, i});
-  return rule;
-}
-
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
   SelectionSums out;
   std::map<unsigned, int64_t> stages;

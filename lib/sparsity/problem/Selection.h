@@ -53,8 +53,6 @@ struct SelectionProblem {
 /// nothing keeps; one too large for any problem is unlimited.
 int64_t lossUnits(const Rational &loss);
 int64_t budgetUnits(const Rational &budget, const Rational &margin);
-/// Of all operations at most `most` take an option that is `sparse`.
-SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max);
 
 /// Sums of a choice, which is of the problem.
 struct SelectionSums {

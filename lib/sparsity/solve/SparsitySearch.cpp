@@ -1,6 +1,6 @@
 #include "lib/sparsity/solve/SparsitySearch.h"
 #include "lib/sparsity/cost/Format.h"
-#include "lib/sparsity/cost/LayerCost.h"
+#include "lib/sparsity/cost/SparseCost.h"
 #include "lib/sparsity/solve/Select.h"
 #include "lib/support/NamePattern.h"
 #include "llvm/ADT/IntEqClasses.h"

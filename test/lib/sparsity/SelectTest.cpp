@@ -11,6 +11,17 @@ using namespace accord;
 
 namespace {
 
+/// Of all operations at most `max` take an option that is `sparse`.
+SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max) {
+  SelectionRule rule;
+  rule.max = max;
+  for (unsigned o = 0; o < problem.operations.size(); ++o)
+    for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
+      if (problem.operations[o].options[i].sparse)
+        rule.options.push_back({o, i});
+  return rule;
+}
+
 constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
 
 struct SelectRandom {

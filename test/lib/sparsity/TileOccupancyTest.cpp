@@ -26,12 +26,12 @@ SparsityPattern blocks(int64_t rows, int64_t columns, double density, bool indep
 
 Occupancy occupancy(const SparsityPattern &p, OperandShape shape, int64_t tile,
                     TileDirection direction = TileDirection::Reduction) {
-  auto found = tileOccupancy(p, shape, tile, direction);
+  auto found = tileParts(p, shape, tile, direction);
   if (!found) {
     ADD_FAILURE() << found.error().message;
     return {};
   }
-  return *found;
+  return total(*found);
 }
 
 void expectSame(const Occupancy &found, const Histogram &expected, double tolerance = 1e-12) {
@@ -263,7 +263,7 @@ TEST(TileOccupancy, QuantilesAreNotExceeded) {
 
 TEST(TileOccupancy, WrongPatternsAreRefused) {
   auto refused = [](const SparsityPattern &p, OperandShape shape = {4, 8}, int64_t tile = 4) {
-    auto found = tileOccupancy(p, shape, tile);
+    auto found = tileParts(p, shape, tile);
     ASSERT_TRUE(!found);
     EXPECT_EQ(found.error().code, Code::NotSkipped);
     EXPECT_FALSE(found.error().message.empty());

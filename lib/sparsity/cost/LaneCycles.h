@@ -1,9 +1,31 @@
-// Groups of lanes drawn at random, for what no closed form of ours follows: tiles that cut groups of N:M, windows or
-// blocks, granules that do, two operands whose zeros both come in patterns.
+// Dot products in lanes that wait for the slowest of them after each tile: of groups of units, what is the same, shared
+// or drawn from the same few elements.
 #pragma once
 #include "lib/sparsity/cost/CycleSum.h"
 
 namespace accord {
+
+/// Tiles of a group, all of them whole or all the last of their line, each of which `units` units with zeros of their
+/// own use.
+struct EquivalentTiles {
+  bool last = false;
+  int64_t tiles = 0, units = 0;
+};
+/// So many groups of a row of the result are of this kind.
+struct LaneGroups {
+  std::vector<EquivalentTiles> tiles;
+  double count = 0;
+};
+
+/// Groups of `lanes` units of a row of `columns` results of `tiles` tiles, of which the last one is `shorter` or not.
+std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter, int64_t lanes);
+
+/// Groups of a row of the result, of `inRow`, that share a tile of the streaming operand with one of them, which counts
+/// too; with blocks of `sameTiles` tiles also those beside them.
+double numGroupsSharingTile(double inRow, int64_t tiles, int64_t lanes, int64_t sameTiles);
+
+CycleSum laneCycles(const SparseProduct &, const SparseCore &, const TiledOperand &stationary,
+                    const TiledOperand &streaming);
 
 /// Whether `laneCycles` knows the mean without drawing: tiles are whole groups, windows or blocks, and granules parts
 /// of them; of two operands that are skipped one has its zeros anywhere, and units of a lock-step group that share a
