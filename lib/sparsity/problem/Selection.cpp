@@ -106,16 +106,20 @@ int64_t budgetUnits(const Rational &budget, const Rational &margin) {
   return (budget * Rational(kLossUnits) / margin).floor().toInt64().value_or(SelectionProblem::kUnlimited);
 }
 
+void SelectionSums::add(const SelectionOption &option) {
+  picoseconds += option.picoseconds;
+  picojoules += option.picojoules;
+  bytes += option.bytes;
+  loss += option.loss;
+}
+
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
   SelectionSums out;
   std::map<unsigned, int64_t> stages;
   for (size_t o = 0; o < choice.size(); ++o) {
     const SelectionOperation &operation = problem.operations[o];
     const SelectionOption &option = operation.options[choice[o]];
-    out.picoseconds += option.picoseconds;
-    out.picojoules += option.picojoules;
-    out.bytes += option.bytes;
-    out.loss += option.loss;
+    out.add(option);
     int64_t &stage = stages[operation.stage];
     stage += option.picoseconds;
     out.slowest = std::max(out.slowest, stage);

@@ -58,6 +58,8 @@ int64_t budgetUnits(const Rational &budget, const Rational &margin);
 struct SelectionSums {
   int64_t picoseconds = 0, picojoules = 0, bytes = 0, loss = 0;
   int64_t slowest = 0; ///< picoseconds of the slowest stage
+  /// Adds all but the stage.
+  void add(const SelectionOption &option);
   bool operator==(const SelectionSums &) const = default;
 };
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice);

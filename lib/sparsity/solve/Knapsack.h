@@ -1,6 +1,7 @@
 // A multiple-choice knapsack with a few budgets: what `select` makes of its problems.
 #pragma once
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,6 +15,7 @@ using Weights = std::array<int64_t, kBudgets>;
 struct KnapsackOption {
   int64_t value = 0;
   Weights weights = {};
+  auto operator<=>(const KnapsackOption &) const = default;
 };
 /// One option of each item, with the least sum of values, whose sums of weights keep the budgets. All numbers are from
 /// 0; sums are at most 2^60.

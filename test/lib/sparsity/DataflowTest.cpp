@@ -1,6 +1,6 @@
 // Layers on a dataflow device against trying all foldings, cycles against counting, and ResNet-18.
 #include "lib/sparsity/solve/Dataflow.h"
-#include "lib/sparsity/solve/DataflowLayers.h"
+#include "lib/sparsity/solve/FabricLayers.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "test/support/CatalogueWork.h"
 #include <array>
