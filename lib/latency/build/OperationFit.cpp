@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
-} // namespace
+
+bool agree(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
 
 const std::vector<Loop> &OperationFit::Piece::domain(const WorkGraph &graph) const {
   const Operation &op = graph.operations[id];
@@ -52,7 +51,7 @@ std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &va
 
 template <typename Expected> bool OperationFit::agrees(NodeId seconds, Expected expected) {
   for (size_t i = 0; i < samples.size(); ++i)
-    if (!close(at[i].real(seconds), expected(samples[i])))
+    if (!agree(at[i].real(seconds), expected(samples[i])))
       return false;
   return true;
 }

@@ -8,6 +8,9 @@
 
 namespace accord {
 
+/// Whether two numbers are the same but for rounding.
+bool agree(double a, double b);
+
 /// The same training at another (microbatch, sequence).
 struct LatencySample {
   int64_t microbatch, sequence;

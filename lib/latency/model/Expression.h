@@ -62,9 +62,9 @@ struct Node {
   int64_t value = 0;
   double real = 0;
   uint32_t index = 0;
-  std::vector<NodeId> operands;
-  std::vector<int64_t> coefficients; ///< of a Sum, by operand
-  Interval range;
+  std::vector<NodeId> operands = {};
+  std::vector<int64_t> coefficients = {}; ///< of a Sum, by operand
+  Interval range = {};
 };
 
 /// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never reordered, so that
@@ -109,8 +109,14 @@ private:
   struct Linear {
     std::map<NodeId, int64_t> terms;
     int64_t value = 0;
+    int64_t coefficientOf(NodeId id) const {
+      auto found = terms.find(id);
+      return found == terms.end() ? 0 : found->second;
+    }
   };
   NodeId make(Node node);
+  bool isReal(NodeId id, double value) const { return nodes[id].kind == NodeKind::Real && nodes[id].real == value; }
+  bool areReal(NodeId a, NodeId b) const { return nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real; }
   Linear linear(NodeId id) const;
   NodeId fromLinear(const Linear &form);
   bool dominated(const Linear &a, const Linear &b, unsigned depth) const;

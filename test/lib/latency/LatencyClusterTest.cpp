@@ -1,7 +1,7 @@
 // Latency models over parallel degrees against plans of each pair of degrees.
 #include "test/support/LatencyCluster.h"
 #include "LatencyFixture.h"
-#include "lib/latency/build/CollectiveNodes.h"
+#include "lib/latency/build/MachineArguments.h"
 #include "lib/latency/model/LatencySweep.h"
 #include "gtest/gtest.h"
 
