@@ -320,8 +320,8 @@ std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
             !agree(found.result.memory, one->plan.memory.peak);
         if (wrong)
           return Error{Code::NoLatencyModel,
-                       fmt::format("at tensor_parallel {} and data_parallel {} the model says "
-                                   "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
+                       fmt::format("at tensor_parallel {} and data_parallel {} the model says {:.9g} s and {:.0f} B, "
+                                   "the plan {:.9g} s and {} B",
                                    one->tensor, one->data, found.result.step, found.result.memory, step_,
                                    one->plan.memory.peak),
                        {},

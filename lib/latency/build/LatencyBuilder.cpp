@@ -77,8 +77,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     uses.push_back(memoryOf(*s.graph));
     if (uses.back().timeline.size() != uses.front().timeline.size())
       return Error{Code::NoLatencyModel,
-                   fmt::format("device memory has another number of points at micro-batch {} and "
-                               "sequence {}",
+                   fmt::format("device memory has another number of points at micro-batch {} and sequence {}",
                                s.microbatch, s.sequence),
                    {},
                    {}};
@@ -94,9 +93,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     std::string where = placeOf(uses.front().timeline[i].time);
     if (!p)
       return Error{Code::NoLatencyModel,
-                   fmt::format("device memory {} is no polynomial of the micro-batch and the "
-                               "sequence",
-                               where),
+                   fmt::format("device memory {} is no polynomial of the micro-batch and the sequence", where),
                    {},
                    {}};
     auto below = [](const Polynomial &a, const Polynomial &b) { return dominated(a, b); };
@@ -111,8 +108,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
       max = std::max(max, set.bytes(samples[k].microbatch, samples[k].sequence));
     if (!agree(max, uses[k].peak))
       return Error{Code::NoLatencyModel,
-                   fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points "
-                               "give {:.0f} B",
+                   fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points give {:.0f} B",
                                samples[k].microbatch, samples[k].sequence, uses[k].peak, max),
                    {},
                    {}};
@@ -224,8 +220,7 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std:
   const char *what = region == kMicrobatchRegion ? "one micro-batch"
                      : region == kUpdateRegion   ? "the update"
                                                  : "one iteration";
-  model.labels.push_back({length, fmt::format("picoseconds of {}: {}, from its first start to its "
-                                              "last end{}",
+  model.labels.push_back({length, fmt::format("picoseconds of {}: {}, from its first start to its last end{}",
                                               plan.graph.regions[region].name, what, suffix)});
   return length;
 }

@@ -109,8 +109,7 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     constant = nodes.real(seconds);
   if (!agrees(constant, compute))
     return kNoNode;
-  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of "
-                          "the machine",
+  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
                           cost.model, op.name);
   return constant;
 }
@@ -170,8 +169,7 @@ Result<PricedOperation> OperationFit::price(OperationId id) {
   };
   auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
   if (!flops)
-    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
-                     "(degree 2)");
+    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence (degree 2)");
   out.flops = *flops;
   auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
   std::vector<NodeId> terms;
@@ -207,8 +205,7 @@ Result<PricedOperation> OperationFit::price(OperationId id) {
       }
   }
   if (!opaque)
-    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
-                                 "size and the machine",
+    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its size and the machine",
                                  cost.model));
   out.seconds = nodes.real(cost.time.value);
   out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",

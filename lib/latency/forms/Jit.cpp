@@ -92,17 +92,13 @@ std::string jitText(const LatencyModel &model, const std::vector<size_t> &varyin
     std::string status = body.type("i32");
     for (size_t k = 0; k < varying.size(); ++k) {
       std::string type = model.arguments()[varying[k]].integer ? body.integer() : body.real();
-      line(fmt::format("  %a{0} = llvm.getelementptr %p{0}[%block] : (!llvm.ptr, i64) -> !llvm.ptr, "
-                       "{1}",
-                       k, type));
+      line(fmt::format("  %a{0} = llvm.getelementptr %p{0}[%block] : (!llvm.ptr, i64) -> !llvm.ptr, {1}", k, type));
       line(fmt::format("  %x{0} = llvm.load %a{0} {{alignment = 8 : i64}} : !llvm.ptr -> {1}", k, type));
     }
     MlirBody::Results results = body.emit(arguments("x"));
     for (size_t i = 0; i < 4; ++i) {
       std::string type = i < 3 ? body.real() : status;
-      line(fmt::format("  %b{0} = llvm.getelementptr %q{0}[%block] : (!llvm.ptr, i64) -> !llvm.ptr, "
-                       "{1}",
-                       i, type));
+      line(fmt::format("  %b{0} = llvm.getelementptr %q{0}[%block] : (!llvm.ptr, i64) -> !llvm.ptr, {1}", i, type));
       line(fmt::format("  llvm.store {}, %b{} {{alignment = 4 : i64}} : {}, !llvm.ptr",
                        i < 3 ? results.outputs[i] : results.status, i, type));
     }

@@ -349,8 +349,7 @@ std::string printMlir(const LatencyModel &model) {
   auto line = [&](const std::string &text) { out += text + "\n"; };
   line(fmt::format("// Step time, memory and FLOPs of training '{}' on '{}', written by accord {}.",
                    commentText(model.model), commentText(model.machine), commentText(model.version)));
-  line("// Arguments, and where the model holds; elsewhere the status is not 0 and results are "
-       "NaN:");
+  line("// Arguments, and where the model holds; elsewhere the status is not 0 and results are NaN:");
   std::string parameters, names, types, defaults, constants;
   std::vector<std::string> arguments;
   for (size_t i = 0; i < model.arguments().size(); ++i) {

@@ -37,9 +37,7 @@ private:
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     line("/* Step time, memory and FLOPs of training '{}' on '{}': C99, no dependency.", commentText(m.model),
          commentText(m.machine));
-    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own "
-         "step is "
-         "{} s{}.",
+    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own step is {} s{}.",
          commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ", and so is this model's"
                  : "; this model's is a little shorter, as the plan waits where it need not");
@@ -57,8 +55,7 @@ private:
          "static inline double {0}_min_f(double a, double b) {{ return b < a ? b : a; }}\n"
          "static inline int64_t {0}_max_i(int64_t a, int64_t b) {{ return a < b ? b : a; }}\n"
          "static inline int64_t {0}_min_i(int64_t a, int64_t b) {{ return b < a ? b : a; }}\n"
-         "static inline int64_t {0}_ceildiv(int64_t a, int64_t b) {{ return a / b + (a % b > 0); "
-         "}}\n"
+         "static inline int64_t {0}_ceildiv(int64_t a, int64_t b) {{ return a / b + (a % b > 0); }}\n"
          "/* Whole picoseconds, rounded up but for a rounding error. */\n"
          "static inline int64_t {0}_ps(double seconds, int64_t most) {{\n"
          "  const double ps = seconds * 1e12;\n"
@@ -97,9 +94,7 @@ private:
     for (const LatencyModel::Output &o : m.outputs)
       line("  double {}; /* {} */", o.name, commentText(o.text));
     line("}} {}_result;\n", n);
-    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
-         "a;",
-         n);
+    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments a;", n);
     for (const LatencyArgument &a : m.arguments())
       line("  a.{} = {};", a.name, literal(a, a.initial));
     line("  return a;\n}}\n");
@@ -168,24 +163,20 @@ private:
   }
 
   void wrappers() {
-    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
-         "much. */\n"
-         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
-         "sequence,\n    double compute, double bandwidth) {{\n"
+    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as much. */\n"
+         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
+         "    double compute, double bandwidth) {{\n"
          "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
          "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
          n);
     for (const LatencyArgument &a : m.arguments())
       if (a.unit == "FLOP/s" || (a.unit == "B/s" && !a.network))
         line("  a.{} *= {};", a.name, a.unit == "B/s" ? "bandwidth" : "compute");
-    line("  (void)compute, (void)bandwidth;\n  (void){0}_evaluate(&a, &r);\n  return "
-         "r.step_time_s;\n}}\n",
-         n);
+    line("  (void)compute, (void)bandwidth;\n  (void){0}_evaluate(&a, &r);\n  return r.step_time_s;\n}}\n", n);
     auto microbatch = static_cast<int64_t>(m.arguments()[kMicrobatch].initial);
     for (const LatencyModel::Output &o : m.outputs)
       line("/* {3}; NaN where the model does not hold. The second at the plan's micro-batch. */\n"
-           "static inline double {0}_{1}_at(int64_t batch, int64_t microbatch, int64_t sequence) "
-           "{{\n"
+           "static inline double {0}_{1}_at(int64_t batch, int64_t microbatch, int64_t sequence) {{\n"
            "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
            "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
            "  (void){0}_evaluate(&a, &r);\n  return r.{1};\n}}\n"
@@ -193,10 +184,9 @@ private:
            "  return {0}_{1}_at(batch, {2}, sequence);\n}}\n",
            n, o.name, text.integer(microbatch), commentText(o.text));
     if (m.argument("tensor_parallel"))
-      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not "
-           "hold. */\n"
-           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t "
-           "sequence,\n    int64_t tensor_parallel, int64_t data_parallel) {{\n"
+      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not hold. */\n"
+           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
+           "    int64_t tensor_parallel, int64_t data_parallel) {{\n"
            "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
            "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
            "  a.tensor_parallel = tensor_parallel, a.data_parallel = data_parallel;\n"
@@ -224,17 +214,15 @@ private:
          "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
          "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
          "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
-         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
-         "samples[i].r.flops))\n"
-         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  "
-         "}}",
+         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, samples[i].r.flops))\n"
+         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  }}",
          n);
     line("  {{\n    {0}_arguments a = {0}_defaults();\n    {0}_result r;\n    a.batch = 0;\n"
          "    if ({0}_evaluate(&a, &r) != 1 || r.step_time_s == r.step_time_s) {{\n"
          "      printf(\"a batch of 0 is not refused\\n\");\n      return 1;\n    }}\n  }}",
          n);
-    line("  printf(\"%s: %d of %d samples\\n\", passed == count ? \"pass\" : \"fail\", passed, "
-         "count);\n  return passed == count ? 0 : 1;\n}}\n#endif");
+    line("  printf(\"%s: %d of %d samples\\n\", passed == count ? \"pass\" : \"fail\", passed, count);\n"
+         "  return passed == count ? 0 : 1;\n}}\n#endif");
   }
 
   const LatencyModel &m;

@@ -32,8 +32,7 @@ private:
   void head() {
     line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
          "packages.\n\n"
-         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
-         "{} s{}.\n",
+         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is {} s{}.\n",
          commentText(m.model), commentText(m.machine), commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ",\nand so is this model's"
                  : ";\nthis model's is a little shorter, as the plan waits where it need not");
@@ -132,8 +131,7 @@ def _root(a, b):
     for (const LatencyModel::Output &o : m.outputs)
       line("\ndef {0}(batch, sequence={1}, microbatch={2}, **machine):\n"
            "    \"\"\"{3}.\"\"\"\n"
-           "    return evaluate(batch=batch, sequence=sequence, microbatch=microbatch, "
-           "**machine).{0}\n",
+           "    return evaluate(batch=batch, sequence=sequence, microbatch=microbatch, **machine).{0}\n",
            o.name, literal(sequence, sequence.initial), literal(microbatch, microbatch.initial), commentText(o.text));
   }
 

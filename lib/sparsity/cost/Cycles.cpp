@@ -20,8 +20,7 @@ bool within(int64_t value, int64_t max) { return value >= 1 && value <= max; }
 std::optional<Error> checkCore(const SparseCore &core) {
   if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) || !within(core.lanes, kLargestCount))
     return notSkipped(
-        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
-                    "to {}",
+        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 to {}",
                     core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
   for (const SparseAcceleration *use : {&core.stationary, &core.streaming}) {
     if (!within(use->granule, kLargestCount))

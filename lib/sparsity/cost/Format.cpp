@@ -209,10 +209,9 @@ Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, O
     use.kept = f.kept;
     use.of = f.of;
     if (f.kept < 1 || f.of < 1 || f.kept > f.of || f.of > 4096 || !supportsPattern(use, p))
-      return notSkipped(
-          fmt::format("nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may "
-                      "keep more",
-                      f.kept, f.of, f.kept, f.of));
+      return notSkipped(fmt::format(
+          "nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may keep more", f.kept,
+          f.of, f.kept, f.of));
     bits.mean = bits.quantile = structuredBits(f, shape, elementBits, bits.metadata);
     break;
   }
@@ -290,18 +289,15 @@ std::optional<std::string> encoding(const SparseFormat &f) {
   case Kind::Dense:
     return std::nullopt;
   case Kind::Structured:
-    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 floordiv {1} "
-                       ": dense, d1 mod {1} : "
-                       "structured[{0}, {1}]) }}>",
+    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 floordiv {1} : dense, d1 mod {1} "
+                       ": structured[{0}, {1}]) }}>",
                        f.kept, f.of);
   case Kind::Coordinates:
-    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : compressed(nonunique), "
-                       "d1 : singleton), {} }}>",
-                       widths);
+    return fmt::format(
+        "#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : compressed(nonunique), d1 : singleton), {} }}>", widths);
   case Kind::Rows:
     if (f.blockRows * f.blockColumns > 1)
-      return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 floordiv {0} : dense, "
-                         "d1 floordiv {1} : "
+      return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 floordiv {0} : dense, d1 floordiv {1} : "
                          "compressed, d0 mod {0} : dense, d1 mod {1} : dense), {2} }}>",
                          f.blockRows, f.blockColumns, widths);
     return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 : compressed), {} }}>", widths);

@@ -17,10 +17,9 @@ bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
 std::optional<Error> checkHistogram(const SparsityPattern &p) {
   if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
-    return notSkipped(
-        fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number of "
-                    "zeros, and windows of 1 to {} elements",
-                    p.window, p.histogram.size(), kLargestTile));
+    return notSkipped(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number "
+                                  "of zeros, and windows of 1 to {} elements",
+                                  p.window, p.histogram.size(), kLargestTile));
   double whole = 0;
   for (double share : p.histogram) {
     if (!isShare(share))
@@ -46,8 +45,7 @@ std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   case Kind::Structured:
     if (p.kept < 0 || p.of < 1 || p.kept > p.of || p.of > kLargestTile)
       return notSkipped(
-          fmt::format("nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from "
-                      "1 to {}",
+          fmt::format("nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from 1 to {}",
                       p.kept, p.of, kLargestTile));
     return std::nullopt;
   case Kind::Block:

@@ -262,12 +262,12 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
           of.push_back(sparsity.label);
     problems *= of.size();
     if (problems > kMaxProblems)
-      return rejected({Code::NotSupported,
-                       fmt::format("not supported yet: more than {} combinations of options of layers "
-                                   "that were measured together",
-                                   kMaxProblems),
-                       request.location,
-                       {}});
+      return rejected(
+          {Code::NotSupported,
+           fmt::format("not supported yet: more than {} combinations of options of layers that were measured together",
+                       kMaxProblems),
+           request.location,
+           {}});
   }
   plan.hasCommonOption = !groups.empty();
   for (size_t n = 0; n < problems; ++n) {

@@ -469,8 +469,8 @@ private:
       sums.slowest = std::max(sums.slowest, stage.second);
     if (!(sums == result.sums))
       find(Code::WrongObjective,
-           fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
-                       "stage {} ps; stated are {}, {}, {}, {} and {}",
+           fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest stage {} ps; stated are {}, {}, "
+                       "{}, {} and {}",
                        sums.picoseconds, sums.picojoules, sums.bytes, sums.loss, sums.slowest, result.sums.picoseconds,
                        result.sums.picojoules, result.sums.bytes, result.sums.loss, result.sums.slowest));
     int64_t value = problem.objective == SelectionObjective::Time     ? sums.picoseconds

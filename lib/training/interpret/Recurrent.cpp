@@ -5,8 +5,6 @@
 namespace accord::interpret {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// Where the weights of one direction of a layer lie, and its tensors sample by sample.
 struct Layer {
   const Array &x, &wIh, &wHh;

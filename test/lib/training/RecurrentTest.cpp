@@ -21,8 +21,8 @@ const Layer kLayers[] = {
     {"LstmWithoutBias", "let y = lstm(x, hidden = 4, bias = false)"},
     {"LstmBothWays", "let y = lstm(x, hidden = 2, bidirectional = true)"},
     {"LstmBothWaysWithoutBias", "let y = lstm(x, hidden = 2, bias = false, bidirectional = true)"},
-    {"LstmOfOneStep", "let y = concat(lstm(slice(x, axis = 0, start = 1, size = 1), hidden = 4), "
-                      "linear(slice(x, axis = 0, start = 0, size = 4), out = 4), axis = 0)"},
+    {"LstmOfOneStep", "let y = concat(lstm(slice(x, axis = 0, start = 1, size = 1), hidden = 4), linear(slice(x, axis "
+                      "= 0, start = 0, size = 4), out = 4), axis = 0)"},
     {"LstmOfALinear", "let y = tanh(lstm(linear(x, out = 2), hidden = 4))"},
     {"LstmsOnTopOfEachOther", "let y = lstm(lstm(x, hidden = 3), hidden = 4)"},
     {"LstmsInARepeat", "var y = lstm(x, hidden = 4)\n"

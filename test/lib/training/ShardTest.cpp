@@ -1,6 +1,6 @@
 // Sharded programs on 2 and 4 virtual devices against the same step on one device.
-#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;

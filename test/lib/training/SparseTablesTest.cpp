@@ -1,8 +1,8 @@
 // Tables with sparse gradients: the same gradients as dense ones, on one device and on several, and what they take,
 // counted by hand.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/format.h>
 
