@@ -1,5 +1,5 @@
 // Densities by layer, and published ratios of work, from the catalogue's network.
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include "test/support/CatalogueWork.h"
 #include <cmath>

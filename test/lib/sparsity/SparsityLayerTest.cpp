@@ -2,7 +2,7 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/sparsity/cost/Format.h"
 #include "lib/sparsity/cost/SparseCost.h"
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "test/support/CatalogueWork.h"
 #include <gtest/gtest.h>
 #include <set>

@@ -1,4 +1,4 @@
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include <algorithm>
 #include <fmt/format.h>
