@@ -125,20 +125,15 @@ bool LatencyBuilder::free(size_t argument) const {
 
 std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const {
   std::vector<LatencyArgument> all(3);
-  auto real = [](int64_t v) { return static_cast<double>(v); };
-  all[kBatch] = {"batch", "samples", "samples per step", true, real(plan.batch), 1, std::max(0x1p40, real(plan.batch)),
-                 1,       ""};
-  all[kMicrobatch] = {"microbatch",
-                      "samples",
-                      "micro-batch size; ceil(batch / microbatch) of them",
-                      true,
-                      real(plan.graph.microbatch),
-                      1,
-                      real(maxMicrobatch),
-                      1,
-                      ""};
-  all[kSequence] = {"sequence", "tokens", "tokens per sample",      true, real(options.sequence),
-                    1,          1,        options.sequenceMultiple, ""};
+  auto set = [&](size_t i, const char *name, const char *unit, const char *text, double initial, double max) {
+    LatencyArgument &a = all[i];
+    a.name = name, a.unit = unit, a.text = text, a.integer = true, a.initial = initial, a.max = max;
+  };
+  set(kBatch, "batch", "samples", "samples per step", plan.batch, std::max<double>(0x1p40, plan.batch));
+  set(kMicrobatch, "microbatch", "samples", "micro-batch size; ceil(batch / microbatch) of them", plan.graph.microbatch,
+      maxMicrobatch);
+  set(kSequence, "sequence", "tokens", "tokens per sample", options.sequence, 1);
+  all[kSequence].multiple = options.sequenceMultiple;
   int64_t min = options.minSequence, max = options.maxSequence;
   for (const LatencySample &s : samples) {
     if (!options.minSequence)
@@ -146,7 +141,7 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
     if (!options.maxSequence)
       max = std::max(max, s.sequence);
   }
-  all[kSequence].min = real(min), all[kSequence].max = real(max);
+  all[kSequence].min = min, all[kSequence].max = max;
   for (size_t i : {kMicrobatch, kSequence})
     if (!free(i)) {
       all[i].min = all[i].max = all[i].initial;

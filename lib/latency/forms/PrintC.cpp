@@ -6,9 +6,9 @@
 namespace accord {
 namespace {
 
-class Writer {
+class Writer : FormWriter {
 public:
-  explicit Writer(const LatencyModel &model) : m(model), n(model.name), text(model, {model.name + "_", "/", false}) {}
+  explicit Writer(const LatencyModel &model) : FormWriter(model, {model.name + "_", "/", false}), n(model.name) {}
 
   std::string run() {
     head();
@@ -23,14 +23,6 @@ public:
   }
 
 private:
-  template <typename... Args> void line(fmt::format_string<Args...> format, Args &&...args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-    out += '\n';
-  }
-  std::string literal(const LatencyArgument &a, double value) const {
-    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionPrinter::real(value);
-  }
-
   void head() {
     std::string guard = n;
     std::transform(guard.begin(), guard.end(), guard.begin(),
@@ -143,20 +135,15 @@ private:
       line("  const {} {} = a->{};", a.integer ? "int64_t" : "double", a.name, a.name);
     for (const LatencyArgument &a : m.arguments())
       line("  (void){};", a.name);
-    size_t next = 0;
-    // Each guard stands before what is only computed where it holds.
-    auto guards = [&](NodeId upTo) {
-      for (; next < m.guards.size() && std::max(m.guards[next].min, m.guards[next].max) < upTo; ++next)
-        line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[next].min), text.use(m.guards[next].max),
-             m.arguments().size() + next + 1, commentText(m.guards[next].text));
+    auto guard = [&](size_t i) {
+      line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[i].min), text.use(m.guards[i].max),
+           m.arguments().size() + i + 1, commentText(m.guards[i].text));
     };
-    for (NodeId id : text.statements()) {
-      guards(id);
-      if (std::string comment = text.comment(id); !comment.empty())
+    body(guard, [&](NodeId id, const std::string &comment) {
+      if (!comment.empty())
         line("  /* {} */", comment);
       line("  const {} t{} = {};", m.nodes[id].integer ? "int64_t" : "double", id, text.definition(id));
-    }
-    guards(kNoNode);
+    });
     for (const LatencyModel::Output &o : m.outputs)
       line("  result->{} = {};", o.name, text.use(o.node));
     line("  return 0;\n}}\n");
@@ -203,13 +190,9 @@ private:
          "int main(void) {{\n"
          "  static const struct {{ {0}_arguments a; {0}_result r; }} samples[] = {{",
          n);
-    for (const LatencyModel::Sample &s : m.samples) {
-      std::string at;
-      for (size_t i = 0; i < s.arguments.size(); ++i)
-        at += (i ? ", " : "") + literal(m.arguments()[i], s.arguments[i]);
-      line("    {{{{{}}}, {{{}, {}, {}}}}},", at, ExpressionPrinter::real(s.result.step),
+    for (const LatencyModel::Sample &s : m.samples)
+      line("    {{{{{}}}, {{{}, {}, {}}}}},", literals(s), ExpressionPrinter::real(s.result.step),
            ExpressionPrinter::real(s.result.memory), ExpressionPrinter::real(s.result.flops));
-    }
     line("  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
          "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
          "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
@@ -225,9 +208,7 @@ private:
          "  return passed == count ? 0 : 1;\n}}\n#endif");
   }
 
-  const LatencyModel &m;
-  std::string n, out;
-  ExpressionPrinter text;
+  std::string n;
 };
 
 } // namespace

@@ -19,8 +19,6 @@ struct Polynomial {
   /// In double arithmetic, in the same order of operations as the generated C does.
   double operator()(double B, double S) const;
   bool zero() const;
-  /// A C expression of variables `B` and `S`, Horner in S; integers printed exactly.
-  std::string code() const;
   /// For people: "2*B*S^2 + 4096*B".
   std::string text() const;
   friend bool operator==(const Polynomial &, const Polynomial &) = default;

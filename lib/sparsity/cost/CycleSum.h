@@ -51,9 +51,8 @@ struct StaticMask {
 /// An operand as tiles of lanes or of outer products see it.
 struct TiledOperand {
   bool skipped = false;
-  TileParts whole, rest;                 ///< `rest` of the last, shorter tile of a line; empty if there is none
-  TileParts wholeElements, restElements; ///< before zeros are skipped in granules
-  bool fixed = false;                    ///< its zeros are known: nothing is random
+  TileParts whole, rest; ///< `rest` of the last, shorter tile of a line; empty if there is none
+  bool fixed = false;    ///< its zeros are known: nothing is random
   /// Of a fixed operand that is skipped: a line is an output; granules count whole.
   std::optional<StaticMask> staticMask;
   /// Blocks: lines of outputs that have the same zeros, and tiles along a line.
@@ -61,7 +60,6 @@ struct TiledOperand {
   PatternBlock block;
   /// Of an operand that is skipped and has so many non-zeros anywhere: 0 where elements are drawn each by itself.
   int64_t elements = 0, nonZeros = 0;
-  double density = 1; ///< of what a zero of it saves at all (1 where its zeros are not looked at)
 };
 
 CycleSum outerCycles(const SparseProduct &, const SparseCore &, const ProductArray &, const TiledOperand &stationary,

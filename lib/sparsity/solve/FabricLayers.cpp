@@ -111,10 +111,7 @@ Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, co
     };
     std::vector<Choice> of[2];
     for (unsigned o = 0; o < 2; ++o) {
-      const SparsityRequest::Rule *rule = nullptr;
-      for (const SparsityRequest::Rule &each : request.rules)
-        if (each.of == static_cast<GemmOperand>(o) && matchesLayer(each.names, op.name, parameter))
-          rule = &each;
+      const SparsityRequest::Rule *rule = ruleFor(request, static_cast<GemmOperand>(o), op.name, parameter);
       if (!rule || !rule->given)
         of[o].push_back({});
       for (size_t c = 0; rule && c < rule->choices.size(); ++c)
@@ -269,7 +266,6 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
            request.location,
            {}});
   }
-  plan.hasCommonOption = !groups.empty();
   for (size_t n = 0; n < problems; ++n) {
     DataflowProblem one = problem;
     size_t rest = n;

@@ -16,7 +16,6 @@ struct FabricPlan {
   DataflowResult result;
   AccuracyEvaluation evaluation;
   std::vector<Rejection> excludedOptions; ///< as in `PrunePlan`
-  bool hasCommonOption = false;           ///< layers take one option, each of which was tried
 };
 
 /// The least interval with zeros that evidence allows. Where layers were measured together, each of their common

@@ -66,9 +66,9 @@ std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResul
                                             const std::vector<unsigned> &layerOf,
                                             const std::vector<std::string> &parameters);
 
-/// Whether a rule's name means a layer: its operation or its parameter, whole or from one of its parts on (`block.*`
-/// means `gpt.block.fc1`).
-bool matchesLayer(const std::string &names, const std::string &operation, const std::string &parameter);
+/// The rule that holds for an operand of a layer: the last one that means it; null: none does.
+const SparsityRequest::Rule *ruleFor(const SparsityRequest &request, GemmOperand operand, const std::string &operation,
+                                     const std::string &parameter);
 
 /// Names of layers of a graph that rules may mean: of operations, and of their parameters.
 std::vector<std::string> layerNames(const WorkGraph &graph);
