@@ -9,10 +9,6 @@
 #include <tuple>
 
 namespace accord {
-namespace {
-bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
-} // namespace
-
 LatencyBuilder::LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples, PolynomialFit points,
                                const LatencyFitOptions &options, const std::vector<LatencySample> &accumulated)
     : plan(plan), samples(samples), accumulated(accumulated), points(std::move(points)), options(options) {}
@@ -81,8 +77,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     uses.push_back(memoryOf(*s.graph));
     if (uses.back().timeline.size() != uses.front().timeline.size())
       return Error{Code::NoLatencyModel,
-                   fmt::format("device memory has another number of points at micro-batch {} and "
-                               "sequence {}",
+                   fmt::format("device memory has another number of points at micro-batch {} and sequence {}",
                                s.microbatch, s.sequence),
                    {},
                    {}};
@@ -98,9 +93,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     std::string where = placeOf(uses.front().timeline[i].time);
     if (!p)
       return Error{Code::NoLatencyModel,
-                   fmt::format("device memory {} is no polynomial of the micro-batch and the "
-                               "sequence",
-                               where),
+                   fmt::format("device memory {} is no polynomial of the micro-batch and the sequence", where),
                    {},
                    {}};
     auto below = [](const Polynomial &a, const Polynomial &b) { return dominated(a, b); };
@@ -113,10 +106,9 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     double max = 0;
     for (const LiveSet &set : liveSets)
       max = std::max(max, set.bytes(samples[k].microbatch, samples[k].sequence));
-    if (!close(max, uses[k].peak))
+    if (!agree(max, uses[k].peak))
       return Error{Code::NoLatencyModel,
-                   fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points "
-                               "give {:.0f} B",
+                   fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points give {:.0f} B",
                                samples[k].microbatch, samples[k].sequence, uses[k].peak, max),
                    {},
                    {}};
@@ -133,20 +125,15 @@ bool LatencyBuilder::free(size_t argument) const {
 
 std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const {
   std::vector<LatencyArgument> all(3);
-  auto real = [](int64_t v) { return static_cast<double>(v); };
-  all[kBatch] = {"batch", "samples", "samples per step", true, real(plan.batch), 1, std::max(0x1p40, real(plan.batch)),
-                 1,       ""};
-  all[kMicrobatch] = {"microbatch",
-                      "samples",
-                      "micro-batch size; ceil(batch / microbatch) of them",
-                      true,
-                      real(plan.graph.microbatch),
-                      1,
-                      real(maxMicrobatch),
-                      1,
-                      ""};
-  all[kSequence] = {"sequence", "tokens", "tokens per sample",      true, real(options.sequence),
-                    1,          1,        options.sequenceMultiple, ""};
+  auto set = [&](size_t i, const char *name, const char *unit, const char *text, double initial, double max) {
+    LatencyArgument &a = all[i];
+    a.name = name, a.unit = unit, a.text = text, a.integer = true, a.initial = initial, a.max = max;
+  };
+  set(kBatch, "batch", "samples", "samples per step", plan.batch, std::max<double>(0x1p40, plan.batch));
+  set(kMicrobatch, "microbatch", "samples", "micro-batch size; ceil(batch / microbatch) of them", plan.graph.microbatch,
+      maxMicrobatch);
+  set(kSequence, "sequence", "tokens", "tokens per sample", options.sequence, 1);
+  all[kSequence].multiple = options.sequenceMultiple;
   int64_t min = options.minSequence, max = options.maxSequence;
   for (const LatencySample &s : samples) {
     if (!options.minSequence)
@@ -154,7 +141,7 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
     if (!options.maxSequence)
       max = std::max(max, s.sequence);
   }
-  all[kSequence].min = real(min), all[kSequence].max = real(max);
+  all[kSequence].min = min, all[kSequence].max = max;
   for (size_t i : {kMicrobatch, kSequence})
     if (!free(i)) {
       all[i].min = all[i].max = all[i].initial;
@@ -199,6 +186,92 @@ Result<PricedSteps> LatencyBuilder::price(LatencyModel &model, const MachineNode
   return both;
 }
 
+NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations) const {
+  Expressions &e = model.nodes;
+  std::map<OperationId, NodeId> end;
+  std::vector<NodeId> ends = {e.integer(0)};
+  std::vector<bool> waited(plan.graph.operations.size());
+  const RegionOrder &order = orders[region];
+  for (const auto &after : order.after)
+    for (OperationId before : after)
+      waited[before] = true;
+  for (size_t i = 0; i < order.operations.size(); ++i) {
+    OperationId id = order.operations[i];
+    std::vector<NodeId> before = {e.integer(0)};
+    for (OperationId one : order.after[i])
+      before.push_back(end[one]);
+    const Operation &op = plan.graph.operations[id];
+    NodeId duration = durations[id];
+    if (op.body != kNone) { // closed: the body's length times its count
+      duration = e.multiply(lengthOf(op.body, model, durations), e.integer(plan.graph.regions[op.body].count));
+      model.labels.push_back({duration, fmt::format("{}: {} times {}{}", op.name, plan.graph.regions[op.body].count,
+                                                    plan.graph.regions[op.body].name, suffix)});
+    }
+    end[id] = e.add(e.maximum(before), duration);
+    if (!waited[id]) // whoever waits ends later
+      ends.push_back(end[id]);
+  }
+  NodeId length = e.maximum(ends);
+  const char *what = region == kMicrobatchRegion ? "one micro-batch"
+                     : region == kUpdateRegion   ? "the update"
+                                                 : "one iteration";
+  model.labels.push_back({length, fmt::format("picoseconds of {}: {}, from its first start to its last end{}",
+                                              plan.graph.regions[region].name, what, suffix)});
+  return length;
+}
+
+Result<StepNodes> LatencyBuilder::step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
+                                       NodeId microbatches) const {
+  Expressions &e = model.nodes;
+  StepNodes nodes;
+  auto length = [&](RegionId region) {
+    NodeId single = lengthOf(region, model, priced.single.durations),
+           accumulated = priced.accumulated.durations == priced.single.durations
+                             ? single
+                             : lengthOf(region, model, priced.accumulated.durations);
+    return e.select(microbatches, {{1, single}, {2, accumulated}});
+  };
+  nodes.micro = length(kMicrobatchRegion), nodes.update = length(kUpdateRegion);
+  const Machine::HostOverhead &host = plan.machine.host;
+  if (host.microbatch.value > 0 || host.step.value > 0) {
+    // Where the plan's step counts them, so does the model.
+    NodeId withHost = e.add(nodes.micro, e.integer(Picoseconds::ceil(host.microbatch).value));
+    NodeId updateHost = e.add(nodes.update, e.integer(Picoseconds::ceil(host.step).value));
+    std::vector<double> own = machine.at.empty() ? model.initial() : machine.at;
+    own[kMicrobatch] = plan.graph.microbatch;
+    if (auto data = model.argument("data_parallel"))
+      own[kBatch] = plan.batch * own[*data];
+    Evaluation at(e, std::move(own));
+    if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) == plan.schedule.step.value)
+      nodes.micro = withHost, nodes.update = updateHost;
+  }
+  std::vector<NodeId> all = {e.integer(0)};
+  for (const PricedStep *step : {&priced.single, &priced.accumulated})
+    for (NodeId duration : step->durations)
+      if (std::find(all.begin(), all.end(), duration) == all.end())
+        all.push_back(duration);
+  nodes.slowest = e.maximum(all);
+  std::vector<NodeId> sets = {e.integer(0)};
+  for (const LiveSet &set : liveSets) {
+    sets.push_back(e.polynomial(set.bytes, machine.microbatch, machine.sequence));
+    model.labels.push_back({sets.back(), "bytes " + set.where + suffix});
+  }
+  nodes.bytes = e.maximum(sets);
+  Polynomial one = Polynomial::constant(0), update = one;
+  for (OperationId id = 0; id < priced.single.flops.size(); ++id) {
+    Polynomial &sum = inUpdate(id) ? update : one;
+    auto more = add(sum, priced.single.flops[id], executions[id]);
+    if (!more)
+      return Error{Code::NoLatencyModel, "the FLOPs of a micro-batch leave 64 bits", {}, {}};
+    sum = *more;
+  }
+  nodes.microFlops = e.polynomial(one, machine.microbatch, machine.sequence);
+  nodes.updateFlops = e.polynomial(update, machine.microbatch, machine.sequence);
+  model.labels.push_back({nodes.microFlops, "FLOPs of a micro-batch" + suffix});
+  model.labels.push_back({nodes.updateFlops, "FLOPs of the update" + suffix});
+  return nodes;
+}
+
 Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
   LatencyModel model;
   model.name = cName(plan.graph.model);
@@ -226,8 +299,101 @@ Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
     return *error;
   model.planStep = plan.schedule.step.seconds().value;
   LatencyEvaluation at = evaluate(model, model.initial());
-  model.exact = exactOrder && close(at.result.step, model.planStep);
+  model.exact = exactOrder && agree(at.result.step, model.planStep);
   return model;
+}
+
+/// A polynomial with a denominator is whole at all sizes if it is at as many in a row as its degree and one more (Polya
+/// 1915).
+static std::optional<Error> fractional(const LatencyModel &model) {
+  const LatencyArgument &sequence = model.arguments()[kSequence];
+  auto first = static_cast<int64_t>(std::ceil(sequence.min / double(sequence.multiple)));
+  for (NodeId id : model.nodes.needed(model.roots())) {
+    const Node &node = model.nodes[id];
+    if (node.kind != NodeKind::Polynomial || model.nodes.polynomialOf(node).denominator == 1)
+      continue;
+    const Polynomial &p = model.nodes.polynomialOf(node);
+    for (int64_t b : {1, 2})
+      for (int64_t t : {first, first + 1, first + 2}) {
+        int64_t s = t * sequence.multiple;
+        Count sum = 0, powerB = 1;
+        for (unsigned i = 0; i < Polynomial::kB; ++i, powerB *= b) {
+          Count power = powerB;
+          for (unsigned j = 0; j < Polynomial::kS; ++j, power *= s)
+            sum += p.c[i][j] * power;
+        }
+        if (sum % p.denominator != 0)
+          return Error{Code::NoLatencyModel,
+                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s),
+                       {},
+                       {}};
+      }
+  }
+  return std::nullopt;
+}
+
+bool fitsInt64(const LatencyModel &model) {
+  // The product that is the step, and its sum with the update, are guarded where they are asked.
+  std::set<NodeId> guarded;
+  for (NodeId id : model.nodes.needed(model.roots())) {
+    const Node &node = model.nodes[id];
+    if (!node.integer)
+      continue;
+    bool after = node.kind == NodeKind::Product && node.range.max >= 0x1p62 && // micro-batches times picoseconds of one
+                 model.nodes[node.operands[0]].range.min >= 0 &&
+                 std::any_of(node.operands.begin(), node.operands.end(), [&](NodeId operand) {
+                   return model.nodes[operand].kind == NodeKind::CeilDivide &&
+                          model.nodes[operand].operands[0] == model.guards[0].max;
+                 });
+    for (NodeId operand : node.operands)
+      after |= guarded.count(operand) > 0;
+    if (after)
+      guarded.insert(id);
+    else if (model.nodes.magnitude(id) >= 0x1p62)
+      return false;
+  }
+  return true;
+}
+
+Result<LatencyModel> buildWithinInt64(int64_t microbatch,
+                                      const std::function<Result<LatencyModel>(int64_t max)> &build) {
+  for (int64_t max = int64_t{1} << 20;; max /= 2) {
+    auto model = build(std::max(max, microbatch));
+    if (!model)
+      return model;
+    auto &built = *model;
+    if (fitsInt64(built)) {
+      LatencyEvaluation own = evaluate(built, built.initial());
+      if (own.status)
+        return Error{
+            Code::NoLatencyModel, "the plan's own sizes: " + explain(built, own.status, built.initial()), {}, {}};
+      return model;
+    }
+    if (max <= microbatch)
+      return Error{Code::NoLatencyModel, "the latency model's integers leave 64 bits", {}, {}};
+  }
+}
+
+std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
+                                 int64_t maxDuration) {
+  Expressions &e = model.nodes;
+  model.guards.push_back({nodes.slowest, e.integer(maxDuration - 1),
+                          fmt::format("an operation takes {:.3g} s or longer", maxDuration * 1e-12)});
+  NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
+  model.guards.push_back({estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
+  NodeId total = e.add(e.multiply(microbatches, nodes.micro), nodes.update);
+  model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
+                           e.multiply(e.real(1e-12), e.toReal(total))});
+  model.outputs.push_back(
+      {"memory_bytes", "bytes in device memory at the peak of the plan's schedule", e.toReal(nodes.bytes)});
+  model.outputs.push_back(
+      {"flops", "floating-point operations of a step",
+       e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.microFlops)), e.toReal(nodes.updateFlops))});
+  auto key = [](const LatencyModel::Label &label) { return std::tie(label.node, label.text); };
+  std::sort(model.labels.begin(), model.labels.end(), [&](const auto &a, const auto &b) { return key(a) < key(b); });
+  if (auto error = fractional(model))
+    return *error;
+  return std::nullopt;
 }
 
 } // namespace accord

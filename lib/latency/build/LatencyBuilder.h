@@ -78,9 +78,8 @@ private:
   std::string suffix;
 };
 
-/// Guards and outputs of a model whose step is `micro-batches` times the micro-batch, then the
-/// update; labels in order. A0707: a count that is no whole
-/// number. `mostDuration` as LatencyBuilder says.
+/// Guards and outputs of a model whose step is `micro-batches` times the micro-batch, then the update; labels in order.
+/// A0707: a count that is no whole number. `mostDuration` as LatencyBuilder says.
 std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches, int64_t maxDuration);
 /// Whether all integers of the model stay within 64 bits in its domain.
 bool fitsInt64(const LatencyModel &model);

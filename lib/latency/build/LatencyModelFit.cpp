@@ -23,16 +23,15 @@ std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySam
     for (size_t i = 0; same && i < a.regions.size(); ++i)
       same = a.regions[i].count == b.regions[i].count;
     if (!same)
-      return refuse(fmt::format("the training step at micro-batch {} and sequence {} has other "
-                                "operations or repeats than the plan's",
-                                s.microbatch, s.sequence));
+      return refuse(fmt::format(
+          "the training step at micro-batch {} and sequence {} has other operations or repeats than the plan's",
+          s.microbatch, s.sequence));
     if (s.microbatch < 1 || s.sequence < 1)
       return refuse("a sample without a micro-batch or a sequence");
   }
   auto fits = [](size_t values, size_t min) { return values == 1 || values >= min; };
   if (!fits(microbatches.size(), 3) || !fits(sequences.size(), 4))
-    return refuse("too few samples: one or three micro-batches and one or four sequences are "
-                  "needed");
+    return refuse("too few samples: one or three micro-batches and one or four sequences are needed");
   return std::nullopt;
 }
 

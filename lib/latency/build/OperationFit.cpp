@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
-} // namespace
+
+bool agree(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
 
 const std::vector<Loop> &OperationFit::Piece::domain(const WorkGraph &graph) const {
   const Operation &op = graph.operations[id];
@@ -52,7 +51,7 @@ std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &va
 
 template <typename Expected> bool OperationFit::agrees(NodeId seconds, Expected expected) {
   for (size_t i = 0; i < samples.size(); ++i)
-    if (!close(at[i].real(seconds), expected(samples[i])))
+    if (!agree(at[i].real(seconds), expected(samples[i])))
       return false;
   return true;
 }
@@ -110,8 +109,7 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     constant = nodes.real(seconds);
   if (!agrees(constant, compute))
     return kNoNode;
-  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of "
-                          "the machine",
+  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
                           cost.model, op.name);
   return constant;
 }
@@ -171,8 +169,7 @@ Result<PricedOperation> OperationFit::price(OperationId id) {
   };
   auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
   if (!flops)
-    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
-                     "(degree 2)");
+    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence (degree 2)");
   out.flops = *flops;
   auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
   std::vector<NodeId> terms;
@@ -208,8 +205,7 @@ Result<PricedOperation> OperationFit::price(OperationId id) {
       }
   }
   if (!opaque)
-    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
-                                 "size and the machine",
+    return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its size and the machine",
                                  cost.model));
   out.seconds = nodes.real(cost.time.value);
   out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",

@@ -8,6 +8,9 @@
 
 namespace accord {
 
+/// Whether two numbers are the same but for rounding.
+bool agree(double a, double b);
+
 /// The same training at another (microbatch, sequence).
 struct LatencySample {
   int64_t microbatch, sequence;
@@ -17,8 +20,8 @@ struct LatencySample {
 
 /// Nodes that all operations use, made once.
 struct MachineNodes {
-  /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it.
-  /// Empty where nothing is exchanged.
+  /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it. Empty where nothing
+  /// is exchanged.
   std::function<NodeId(const Communication &, NodeId payload)> communication;
   /// All arguments where the samples stand, but for micro-batch and sequence; empty: the initial.
   std::vector<double> at;
@@ -31,15 +34,14 @@ struct MachineNodes {
 struct PricedOperation {
   Polynomial flops;
   NodeId seconds = kNoNode; ///< a real
-  /// Why its time does not follow the machine's clock and rates (a constant rate or time was
-  /// found); else empty.
+  /// Why its time does not follow the machine's clock and rates (a constant rate or time was found); else empty.
   std::string fixed;
 };
 
 class OperationFit {
 public:
-  /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a
-  /// time, take the plan's own as a constant.
+  /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a time, take the plan's
+  /// own as a constant.
   OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
                Expressions &nodes, const MachineNodes &machine, bool opaque);
   /// Code A0707: FLOPs or a time that no expression gives at every sample.

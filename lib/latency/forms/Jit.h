@@ -7,8 +7,8 @@
 namespace accord {
 
 struct LatencyJitOptions {
-  /// Arguments that will be given other values than their initial ones; all when empty. What
-  /// depends on none of them is computed once, by the compiler.
+  /// Arguments that will be given other values than their initial ones; all when empty. What depends on none of them is
+  /// computed once, by the compiler.
   std::vector<std::string> varying;
   bool batches = true;   ///< compile `evaluate` of many configurations
   bool single = true;    ///< compile `evaluate` of one configuration

@@ -4,15 +4,13 @@
 
 namespace accord {
 
-/// Writes operations on scalars (lanes 1: only func and arith) or on vectors of `lanes`
-/// configurations.
+/// Writes operations on scalars (lanes 1: only func and arith) or on vectors of `lanes` configurations.
 class MlirBody {
 public:
   MlirBody(const LatencyModel &model, unsigned lanes, std::string &out, std::string indent);
 
-  /// Status and outputs, given the SSA name of each argument; an empty one is the argument's
-  /// initial value. Outside of the domain the outputs are NaN, and nothing is computed that could
-  /// trap.
+  /// Status and outputs, given the SSA name of each argument; an empty one is the argument's initial value. Outside of
+  /// the domain the outputs are NaN, and nothing is computed that could trap.
   struct Results {
     std::string status; ///< i32
     std::vector<std::string> outputs;

@@ -6,9 +6,9 @@
 namespace accord {
 namespace {
 
-class Writer {
+class Writer : FormWriter {
 public:
-  explicit Writer(const LatencyModel &model) : m(model), n(model.name), text(model, {model.name + "_", "/", false}) {}
+  explicit Writer(const LatencyModel &model) : FormWriter(model, {model.name + "_", "/", false}), n(model.name) {}
 
   std::string run() {
     head();
@@ -23,23 +23,13 @@ public:
   }
 
 private:
-  template <typename... Args> void line(fmt::format_string<Args...> format, Args &&...args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-    out += '\n';
-  }
-  std::string literal(const LatencyArgument &a, double value) const {
-    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionPrinter::real(value);
-  }
-
   void head() {
     std::string guard = n;
     std::transform(guard.begin(), guard.end(), guard.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     line("/* Step time, memory and FLOPs of training '{}' on '{}': C99, no dependency.", commentText(m.model),
          commentText(m.machine));
-    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own "
-         "step is "
-         "{} s{}.",
+    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own step is {} s{}.",
          commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ", and so is this model's"
                  : "; this model's is a little shorter, as the plan waits where it need not");
@@ -57,8 +47,7 @@ private:
          "static inline double {0}_min_f(double a, double b) {{ return b < a ? b : a; }}\n"
          "static inline int64_t {0}_max_i(int64_t a, int64_t b) {{ return a < b ? b : a; }}\n"
          "static inline int64_t {0}_min_i(int64_t a, int64_t b) {{ return b < a ? b : a; }}\n"
-         "static inline int64_t {0}_ceildiv(int64_t a, int64_t b) {{ return a / b + (a % b > 0); "
-         "}}\n"
+         "static inline int64_t {0}_ceildiv(int64_t a, int64_t b) {{ return a / b + (a % b > 0); }}\n"
          "/* Whole picoseconds, rounded up but for a rounding error. */\n"
          "static inline int64_t {0}_ps(double seconds, int64_t most) {{\n"
          "  const double ps = seconds * 1e12;\n"
@@ -97,9 +86,7 @@ private:
     for (const LatencyModel::Output &o : m.outputs)
       line("  double {}; /* {} */", o.name, commentText(o.text));
     line("}} {}_result;\n", n);
-    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
-         "a;",
-         n);
+    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments a;", n);
     for (const LatencyArgument &a : m.arguments())
       line("  a.{} = {};", a.name, literal(a, a.initial));
     line("  return a;\n}}\n");
@@ -148,44 +135,35 @@ private:
       line("  const {} {} = a->{};", a.integer ? "int64_t" : "double", a.name, a.name);
     for (const LatencyArgument &a : m.arguments())
       line("  (void){};", a.name);
-    size_t next = 0;
-    // Each guard stands before what is only computed where it holds.
-    auto guards = [&](NodeId upTo) {
-      for (; next < m.guards.size() && std::max(m.guards[next].min, m.guards[next].max) < upTo; ++next)
-        line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[next].min), text.use(m.guards[next].max),
-             m.arguments().size() + next + 1, commentText(m.guards[next].text));
+    auto guard = [&](size_t i) {
+      line("  if (!({} <= {}))\n    return {}; /* {} */", text.use(m.guards[i].min), text.use(m.guards[i].max),
+           m.arguments().size() + i + 1, commentText(m.guards[i].text));
     };
-    for (NodeId id : text.statements()) {
-      guards(id);
-      if (std::string comment = text.comment(id); !comment.empty())
+    body(guard, [&](NodeId id, const std::string &comment) {
+      if (!comment.empty())
         line("  /* {} */", comment);
       line("  const {} t{} = {};", m.nodes[id].integer ? "int64_t" : "double", id, text.definition(id));
-    }
-    guards(kNoNode);
+    });
     for (const LatencyModel::Output &o : m.outputs)
       line("  result->{} = {};", o.name, text.use(o.node));
     line("  return 0;\n}}\n");
   }
 
   void wrappers() {
-    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
-         "much. */\n"
-         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
-         "sequence,\n    double compute, double bandwidth) {{\n"
+    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as much. */\n"
+         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
+         "    double compute, double bandwidth) {{\n"
          "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
          "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
          n);
     for (const LatencyArgument &a : m.arguments())
       if (a.unit == "FLOP/s" || (a.unit == "B/s" && !a.network))
         line("  a.{} *= {};", a.name, a.unit == "B/s" ? "bandwidth" : "compute");
-    line("  (void)compute, (void)bandwidth;\n  (void){0}_evaluate(&a, &r);\n  return "
-         "r.step_time_s;\n}}\n",
-         n);
+    line("  (void)compute, (void)bandwidth;\n  (void){0}_evaluate(&a, &r);\n  return r.step_time_s;\n}}\n", n);
     auto microbatch = static_cast<int64_t>(m.arguments()[kMicrobatch].initial);
     for (const LatencyModel::Output &o : m.outputs)
       line("/* {3}; NaN where the model does not hold. The second at the plan's micro-batch. */\n"
-           "static inline double {0}_{1}_at(int64_t batch, int64_t microbatch, int64_t sequence) "
-           "{{\n"
+           "static inline double {0}_{1}_at(int64_t batch, int64_t microbatch, int64_t sequence) {{\n"
            "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
            "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
            "  (void){0}_evaluate(&a, &r);\n  return r.{1};\n}}\n"
@@ -193,10 +171,9 @@ private:
            "  return {0}_{1}_at(batch, {2}, sequence);\n}}\n",
            n, o.name, text.integer(microbatch), commentText(o.text));
     if (m.argument("tensor_parallel"))
-      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not "
-           "hold. */\n"
-           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t "
-           "sequence,\n    int64_t tensor_parallel, int64_t data_parallel) {{\n"
+      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not hold. */\n"
+           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
+           "    int64_t tensor_parallel, int64_t data_parallel) {{\n"
            "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
            "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
            "  a.tensor_parallel = tensor_parallel, a.data_parallel = data_parallel;\n"
@@ -213,33 +190,25 @@ private:
          "int main(void) {{\n"
          "  static const struct {{ {0}_arguments a; {0}_result r; }} samples[] = {{",
          n);
-    for (const LatencyModel::Sample &s : m.samples) {
-      std::string at;
-      for (size_t i = 0; i < s.arguments.size(); ++i)
-        at += (i ? ", " : "") + literal(m.arguments()[i], s.arguments[i]);
-      line("    {{{{{}}}, {{{}, {}, {}}}}},", at, ExpressionPrinter::real(s.result.step),
+    for (const LatencyModel::Sample &s : m.samples)
+      line("    {{{{{}}}, {{{}, {}, {}}}}},", literals(s), ExpressionPrinter::real(s.result.step),
            ExpressionPrinter::real(s.result.memory), ExpressionPrinter::real(s.result.flops));
-    }
     line("  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
          "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
          "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
          "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
-         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
-         "samples[i].r.flops))\n"
-         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  "
-         "}}",
+         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, samples[i].r.flops))\n"
+         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  }}",
          n);
     line("  {{\n    {0}_arguments a = {0}_defaults();\n    {0}_result r;\n    a.batch = 0;\n"
          "    if ({0}_evaluate(&a, &r) != 1 || r.step_time_s == r.step_time_s) {{\n"
          "      printf(\"a batch of 0 is not refused\\n\");\n      return 1;\n    }}\n  }}",
          n);
-    line("  printf(\"%s: %d of %d samples\\n\", passed == count ? \"pass\" : \"fail\", passed, "
-         "count);\n  return passed == count ? 0 : 1;\n}}\n#endif");
+    line("  printf(\"%s: %d of %d samples\\n\", passed == count ? \"pass\" : \"fail\", passed, count);\n"
+         "  return passed == count ? 0 : 1;\n}}\n#endif");
   }
 
-  const LatencyModel &m;
-  std::string n, out;
-  ExpressionPrinter text;
+  std::string n;
 };
 
 } // namespace

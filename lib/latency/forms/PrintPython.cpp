@@ -7,9 +7,9 @@
 namespace accord {
 namespace {
 
-class Writer {
+class Writer : FormWriter {
 public:
-  explicit Writer(const LatencyModel &model) : m(model), text(model, {"_", "//", true}) {}
+  explicit Writer(const LatencyModel &model) : FormWriter(model, {"_", "//", true}) {}
 
   std::string run() {
     head();
@@ -21,19 +21,10 @@ public:
   }
 
 private:
-  template <typename... Args> void line(fmt::format_string<Args...> format, Args &&...args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-    out += '\n';
-  }
-  std::string literal(const LatencyArgument &a, double value) const {
-    return a.integer ? text.integer(static_cast<int64_t>(value)) : ExpressionPrinter::real(value);
-  }
-
   void head() {
     line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
          "packages.\n\n"
-         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
-         "{} s{}.\n",
+         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is {} s{}.\n",
          commentText(m.model), commentText(m.machine), commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ",\nand so is this model's"
                  : ";\nthis model's is a little shorter, as the plan waits where it need not");
@@ -108,19 +99,15 @@ def _root(a, b):
          "plan's own.\"\"\"\n"
          "    {}= map(_check, ARGUMENTS, ({}))",
          parameters, names, names);
-    size_t next = 0;
-    auto guards = [&](NodeId upTo) {
-      for (; next < m.guards.size() && std::max(m.guards[next].min, m.guards[next].max) < upTo; ++next)
-        line("    if not {} <= {}:\n        raise ValueError(\"{}\")", text.use(m.guards[next].min),
-             text.use(m.guards[next].max), commentText(m.guards[next].text));
+    auto guard = [&](size_t i) {
+      line("    if not {} <= {}:\n        raise ValueError(\"{}\")", text.use(m.guards[i].min),
+           text.use(m.guards[i].max), commentText(m.guards[i].text));
     };
-    for (NodeId id : text.statements()) {
-      guards(id);
-      if (std::string comment = text.comment(id); !comment.empty())
+    body(guard, [&](NodeId id, const std::string &comment) {
+      if (!comment.empty())
         line("    # {}", comment);
       line("    t{} = {}", id, text.definition(id));
-    }
-    guards(kNoNode);
+    });
     std::string results;
     for (const LatencyModel::Output &o : m.outputs)
       results += (results.empty() ? "" : ", ") + text.use(o.node);
@@ -132,20 +119,15 @@ def _root(a, b):
     for (const LatencyModel::Output &o : m.outputs)
       line("\ndef {0}(batch, sequence={1}, microbatch={2}, **machine):\n"
            "    \"\"\"{3}.\"\"\"\n"
-           "    return evaluate(batch=batch, sequence=sequence, microbatch=microbatch, "
-           "**machine).{0}\n",
+           "    return evaluate(batch=batch, sequence=sequence, microbatch=microbatch, **machine).{0}\n",
            o.name, literal(sequence, sequence.initial), literal(microbatch, microbatch.initial), commentText(o.text));
   }
 
   void selfTest() {
     line("\n_SAMPLES = (");
-    for (const LatencyModel::Sample &s : m.samples) {
-      std::string at;
-      for (size_t i = 0; i < s.arguments.size(); ++i)
-        at += (i ? ", " : "") + literal(m.arguments()[i], s.arguments[i]);
-      line("    (({},), Result({}, {}, {})),", at, ExpressionPrinter::real(s.result.step),
+    for (const LatencyModel::Sample &s : m.samples)
+      line("    (({},), Result({}, {}, {})),", literals(s), ExpressionPrinter::real(s.result.step),
            ExpressionPrinter::real(s.result.memory), ExpressionPrinter::real(s.result.flops));
-    }
     line(R"()
 
 
@@ -173,10 +155,6 @@ def self_test():
 if __name__ == "__main__":
     sys.exit(0 if self_test() else 1))");
   }
-
-  const LatencyModel &m;
-  std::string out;
-  ExpressionPrinter text;
 };
 
 } // namespace

@@ -1,5 +1,4 @@
-// How cost models say a time as an expression, so that a latency model can ask at other sizes and
-// machines.
+// How cost models say a time as an expression, so that a latency model can ask at other sizes and machines.
 #pragma once
 #include "lib/latency/model/Expression.h"
 #include "lib/machine/model/Machine.h"
@@ -21,30 +20,27 @@ struct SymbolicOperation {
   NodeId clock = kNoNode;          ///< real, times the machine's clock; 1 in the plan
 };
 
-/// Seconds (reals) of the arithmetic alone: candidates, the likeliest first. Each is compared with
-/// what the cost model said at every sample; the first that agrees everywhere is taken.
+/// Seconds (reals) of the arithmetic alone: candidates, the likeliest first. Each is compared with what the cost model
+/// said at every sample; the first that agrees everywhere is taken.
 using SymbolicCost = std::function<std::vector<NodeId>(const SymbolicOperation &, Expressions &)>;
 
-/// Seconds of a whole operation, given the node of its roofline (the largest of its arithmetic and
-/// its transfers): candidates again. For models that override `CostModel::cost`.
+/// Seconds of a whole operation, given the node of its roofline (the largest of its arithmetic and its transfers):
+/// candidates again. For models that override `CostModel::cost`.
 using SymbolicTotal = std::function<std::vector<NodeId>(NodeId roofline, Expressions &)>;
 
-/// What a cost model of this name gives, tried before the built-in forms. False if there is one
-/// already. Plugins call it when they are loaded.
+/// What a cost model of this name gives, tried before the built-in forms. False if there is one already. Plugins call
+/// it when they are loaded.
 bool registerSymbolicCost(const std::string &costModel, SymbolicCost arithmetic, SymbolicTotal total = {});
 
 /// Stage 0: the registered ones of `costModel`; then those of the built-in models, stage 1:
 /// - flops / (rate * efficiency * clock): a data sheet;
-/// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of
-/// lanes;
-/// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfWork);
-/// stage 2:
+/// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of lanes;
+/// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfWork); stage 2:
 /// - cycles of an array's folds and of lanes (`cycleForms`).
 std::vector<NodeId> symbolicCosts(const std::string &costModel, const SymbolicOperation &operation, Expressions &nodes,
                                   unsigned stage);
 constexpr unsigned kSymbolicCostStages = 3;
-/// The registered ones, then: the roofline itself; with `kernel` (Machine::host) added; no less
-/// than `kernel`.
+/// The registered ones, then: the roofline itself; with `kernel` (Machine::host) added; no less than `kernel`.
 std::vector<NodeId> symbolicTotals(const std::string &costModel, NodeId roofline, double kernel, Expressions &nodes);
 
 } // namespace accord

@@ -5,8 +5,7 @@
 
 namespace accord {
 namespace {
-/// Sums and products wrap, as those of every other form do, where a guard refuses the result
-/// anyway.
+/// Sums and products wrap, as those of every other form do, where a guard refuses the result anyway.
 int64_t wrappingAdd(int64_t a, int64_t b) { return static_cast<uint64_t>(a) + static_cast<uint64_t>(b); }
 int64_t wrappingMultiply(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
 

@@ -24,6 +24,8 @@ std::string keyOf(const Node &node) {
   return key;
 }
 
+Interval pointAt(double value) { return {value, value}; }
+
 Interval ofProducts(const Interval &a, const Interval &b) {
   auto [min, max] = std::minmax({a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max});
   return {min, max};
@@ -43,37 +45,23 @@ NodeId Expressions::make(Node node) {
   return found->second;
 }
 
-NodeId Expressions::integer(int64_t value) {
-  Node node;
-  node.value = value;
-  node.range = {static_cast<double>(value), static_cast<double>(value)};
-  return make(node);
-}
+NodeId Expressions::integer(int64_t value) { return make({.value = value, .range = pointAt(value)}); }
 
 NodeId Expressions::real(double value) {
-  Node node;
-  node.kind = NodeKind::Real;
-  node.integer = false;
-  node.real = value;
-  node.range = {value, value};
-  return make(node);
+  return make({.kind = NodeKind::Real, .integer = false, .real = value, .range = {value, value}});
 }
 
 NodeId Expressions::argument(size_t index) {
   const LatencyArgument &argument = arguments_[index];
-  Node node;
-  node.kind = NodeKind::Argument;
-  node.integer = argument.integer;
-  node.index = static_cast<uint32_t>(index);
-  node.range = {argument.min, argument.max};
-  return make(node);
+  return make({.kind = NodeKind::Argument,
+               .integer = argument.integer,
+               .index = static_cast<uint32_t>(index),
+               .range = {argument.min, argument.max}});
 }
 
 NodeId Expressions::argument(const std::string &name) {
-  for (size_t i = 0; i < arguments_.size(); ++i)
-    if (arguments_[i].name == name)
-      return argument(i);
-  return kNoNode;
+  auto found = std::ranges::find(arguments_, name, &LatencyArgument::name);
+  return found == arguments_.end() ? kNoNode : argument(found - arguments_.begin());
 }
 
 NodeId Expressions::polynomial(const Polynomial &p, NodeId b, NodeId s) {
@@ -83,15 +71,13 @@ NodeId Expressions::polynomial(const Polynomial &p, NodeId b, NodeId s) {
       constant &= !p.c[i][j] || (!i && !j);
   if (constant && p.c[0][0] % p.denominator == 0)
     return integer(p.c[0][0] / p.denominator);
-  Node node;
-  node.kind = NodeKind::Polynomial;
-  node.operands = {b, s};
-  node.index = static_cast<uint32_t>(std::find(polynomials.begin(), polynomials.end(), p) - polynomials.begin());
-  if (node.index == polynomials.size())
+  const size_t index = std::find(polynomials.begin(), polynomials.end(), p) - polynomials.begin();
+  if (index == polynomials.size())
     polynomials.push_back(p);
+  Node node{.kind = NodeKind::Polynomial, .index = static_cast<uint32_t>(index), .operands = {b, s}};
   for (unsigned i = 0; i < Polynomial::kB; ++i)
     for (unsigned j = 0; j < Polynomial::kS; ++j) {
-      Interval term{static_cast<double>(p.c[i][j]), static_cast<double>(p.c[i][j])};
+      Interval term = pointAt(p.c[i][j]);
       for (unsigned k = 0; k < i; ++k)
         term = ofProducts(term, nodes[b].range);
       for (unsigned k = 0; k < j; ++k)
@@ -134,18 +120,14 @@ NodeId Expressions::add(NodeId a, NodeId b) {
           Linear{a == b ? std::map<NodeId, int64_t>{{a, 2}} : std::map<NodeId, int64_t>{{a, 1}, {b, 1}}, 0});
     return fromLinear(sum);
   }
-  if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
+  if (areReal(a, b))
     return real(nodes[a].real + nodes[b].real);
-  if (nodes[a].kind == NodeKind::Real && nodes[a].real == 0)
+  if (isReal(a, 0))
     return b;
-  if (nodes[b].kind == NodeKind::Real && nodes[b].real == 0)
+  if (isReal(b, 0))
     return a;
-  Node node;
-  node.kind = NodeKind::Add;
-  node.integer = false;
-  node.operands = {a, b};
-  node.range = {nodes[a].range.min + nodes[b].range.min, nodes[a].range.max + nodes[b].range.max};
-  return make(std::move(node));
+  const Interval range{nodes[a].range.min + nodes[b].range.min, nodes[a].range.max + nodes[b].range.max};
+  return make({.kind = NodeKind::Add, .integer = false, .operands = {a, b}, .range = range});
 }
 
 NodeId Expressions::multiply(NodeId a, NodeId b) {
@@ -161,34 +143,27 @@ NodeId Expressions::multiply(NodeId a, NodeId b) {
         return fromLinear(product);
     }
   } else {
-    if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
+    if (areReal(a, b))
       return real(nodes[a].real * nodes[b].real);
-    if (nodes[a].kind == NodeKind::Real && nodes[a].real == 1)
+    if (isReal(a, 1))
       return b;
-    if (nodes[b].kind == NodeKind::Real && nodes[b].real == 1)
+    if (isReal(b, 1))
       return a;
   }
-  Node node;
-  node.kind = nodes[a].integer ? NodeKind::Product : NodeKind::Multiply;
-  node.integer = nodes[a].integer;
-  node.operands = {std::min(a, b), std::max(a, b)}; // commutes exactly
-  node.range = ofProducts(nodes[a].range, nodes[b].range);
-  return make(std::move(node));
+  return make({.kind = nodes[a].integer ? NodeKind::Product : NodeKind::Multiply,
+               .integer = nodes[a].integer,
+               .operands = {std::min(a, b), std::max(a, b)}, // commutes exactly
+               .range = ofProducts(nodes[a].range, nodes[b].range)});
 }
 
 NodeId Expressions::divide(NodeId a, NodeId b) {
-  if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
+  if (areReal(a, b))
     return real(nodes[a].real / nodes[b].real);
-  if (nodes[b].kind == NodeKind::Real && nodes[b].real == 1)
+  if (isReal(b, 1))
     return a;
-  Node node;
-  node.kind = NodeKind::Divide;
-  node.integer = false;
-  node.operands = {a, b};
   auto [min, max] = std::minmax({nodes[a].range.min / nodes[b].range.min, nodes[a].range.min / nodes[b].range.max,
                                  nodes[a].range.max / nodes[b].range.min, nodes[a].range.max / nodes[b].range.max});
-  node.range = {min, max};
-  return make(std::move(node));
+  return make({.kind = NodeKind::Divide, .integer = false, .operands = {a, b}, .range = {min, max}});
 }
 
 NodeId Expressions::ceilDivide(NodeId a, NodeId b) {
@@ -197,19 +172,15 @@ NodeId Expressions::ceilDivide(NodeId a, NodeId b) {
     return a;
   if (dividend.kind == NodeKind::Integer && divisor.kind == NodeKind::Integer)
     return integer(dividend.value / divisor.value + (dividend.value % divisor.value != 0));
-  Node node;
-  node.kind = NodeKind::CeilDivide;
-  node.operands = {a, b};
-  node.range = {std::floor(dividend.range.min / divisor.range.max), std::ceil(dividend.range.max / divisor.range.min)};
-  return make(std::move(node));
+  const Interval range{std::floor(dividend.range.min / divisor.range.max),
+                       std::ceil(dividend.range.max / divisor.range.min)};
+  return make({.kind = NodeKind::CeilDivide, .operands = {a, b}, .range = range});
 }
 
 NodeId Expressions::maximum(const std::vector<NodeId> &of) {
   if (nodes[of.front()].integer)
     return integerMaximum(of);
-  Node node;
-  node.kind = NodeKind::Maximum;
-  node.integer = false;
+  Node node{.kind = NodeKind::Maximum, .integer = false};
   for (NodeId id : of)
     if (std::find(node.operands.begin(), node.operands.end(), id) == node.operands.end())
       node.operands.push_back(id);
@@ -227,10 +198,7 @@ NodeId Expressions::maximum(const std::vector<NodeId> &of) {
 }
 
 NodeId Expressions::minimum(const std::vector<NodeId> &of) {
-  Node node;
-  node.kind = NodeKind::Minimum;
-  node.integer = nodes[of.front()].integer;
-  node.range = nodes[of.front()].range;
+  Node node{.kind = NodeKind::Minimum, .integer = nodes[of.front()].integer, .range = nodes[of.front()].range};
   for (NodeId id : of) {
     if (std::find(node.operands.begin(), node.operands.end(), id) == node.operands.end())
       node.operands.push_back(id);
@@ -242,31 +210,19 @@ NodeId Expressions::minimum(const std::vector<NodeId> &of) {
 NodeId Expressions::toReal(NodeId a) {
   if (nodes[a].kind == NodeKind::Integer)
     return real(nodes[a].value);
-  Node node;
-  node.kind = NodeKind::ToReal;
-  node.integer = false;
-  node.operands = {a};
-  node.range = nodes[a].range;
-  return make(std::move(node));
+  return make({.kind = NodeKind::ToReal, .integer = false, .operands = {a}, .range = nodes[a].range});
 }
 
 NodeId Expressions::picoseconds(NodeId seconds, int64_t max) {
   if (nodes[seconds].kind == NodeKind::Real)
     return integer(clampedPicoseconds(nodes[seconds].real, max));
-  Node node;
-  node.kind = NodeKind::Picoseconds;
-  node.value = max;
-  node.operands = {seconds};
-  node.range = {0, static_cast<double>(max)};
-  return make(std::move(node));
+  return make(
+      {.kind = NodeKind::Picoseconds, .value = max, .operands = {seconds}, .range = {0, static_cast<double>(max)}});
 }
 
 NodeId Expressions::select(NodeId key, const std::vector<std::pair<int64_t, NodeId>> &cases) {
-  Node node;
-  node.kind = NodeKind::Select;
-  node.operands = {key};
-  node.integer = nodes[cases.front().second].integer;
-  node.range = nodes[cases.front().second].range;
+  const Node &first = nodes[cases.front().second];
+  Node node{.kind = NodeKind::Select, .integer = first.integer, .operands = {key}, .range = first.range};
   for (const auto &[value, id] : cases) {
     node.range = {std::min(node.range.min, nodes[id].range.min), std::max(node.range.max, nodes[id].range.max)};
     if (node.operands.size() > 1 && node.operands.back() == id) {
@@ -288,13 +244,127 @@ NodeId Expressions::select(NodeId key, const std::vector<std::pair<int64_t, Node
 }
 
 NodeId Expressions::squareRoot(NodeId a, NodeId b) {
-  if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
+  if (areReal(a, b))
     return integer(wholeRoot(nodes[a].real, nodes[b].real));
-  Node node;
-  node.kind = NodeKind::SquareRoot;
-  node.operands = {a, b};
-  node.range = {1, static_cast<double>(kMaxRoot)};
+  return make({.kind = NodeKind::SquareRoot, .operands = {a, b}, .range = {1, kMaxRoot}});
+}
+
+// Integer sums and maxima in normal form. A schedule's recurrence is made of them: the end of an operation is the
+// latest end before it plus its duration, and durations are not negative, so most operands of a maximum are no later
+// than another one wherever the arguments go.
+
+Expressions::Linear Expressions::linear(NodeId id) const {
+  const Node &node = nodes[id];
+  Linear form;
+  if (node.kind == NodeKind::Integer) {
+    form.value = node.value;
+  } else if (node.kind == NodeKind::Sum) {
+    form.value = node.value;
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      form.terms[node.operands[i]] = node.coefficients[i];
+  } else {
+    form.terms[id] = 1;
+  }
+  return form;
+}
+
+NodeId Expressions::fromLinear(const Linear &form) {
+  Node node{.kind = NodeKind::Sum, .value = form.value, .range = pointAt(form.value)};
+  for (auto [id, coefficient] : form.terms) {
+    if (!coefficient)
+      continue;
+    node.operands.push_back(id);
+    node.coefficients.push_back(coefficient);
+    auto [min, max] = std::minmax({coefficient * nodes[id].range.min, coefficient * nodes[id].range.max});
+    node.range.min += min, node.range.max += max;
+  }
+  if (node.operands.empty())
+    return integer(form.value);
+  if (node.operands.size() == 1 && node.coefficients[0] == 1 && !node.value)
+    return node.operands[0];
   return make(std::move(node));
+}
+
+/// Whether a <= b wherever the arguments go, as far as this sees.
+bool Expressions::dominated(const Linear &a, const Linear &b, unsigned depth) const {
+  bool holds = a.value <= b.value;
+  for (auto [id, coefficient] : a.terms)
+    if (coefficient != b.coefficientOf(id))
+      holds &= nodes[id].range.min >= 0 && coefficient <= b.coefficientOf(id);
+  for (auto [id, coefficient] : b.terms)
+    if (!a.terms.count(id))
+      holds &= nodes[id].range.min >= 0 && coefficient >= 0;
+  if (holds || depth == 0)
+    return holds;
+  // A maximum is at least any operand of it, and at most what all of them are.
+  auto without = [&](const Linear &of, NodeId maximum, int64_t times, NodeId operand) {
+    Linear form = of;
+    if (!(form.terms[maximum] -= times))
+      form.terms.erase(maximum);
+    Linear instead = linear(operand);
+    form.value += times * instead.value;
+    for (auto [id, coefficient] : instead.terms)
+      form.terms[id] += times * coefficient;
+    return form;
+  };
+  for (auto [id, coefficient] : b.terms)
+    if (nodes[id].kind == NodeKind::Maximum && coefficient > a.coefficientOf(id))
+      for (NodeId operand : nodes[id].operands)
+        if (dominated(a, without(b, id, coefficient - std::max<int64_t>(a.coefficientOf(id), 0), operand), depth - 1))
+          return true;
+  for (auto [id, coefficient] : a.terms)
+    if (nodes[id].kind == NodeKind::Maximum && coefficient > b.coefficientOf(id)) {
+      int64_t times = coefficient - std::max<int64_t>(b.coefficientOf(id), 0);
+      return std::all_of(nodes[id].operands.begin(), nodes[id].operands.end(),
+                         [&](NodeId operand) { return dominated(without(a, id, times, operand), b, depth - 1); });
+    }
+  return false;
+}
+
+NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
+  constexpr unsigned kDepth = 2;
+  std::vector<Linear> forms;
+  auto offer = [&](const Linear &form) {
+    for (const Linear &other : forms)
+      if (dominated(form, other, kDepth))
+        return;
+    std::erase_if(forms, [&](const Linear &other) { return dominated(other, form, kDepth); });
+    forms.push_back(form);
+  };
+  for (NodeId id : of) {
+    // max(max(x, y), z) = max(x, y, z)
+    if (nodes[id].kind == NodeKind::Maximum)
+      for (NodeId inner : std::vector<NodeId>(nodes[id].operands))
+        offer(linear(inner));
+    else
+      offer(linear(id));
+  }
+  if (forms.size() == 1)
+    return fromLinear(forms.front());
+  // max(x + a, x + b) = x + max(a, b)
+  Linear common = forms.front();
+  for (const Linear &form : forms) {
+    common.value = std::min(common.value, form.value);
+    for (auto &[id, coefficient] : common.terms)
+      coefficient = std::min(coefficient, form.coefficientOf(id));
+  }
+  std::erase_if(common.terms, [](const auto &term) { return term.second <= 0; });
+  Node node{.kind = NodeKind::Maximum};
+  for (Linear &form : forms) {
+    form.value -= common.value;
+    for (auto [id, coefficient] : common.terms)
+      form.terms[id] -= coefficient;
+    node.operands.push_back(fromLinear(form));
+  }
+  std::sort(node.operands.begin(), node.operands.end());
+  node.operands.erase(std::unique(node.operands.begin(), node.operands.end()), node.operands.end());
+  node.range = nodes[node.operands.front()].range;
+  for (NodeId id : node.operands)
+    node.range = {std::max(node.range.min, nodes[id].range.min), std::max(node.range.max, nodes[id].range.max)};
+  NodeId largest = node.operands.size() == 1 ? node.operands.front() : make(std::move(node));
+  if (common.terms.empty() && !common.value)
+    return largest;
+  return add(fromLinear(common), largest);
 }
 
 std::vector<NodeId> Expressions::needed(const std::vector<NodeId> &roots) const {

@@ -1,5 +1,5 @@
-// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made
-// of. One description; C, Python and MLIR are printed from it and Accord's own compiler runs it.
+// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made of. One description;
+// C, Python and MLIR are printed from it and Accord's own compiler runs it.
 #pragma once
 #include "lib/latency/model/Polynomial.h"
 #include <cstdint>
@@ -50,8 +50,8 @@ enum class NodeKind : uint8_t {
 
 constexpr int64_t kMaxRoot = 4095;
 
-/// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53
-/// and rounded outwards above.
+/// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53 and rounded outwards
+/// above.
 struct Interval {
   double min = 0, max = 0;
 };
@@ -62,14 +62,14 @@ struct Node {
   int64_t value = 0;
   double real = 0;
   uint32_t index = 0;
-  std::vector<NodeId> operands;
-  std::vector<int64_t> coefficients; ///< of a Sum, by operand
-  Interval range;
+  std::vector<NodeId> operands = {};
+  std::vector<int64_t> coefficients = {}; ///< of a Sum, by operand
+  Interval range = {};
 };
 
-/// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never
-/// reordered, so that every form of the model rounds alike. Integer arithmetic is brought into
-/// normal form: sums with multiplicities, maxima without operands that another dominates.
+/// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never reordered, so that
+/// every form of the model rounds alike. Integer arithmetic is brought into normal form: sums with multiplicities,
+/// maxima without operands that another dominates.
 class Expressions {
 public:
   explicit Expressions(std::vector<LatencyArgument> arguments = {});
@@ -109,8 +109,14 @@ private:
   struct Linear {
     std::map<NodeId, int64_t> terms;
     int64_t value = 0;
+    int64_t coefficientOf(NodeId id) const {
+      auto found = terms.find(id);
+      return found == terms.end() ? 0 : found->second;
+    }
   };
   NodeId make(Node node);
+  bool isReal(NodeId id, double value) const { return nodes[id].kind == NodeKind::Real && nodes[id].real == value; }
+  bool areReal(NodeId a, NodeId b) const { return nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real; }
   Linear linear(NodeId id) const;
   NodeId fromLinear(const Linear &form);
   bool dominated(const Linear &a, const Linear &b, unsigned depth) const;
@@ -144,8 +150,7 @@ private:
   std::vector<bool> done;
 };
 
-/// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what
-/// is no number).
+/// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what is no number).
 int64_t clampedPicoseconds(double seconds, int64_t max);
 /// What a SquareRoot node is: bit by bit, so that every form has the same without a library.
 int64_t wholeRoot(double a, double b);

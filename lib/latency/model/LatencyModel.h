@@ -1,5 +1,5 @@
-// The latency model of a plan: step time, memory and FLOPs of a training job as functions of sizes
-// and of the machine, as one description from which every form is printed.
+// The latency model of a plan: step time, memory and FLOPs of a training job as functions of sizes and of the machine,
+// as one description from which every form is printed.
 #pragma once
 #include "lib/latency/model/Expression.h"
 #include "lib/support/Result.h"
@@ -72,8 +72,7 @@ LatencyEvaluation evaluate(const LatencyModel &model, const std::vector<double> 
 /// The others at their initial values.
 LatencyEvaluation evaluate(const LatencyModel &model, int64_t batch, int64_t microbatch, int64_t sequence);
 
-/// Fills `samples`: the plan's own point, the corners of small sizes, and others in between chosen
-/// by a fixed sequence.
+/// Fills `samples`: the plan's own point, the corners of small sizes, and others in between chosen by a fixed sequence.
 void addSamples(LatencyModel &model, unsigned count);
 
 /// "gpt-2 xl" -> "gpt_2_xl".

@@ -96,27 +96,6 @@ double Polynomial::operator()(double B, double S) const {
   return denominator == 1 ? sum : sum / denominator;
 }
 
-std::string Polynomial::code() const {
-  auto number = [](int64_t v) { return std::to_string(v) + ".0"; };
-  std::string sum;
-  for (unsigned i = 0; i < kB; ++i) {
-    const auto &k = c[i];
-    if (k == std::array<int64_t, kS>{})
-      continue;
-    std::string high = k[2]   ? "S * (" + number(k[1]) + " + S * " + number(k[2]) + ")"
-                       : k[1] ? "S * " + number(k[1])
-                              : "";
-    if (k[2] && !k[1])
-      high = "S * (S * " + number(k[2]) + ")";
-    std::string inner = high.empty() ? number(k[0]) : k[0] ? number(k[0]) + " + " + high : high;
-    std::string term = i ? "B * (" + inner + ")" : inner;
-    sum += sum.empty() ? term : " + " + term;
-  }
-  if (sum.empty())
-    return "0.0";
-  return denominator == 1 ? sum : "(" + sum + ") / " + number(denominator);
-}
-
 std::string Polynomial::text() const {
   std::string sum;
   for (unsigned i = kB; i-- > 0;)
@@ -168,8 +147,8 @@ PolynomialFit::PolynomialFit(std::vector<Point> at) : points(std::move(at)) {
 }
 
 std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) const {
-  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made
-  // of in terms of the samples kept so far.
+  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made of in terms of the
+  // samples kept so far.
   Solution result;
   std::vector<std::vector<Rational>> rows;
   for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {

@@ -1,5 +1,4 @@
-// Exact polynomials in (microbatch B, sequence S): what FLOPs, bytes and tensor sizes of a training
-// graph are.
+// Exact polynomials in (microbatch B, sequence S): what FLOPs, bytes and tensor sizes of a training graph are.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include <array>
@@ -20,8 +19,6 @@ struct Polynomial {
   /// In double arithmetic, in the same order of operations as the generated C does.
   double operator()(double B, double S) const;
   bool zero() const;
-  /// A C expression of variables `B` and `S`, Horner in S; integers printed exactly.
-  std::string code() const;
   /// For people: "2*B*S^2 + 4096*B".
   std::string text() const;
   friend bool operator==(const Polynomial &, const Polynomial &) = default;
@@ -31,8 +28,8 @@ std::optional<Polynomial> add(const Polynomial &a, const Polynomial &b, int64_t 
 /// Whether a <= b for all B >= 0, S >= 0, seen from the coefficients (sufficient, not necessary).
 bool dominated(const Polynomial &a, const Polynomial &b);
 
-/// Exact interpolation at fixed points. What depends on the points alone is computed once, so that
-/// each of the hundreds of quantities of a step costs a few multiplications.
+/// Exact interpolation at fixed points. What depends on the points alone is computed once, so that each of the hundreds
+/// of quantities of a step costs a few multiplications.
 class PolynomialFit {
 public:
   struct Point {
@@ -40,15 +37,14 @@ public:
   };
   explicit PolynomialFit(std::vector<Point> points);
   size_t size() const { return points.size(); }
-  /// The polynomial of least degree that has `values[i]` at point i for all i; every point that its
-  /// coefficients do not need is a check. nullopt: there is none of this degree (or 128 bits do not
-  /// suffice).
+  /// The polynomial of least degree that has `values[i]` at point i for all i; every point that its coefficients do not
+  /// need is a check. nullopt: there is none of this degree (or 128 bits do not suffice).
   std::optional<Polynomial> through(llvm::ArrayRef<int64_t> values) const;
 
 private:
   using Wide = __int128;
-  /// coefficient[k] = sum over i of matrix[k][i] * value[samples[i]] / denominator, where k counts
-  /// the monomials that the points tell apart (the others are 0).
+  /// coefficient[k] = sum over i of matrix[k][i] * value[samples[i]] / denominator, where k counts the monomials that
+  /// the points tell apart (the others are 0).
   struct Solution {
     std::vector<unsigned> monomials, samples;
     std::vector<std::vector<Wide>> matrix;

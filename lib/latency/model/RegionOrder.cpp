@@ -1,5 +1,4 @@
-// The order of a plan's schedule as precedences: what has to end before an operation starts,
-// wherever the sizes go.
+// The order of a plan's schedule as precedences: what has to end before an operation starts, wherever the sizes go.
 #include "lib/latency/model/RegionOrder.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -50,8 +49,7 @@ public:
         before.push_back(j);
         earliest = std::max(earliest, end(j));
       }
-      // Three may share a memory that any two of them may: then it waits for whoever ends just when
-      // it starts.
+      // Three may share a memory that any two of them may: then it waits for whoever ends just when it starts.
       if (earliest < slot.start.value)
         for (size_t j = 0; j < i; ++j)
           if (end(j) == slot.start.value && shareMemory(occupied[i], occupied[j])) {

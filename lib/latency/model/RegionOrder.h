@@ -10,9 +10,9 @@ struct RegionOrder {
   std::vector<std::vector<OperationId>> after; ///< of each of `operations`: transitively reduced
   bool exact = true; ///< starting each as soon as its `after` have ended gives the plan's own starts
 };
-/// Waits of an operation: for the producers of its operands, and for every operation that ended
-/// before it started and that needs the same core lane, or more of a memory's bandwidth than is
-/// left beside it. A repeat needs all its body needs.
+/// Waits of an operation: for the producers of its operands, and for every operation that ended before it started and
+/// that needs the same core lane, or more of a memory's bandwidth than is left beside it. A repeat needs all its body
+/// needs.
 RegionOrder orderOf(const Plan &plan, const Dependences &dependences, RegionId region);
 
 } // namespace accord

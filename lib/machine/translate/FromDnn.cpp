@@ -200,7 +200,7 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
   into.type = typeOf(*op.getMain().getOperation());
 }
 
-/// What a collective moves: the whole tensor, as lib/training/shard/CollectiveTraffic.cpp counts it.
+/// What a collective moves: the whole tensor.
 void Extractor::communication(mlir::Operation &op, Operation &into) {
   if (into.core != CoreKind::Network)
     return;

@@ -246,8 +246,8 @@ private:
     out.dense = densest ? limitOf(densest) : Rational(0);
     Rational above = out.dense; // of the dense network, for losses of layers that are summed
     if (basis->level == AccuracyBasis::LayerLossSums && densest)
-      // Shares that are no whole number of answers are rounded up here: a higher accuracy of the
-      // dense network makes losses larger.
+      // Shares that are no whole number of answers are rounded up here: a higher accuracy of the dense network makes
+      // losses larger.
       above = out.confidence > 0 ? upperLimit((densest->share * Rational(densest->samples)).ceil().toInt64().value(),
                                               densest->samples, delta())
                                  : densest->share;

@@ -1,5 +1,5 @@
-// What measurements show of the accuracy that is left with zeros. Nothing here guesses: what was
-// not measured is refused.
+// What measurements show of the accuracy that is left with zeros. Nothing here guesses: what was not measured is
+// refused.
 #pragma once
 #include "lib/sparsity/problem/SparsityRequest.h"
 #include "lib/support/Result.h"
@@ -14,10 +14,10 @@ struct Rejection {
   std::string help;
 };
 
-/// What accuracies are of: "nm(2, 4)", "nm(2, 4) transposable", "nm(2, 4, along = output)",
-/// "unstructured", "block(4, 4)", "banded(8)", "histogram", "mask"; "dense" where no element is
-/// zero. Densities are no part of it, nor is how zeros are distributed; a mask of weights that
-/// changes in each step is "unstructured dynamic". Evidence of one says nothing of another.
+/// What accuracies are of: "nm(2, 4)", "nm(2, 4) transposable", "nm(2, 4, along = output)", "unstructured", "block(4,
+/// 4)", "banded(8)", "histogram", "mask"; "dense" where no element is zero. Densities are no part of it, nor is how
+/// zeros are distributed; a mask of weights that changes in each step is "unstructured dynamic". Evidence of one says
+/// nothing of another.
 std::string measuredPattern(GemmOperand of, const SparsityPattern &pattern);
 
 /// One line of a file of accuracies.
@@ -27,8 +27,8 @@ struct MeasuredAccuracy {
   std::string pattern = "dense"; ///< as `measuredPattern` writes it
   double density = 1;            ///< 0 where the pattern has none: banded, mask, histogram
   Rational share;                ///< of answers that were right, as measured
-  /// Of `samples` answers so many were right; shares that were written count rounded down to a
-  /// number of answers. 0 samples: not known.
+  /// Of `samples` answers so many were right; shares that were written count rounded down to a number of answers. 0
+  /// samples: not known.
   int64_t right = 0, samples = 0;
   SourceLocation location;
 };
@@ -47,13 +47,13 @@ struct AccuracyFile {
 };
 
 /// A table of comma-separated values with one line of names. Columns of accuracies:
-/// - the metric (`top1`): a share, 0 to 1; or `right` with `samples`, whole numbers; `samples` may
-///   stand beside a metric, too, and else is that of the statement;
-/// - `pattern` as in the language: dense, nm(2, 4), unstructured, "block(4, 4)"; without the column
-///   zeros are anywhere: unstructured;
+/// - the metric (`top1`): a share, 0 to 1; or `right` with `samples`, whole numbers; `samples` may stand beside a
+///   metric, too, and else is that of the statement;
+/// - `pattern` as in the language: dense, nm(2, 4), unstructured, "block(4, 4)"; without the column zeros are anywhere:
+///   unstructured;
 /// - `density`, 0 to 1; may be empty where the pattern says it;
-/// - `layer`: a name or a pattern with `*` of layers that were measured together, all others dense;
-///   empty or without the column: the whole network, all layers that the rules name;
+/// - `layer`: a name or a pattern with `*` of layers that were measured together, all others dense; empty or without
+///   the column: the whole network, all layers that the rules name;
 /// - `of`: weights (also without the column), activations or gradients;
 /// - `note`: anything; and columns named in `otherMetrics`, which are not read.
 /// Columns of sensitivities: `layer`, `sensitivity` (0 or more), `note`.
@@ -62,8 +62,8 @@ std::variant<AccuracyFile, std::vector<Rejection>> readAccuracies(std::string_vi
                                                                   const SparsityRequest::AccuracyMeasurements &source,
                                                                   const std::vector<std::string> &otherMetrics = {});
 
-/// All files of a request, from disk; those that cannot be opened are A1009 as well, and so is a
-/// configuration that two files have, of one metric.
+/// All files of a request, from disk; those that cannot be opened are A1009 as well, and so is a configuration that two
+/// files have, of one metric.
 std::variant<std::vector<AccuracyFile>, std::vector<Rejection>> readAccuracyFiles(const SparsityRequest &request);
 
 enum class AccuracyBasis : uint8_t {
@@ -74,8 +74,8 @@ enum class AccuracyBasis : uint8_t {
 };
 const char *describe(AccuracyBasis level); ///< "A: whole configurations, measured"
 
-/// One option of one operation. Patterns that are facts (`given`) are left out, dense ones may be:
-/// they need no evidence.
+/// One option of one operation. Patterns that are facts (`given`) are left out, dense ones may be: they need no
+/// evidence.
 struct AccuracyQuery {
   std::string operation; ///< its name, as rules and the column `layer` mean it
   struct Pattern {
@@ -90,27 +90,26 @@ struct AccuracyQuery {
 struct AccuracyQueryResult {
   /// Something was measured of it; if not, `refused` says what is missing.
   bool measured = false;
-  /// At least so accurate is the network in which only this option's layers have these zeros (level
-  /// A: all layers): a lower limit where a confidence is required, else the share as measured.
+  /// At least so accurate is the network in which only this option's layers have these zeros (level A: all layers): a
+  /// lower limit where a confidence is required, else the share as measured.
   Rational limit;
-  /// What counts against the budget, at least 0. It is of the whole group: all operations of one
-  /// group take one option, and the loss counts once, where `counts` is set.
+  /// What counts against the budget, at least 0. It is of the whole group: all operations of one group take one option,
+  /// and the loss counts once, where `counts` is set.
   Rational loss;
   bool counts = true;
   std::string group; ///< empty: none, as for an option without zeros
-  /// Of files: the dense network, the line that was read, and the one of those at least as dense
-  /// that has the least limit.
+  /// Of files: the dense network, the line that was read, and the one of those at least as dense that has the least
+  /// limit.
   std::vector<SourceLocation> lines;
   std::optional<Rejection> rejected; ///< A1002, A1003; A1005: it alone is below what is required
 };
 
-/// All options together keep the requirement where the sum of losses times `margin` is at most
-/// `budget`, and each group takes one option.
+/// All options together keep the requirement where the sum of losses times `margin` is at most `budget`, and each group
+/// takes one option.
 struct AccuracyEvaluation {
   AccuracyBasis level = AccuracyBasis::None;
-  /// Limits hold with `confidence`, under `assumptions`. False: no confidence is required, then
-  /// shares count as they were measured; or no margin is stated, then losses are estimates, which
-  /// satisfy no requirement.
+  /// Limits hold with `confidence`, under `assumptions`. False: no confidence is required, then shares count as they
+  /// were measured; or no margin is stated, then losses are estimates, which satisfy no requirement.
   bool guaranteed = false;
   std::string metric;
   double confidence = 0;             ///< 0: shares count as they were measured
@@ -121,21 +120,19 @@ struct AccuracyEvaluation {
   std::optional<Rational> budget;
   std::vector<AccuracyQueryResult> results; ///< of the questions, in their order
   std::vector<std::string> assumptions;
-  /// Why the requirement cannot be kept or judged; empty without a requirement. A1001 no evidence,
-  /// A1002 sparser than what was measured, A1003 another pattern, A1004 sensitivities alone, A1005
-  /// not even the dense network is shown to keep it, or estimates alone; A1009 a layer that two
-  /// patterns of a file mean.
+  /// Why the requirement cannot be kept or judged; empty without a requirement. A1001 no evidence, A1002 sparser than
+  /// what was measured, A1003 another pattern, A1004 sensitivities alone, A1005 not even the dense network is shown to
+  /// keep it, or estimates alone; A1009 a layer that two patterns of a file mean.
   std::vector<Rejection> rejections;
 };
 
-/// Of several bases (A, then B by layers, then B of others) the first that leaves the fewest
-/// questions open. Between measured densities the next sparser one counts, and of it and all that
-/// are denser the least. The metric is the first one that is stated.
+/// Of several bases (A, then B by layers, then B of others) the first that leaves the fewest questions open. Between
+/// measured densities the next sparser one counts, and of it and all that are denser the least. The metric is the first
+/// one that is stated.
 AccuracyEvaluation evaluateAccuracy(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
                                     const std::vector<AccuracyQuery> &queries);
 
-/// The largest sensitivity of lines that mean the operation; nothing: no line does. It orders
-/// operations, no more.
+/// The largest sensitivity of lines that mean the operation; nothing: no line does. It orders operations, no more.
 std::optional<double> sensitivityOf(const std::vector<AccuracyFile> &files, std::string_view operation);
 
 } // namespace accord

@@ -49,11 +49,11 @@ public:
 
   void read(std::string_view text) {
     if (!ranking && std::count(known.begin(), known.end(), out.source.metric) > 1)
-      return complainAt(out.source.location,
-                        fmt::format("'{}' is no name of a metric: files of accuracies have a "
-                                    "column of that name for another thing",
-                                    out.source.metric),
-                        "for example: accuracy \"top1\" from \"measured.csv\"");
+      return complainAt(
+          out.source.location,
+          fmt::format("'{}' is no name of a metric: files of accuracies have a column of that name for another thing",
+                      out.source.metric),
+          "for example: accuracy \"top1\" from \"measured.csv\"");
     auto records = calibrate::readCsv(text, out.source.file);
     if (!records) {
       for (Error &issue : records.error())
@@ -165,9 +165,7 @@ private:
     if (record.size() != count)
       return complain(record.size() < count ? record.front() : record[count],
                       fmt::format("{} cells, but the first line names {} columns", record.size(), count),
-                      record.size() > count ? "a pattern with commas is written in quotes: "
-                                              "\"nm(2, 4)\""
-                                            : "");
+                      record.size() > count ? "a pattern with commas is written in quotes: \"nm(2, 4)\"" : "");
     if (ranking)
       return sensitivity(record);
     MeasuredAccuracy a;
@@ -247,9 +245,8 @@ private:
       return complain(record.front(), "a layer and its sensitivity are expected in each line");
     auto found = number(*value);
     if (!found || found->sign() < 0)
-      return complain(*value, fmt::format("column 'sensitivity': expected a number of at least 0, "
-                                          "found '{}'",
-                                          value->text));
+      return complain(*value,
+                      fmt::format("column 'sensitivity': expected a number of at least 0, found '{}'", value->text));
     out.sensitivities.push_back(
         {layer->text, found->toDouble(), {out.source.file, record.front().line, record.front().column}});
   }

@@ -81,11 +81,10 @@ Rejection noMeasurements(const QualityRequirement &required, const std::vector<A
 }
 
 Rejection denseNotMeasured(const AccuracyQuery &query, const std::string &metric) {
-  return rejection(Code::NoAccuracyMeasurements, query.location,
-                   fmt::format("what {} loses is not known: '{}' of the dense network was not "
-                               "measured",
-                               textOf(query), metric),
-                   fmt::format("a line with pattern dense in the file of '{}'", metric));
+  return rejection(
+      Code::NoAccuracyMeasurements, query.location,
+      fmt::format("what {} loses is not known: '{}' of the dense network was not measured", textOf(query), metric),
+      fmt::format("a line with pattern dense in the file of '{}'", metric));
 }
 
 Rejection layerNotMeasured(const AccuracyQuery &query, const std::string &metric) {
@@ -96,13 +95,13 @@ Rejection layerNotMeasured(const AccuracyQuery &query, const std::string &metric
 
 Rejection sparserThanMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity, double density,
                               const MeasuredAccuracy &sparsest) {
-  return rejection(Code::DensityNotMeasured, query.location,
-                   fmt::format("{}{} is sparser than what was measured: {} with density {} is the "
-                               "sparsest ({}, line {})",
-                               withOperand(sparsity.of, sparsity.text),
-                               sparsest.layer.empty() ? "" : fmt::format(" in '{}'", query.operation), sparsest.pattern,
-                               sparsest.density, sparsest.location.file, sparsest.location.line),
-                   fmt::format("density = {}, or a measurement at {} or below", sparsest.density, density));
+  return rejection(
+      Code::DensityNotMeasured, query.location,
+      fmt::format("{}{} is sparser than what was measured: {} with density {} is the sparsest ({}, line {})",
+                  withOperand(sparsity.of, sparsity.text),
+                  sparsest.layer.empty() ? "" : fmt::format(" in '{}'", query.operation), sparsest.pattern,
+                  sparsest.density, sparsest.location.file, sparsest.location.line),
+      fmt::format("density = {}, or a measurement at {} or below", sparsest.density, density));
 }
 
 Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pattern &sparsity,
@@ -121,8 +120,8 @@ Rejection patternNotMeasured(const AccuracyQuery &query, const AccuracyQuery::Pa
       Code::PatternNotMeasured, query.location,
       fmt::format("nothing was measured of {}{}; measured was {}", withOperand(sparsity.of, sparsity.text), where,
                   some(texts)),
-      fact ? "a mask or histogram is a fact that stands alone; to choose, state a pattern of which "
-             "accuracies can be measured"
+      fact ? "a mask or histogram is a fact that stands alone; to choose, state a pattern of which accuracies can be "
+             "measured"
            : fmt::format("a measurement with pattern {}: others do not show it", withOperand(sparsity.of, pattern)));
 }
 
@@ -133,11 +132,10 @@ Rejection notMeasuredJointly(const AccuracyQuery &query) {
 }
 
 Rejection sensitivitiesOnly(const QualityRequirement &required, const AccuracyMeasurements &sensitivities) {
-  Rejection result = rejection(Code::SensitivitiesOnly, required.location,
-                               fmt::format("{} is required, and there are sensitivities alone, from "
-                                           "which no accuracy follows",
-                                           print(required)),
-                               fmt::format("measured accuracies: {}", kMeasure));
+  Rejection result = rejection(
+      Code::SensitivitiesOnly, required.location,
+      fmt::format("{} is required, and there are sensitivities alone, from which no accuracy follows", print(required)),
+      fmt::format("measured accuracies: {}", kMeasure));
   result.error.notes.push_back({sensitivities.location, "these only rank layers"});
   return result;
 }
@@ -146,8 +144,8 @@ Rejection estimatesOnly(const QualityRequirement &required, bool published) {
   return rejection(Code::RequirementNotShown, required.location,
                    fmt::format("{} is required, and losses {} are estimates without a margin", print(required),
                                published ? "that others measured" : "of layers that were measured apart"),
-                   "'margin = 1.25' states by how much all losses together may exceed their sum; or measure "
-                   "whole configurations of this model");
+                   "'margin = 1.25' states by how much all losses together may exceed their sum; or measure whole "
+                   "configurations of this model");
 }
 
 Rejection ambiguousLayer(const AccuracyQuery &query, const std::string &first, const std::string &second) {
@@ -185,45 +183,39 @@ Rejection limitTooLow(const LimitTooLow &low) {
 
 Rejection lossTooHigh(const QualityRequirement &required, const AccuracyQuery &query,
                       const AccuracyEvaluation &evaluation, const Rational &loss) {
-  return rejection(Code::RequirementNotShown, required.location,
-                   fmt::format("{} is required, and {} alone in '{}' may lose {}{}, more than the {} "
-                               "that the dense network leaves",
-                               print(required), textOf(query), query.operation, print(loss),
-                               evaluation.margin == Rational(1) ? "" : " times the margin " + print(evaluation.margin),
-                               print(std::max(Rational(0), *evaluation.budget))),
-                   evaluation.confidence > 0 ? "more samples of each measurement, or it is left dense"
-                                             : "it is left dense");
+  return rejection(
+      Code::RequirementNotShown, required.location,
+      fmt::format("{} is required, and {} alone in '{}' may lose {}{}, more than the {} that the dense network leaves",
+                  print(required), textOf(query), query.operation, print(loss),
+                  evaluation.margin == Rational(1) ? "" : " times the margin " + print(evaluation.margin),
+                  print(std::max(Rational(0), *evaluation.budget))),
+      evaluation.confidence > 0 ? "more samples of each measurement, or it is left dense" : "it is left dense");
 }
 
 std::vector<std::string> assumptionsOf(const AccuracyEvaluation &evaluation, const MeasurementProperties &properties) {
   std::vector<std::string> texts;
   bool configurations = evaluation.level == AccuracyBasis::WholeConfigurations;
-  texts.push_back(fmt::format("'{}' was measured {} with zeros in the layers that the rules or the "
-                              "file name",
-                              evaluation.metric,
-                              properties.published ? "by others, on the same model, trained as here,"
-                                                   : "on this model, trained as here,"));
+  texts.push_back(fmt::format(
+      "'{}' was measured {} with zeros in the layers that the rules or the file name", evaluation.metric,
+      properties.published ? "by others, on the same model, trained as here," : "on this model, trained as here,"));
   if (configurations || !properties.byLayer)
     texts.push_back("whole networks were measured: all operations take one option");
   if (!configurations && properties.margin > 0)
-    texts.push_back(fmt::format("all losses together are at most {} times their sum: the margin is "
-                                "stated, not measured",
-                                properties.margin));
+    texts.push_back(fmt::format(
+        "all losses together are at most {} times their sum: the margin is stated, not measured", properties.margin));
   if (!configurations && properties.margin <= 0)
     texts.push_back("no margin is stated: losses are estimates, and their sum as well");
   if (properties.hasIntermediateDensity || !properties.denseIsMeasured)
-    texts.push_back("accuracy does not rise where more elements are zero: of a density that was "
-                    "not measured the next sparser one counts");
+    texts.push_back("accuracy does not rise where more elements are zero: of a density that was not measured the next "
+                    "sparser one counts");
   if (evaluation.confidence <= 0)
     texts.push_back("no confidence is required: shares count as they were measured");
   else
-    texts.push_back(
-        fmt::format("samples are independent, and none was trained on; each of {} limits (Clopper and Pearson) "
-                    "has an equal part of the error {:.6g}",
-                    evaluation.numSimultaneousLimits, 1 - evaluation.confidence));
+    texts.push_back(fmt::format("samples are independent, and none was trained on; each of {} limits (Clopper and "
+                                "Pearson) has an equal part of the error {:.6g}",
+                                evaluation.numSimultaneousLimits, 1 - evaluation.confidence));
   if (evaluation.confidence > 0 && properties.rounded)
-    texts.push_back("shares are exact as they are written, and count rounded down to a number of "
-                    "right answers");
+    texts.push_back("shares are exact as they are written, and count rounded down to a number of right answers");
   return texts;
 }
 

@@ -71,9 +71,9 @@ private:
       out.pattern.kind = Kind::Banded, keys = {"band"}, required = 1;
     else {
       std::string near = nearest(name, names);
-      fail(fmt::format("'{}' is no pattern; it is dense, unstructured, nm(n, m), block(rows, "
-                       "columns) or banded(band){}",
-                       text, near.empty() ? "" : fmt::format(": did you mean '{}'?", near)));
+      fail(
+          fmt::format("'{}' is no pattern; it is dense, unstructured, nm(n, m), block(rows, columns) or banded(band){}",
+                      text, near.empty() ? "" : fmt::format(": did you mean '{}'?", near)));
     }
     return out.error.empty();
   }

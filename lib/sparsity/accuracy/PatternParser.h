@@ -12,8 +12,8 @@ struct PatternText {
   std::optional<double> density; ///< that the text states, or the pattern itself (n of m)
   std::string error;             ///< what is wrong with the text; empty: nothing
 };
-/// "nm(2, 4)", "nm(2, 4, along = output) transposable", "unstructured", "unstructured(density =
-/// 0.5)", "block(4, 4)", "banded(8)", "dense"; `static` or `dynamic` behind or inside of them.
+/// "nm(2, 4)", "nm(2, 4, along = output) transposable", "unstructured", "unstructured(density = 0.5)", "block(4, 4)",
+/// "banded(8)", "dense"; `static` or `dynamic` behind or inside of them.
 PatternText parsePattern(std::string_view text, GemmOperand of);
 
 } // namespace accord

@@ -1,10 +1,13 @@
 #include "lib/sparsity/cost/Cycles.h"
 #include "lib/sparsity/cost/Format.h"
+#include "lib/sparsity/cost/LaneCycles.h"
 #include "lib/sparsity/cost/StaticMaskCycles.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <optional>
 
 namespace accord {
@@ -12,52 +15,58 @@ namespace {
 
 constexpr int64_t kLargestExtent = int64_t{1} << 40, kLargestTile = 4096, kLargestCount = int64_t{1} << 20;
 
-Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
-
 bool within(int64_t value, int64_t max) { return value >= 1 && value <= max; }
+
+std::optional<Error> checkCore(const SparseCore &core) {
+  if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) || !within(core.lanes, kLargestCount))
+    return notSkipped(
+        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 to {}",
+                    core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
+  for (const SparseAcceleration *use : {&core.stationary, &core.streaming}) {
+    if (!within(use->granule, kLargestCount))
+      return notSkipped(
+          fmt::format("zeros are skipped {} at a time; that is from 1 to {}", use->granule, kLargestCount));
+    if (use->kept < 0 || use->of < 0 || use->of > kLargestTile || use->kept > use->of ||
+        (use->kept == 0 && use->of > 0))
+      return notSkipped(
+          fmt::format("a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}", use->kept,
+                      use->of, kLargestTile));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> checkArray(const SparseCore &core, const ProductArray &array) {
+  if (array.outerStationary < 0 || array.outerStreaming < 0 ||
+      (array.outerStationary > 0) != (array.outerStreaming > 0))
+    return notSkipped(
+        fmt::format("outer products of {} by {} elements in a cycle", array.outerStationary, array.outerStreaming));
+  auto isAmount = [](double value) { return value >= 0 && std::isfinite(value); }; // not of NaN
+  if (array.perCycle == 0 || !std::ranges::all_of(std::array{array.perCycle, array.stationaryWords, core.wordsPerCycle,
+                                                             core.metadataBits, core.setupCycles},
+                                                  isAmount))
+    return notSkipped("a core's rates, words and cycles are finite and not negative, and it multiplies");
+  return std::nullopt;
+}
 
 std::optional<Error> check(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                            double confidence) {
   if (!within(p.rows, kLargestExtent) || !within(p.columns, kLargestExtent) || !within(p.depth, kLargestExtent))
-    return refused(
+    return notSkipped(
         fmt::format("a product of {} by {} by {}; its extents are from 1 to 2^40", p.rows, p.columns, p.depth));
-  if (!within(core.tile, kLargestTile) || !within(core.slots, kLargestCount) || !within(core.lanes, kLargestCount))
-    return refused(
-        fmt::format("a core with tiles of {}, {} slots and {} lanes; a tile is from 1 to {}, the others from 1 "
-                    "to {}",
-                    core.tile, core.slots, core.lanes, kLargestTile, kLargestCount));
-  for (const SparseAcceleration *use : {&core.stationary, &core.streaming}) {
-    if (!within(use->granule, kLargestCount))
-      return refused(fmt::format("zeros are skipped {} at a time; that is from 1 to {}", use->granule, kLargestCount));
-    if (use->kept < 0 || use->of < 0 || use->of > kLargestTile || use->kept > use->of ||
-        (use->kept == 0 && use->of > 0))
-      return refused(fmt::format("a core that uses nm({}, {}): the first is from 1 to the second, which is at most {}",
-                                 use->kept, use->of, kLargestTile));
-  }
-  if (array.outerStationary < 0 || array.outerStreaming < 0 ||
-      (array.outerStationary > 0) != (array.outerStreaming > 0))
-    return refused(
-        fmt::format("outer products of {} by {} elements in a cycle", array.outerStationary, array.outerStreaming));
-  if (!(array.perCycle > 0) || !std::isfinite(array.perCycle) || !(array.stationaryWords >= 0) ||
-      !std::isfinite(array.stationaryWords) || !(core.wordsPerCycle >= 0) || !(core.metadataBits >= 0) ||
-      !(core.setupCycles >= 0) || !std::isfinite(core.wordsPerCycle) || !std::isfinite(core.metadataBits) ||
-      !std::isfinite(core.setupCycles))
-    return refused("a core's rates, words and cycles are finite and not negative, and it multiplies");
+  if (auto error = checkCore(core))
+    return error;
+  if (auto error = checkArray(core, array))
+    return error;
   if (!within(p.elementBits, 64 * 1024))
-    return refused(fmt::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
+    return notSkipped(fmt::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
   if (!(confidence > 0 && confidence < 1))
-    return refused(fmt::format("a confidence of {}; it is above 0 and below 1", confidence));
+    return notSkipped(fmt::format("a confidence of {}; it is above 0 and below 1", confidence));
   return std::nullopt;
 }
 
 bool looksAt(const SparseAcceleration &use, const SparsityPattern &pattern) {
   return use.mode != SparseAcceleration::Mode::None && pattern.kind != SparsityPattern::Kind::Dense &&
-         (use.of == 0 || supportsPattern(use, pattern));
-}
-
-bool skips(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
-  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
-         looksAt(use, pattern);
+         supportsPattern(use, pattern);
 }
 
 /// Tiles of `tile` neighbours of an operand, those that are not skipped as if nothing were zero.
@@ -85,11 +94,11 @@ Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, c
       return last.takeError();
     result.rest = std::move(*last);
   }
-  result.fixed = pattern.kind == SparsityPattern::Kind::Mask || pattern.kind == SparsityPattern::Kind::Banded;
+  result.fixed = isStatic(pattern);
   if (skipped)
     setStaticMask(result, pattern, shape, length, granule, direction);
   if (pattern.kind == SparsityPattern::Kind::Unstructured && skipped && !pattern.independent && granule <= 1 &&
-      static_cast<double>(shape.outputs) * shape.reduction < 0x1p40) {
+      number(shape.outputs) * shape.reduction < 0x1p40) {
     result.elements = shape.outputs * shape.reduction;
     result.nonZeros = std::llround(*density(pattern, shape) * result.elements);
   }
@@ -119,9 +128,7 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
   return sum / line;
 }
 
-/// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
-
-/// compressed.
+/// Cycles at N:M: nothing of it is random but the size of the other operand, where it is compressed.
 ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                                bool stationary, double confidence) {
   const SparseAcceleration &use = stationary ? core.stationary : core.streaming;
@@ -130,12 +137,10 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   const SparseAcceleration &otherUse = stationary ? core.streaming : core.stationary;
   const SparsityPattern &otherPattern = stationary ? p.streaming : p.stationary;
   const int64_t step = core.tile > 1 ? core.tile : use.of;
-  const double padded = std::ceil(static_cast<double>(p.depth) / step) * step;
-  const double outputs = static_cast<double>(p.rows) * p.columns;
-  const auto bits = static_cast<double>(p.elementBits);
-  double position = kept.kind == SparseFormat::Kind::RunLength
-                        ? static_cast<double>(kept.coordinateBits)
-                        : static_cast<double>(std::bit_width(static_cast<uint64_t>(use.of - 1)));
+  const double padded = std::ceil(number(p.depth) / step) * step, outputs = number(p.rows) * p.columns,
+               bits = number(p.elementBits),
+               position =
+                   number(kept.kind == SparseFormat::Kind::RunLength ? kept.coordinateBits : widthOfCount(use.of));
   // What the other operand's words are of its dense ones: on average, with the confidence, at most.
   double mean = 1, quantile = 1, max = 1;
   if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
@@ -158,7 +163,7 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   auto wait = [&](double ofOther) {
     return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
   };
-  const double share = static_cast<double>(use.kept) / use.of;
+  const double share = number(use.kept) / use.of;
   ProductCycles result;
   result.dense = std::ceil(outputs * p.depth / array.perCycle);
   auto cycles = [&](double ofOther) {
@@ -177,16 +182,64 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core, c
   return result;
 }
 
+/// Whole cycles, where what is missing to a whole number is rounding alone.
+double wholeCycles(double cycles) { return std::ceil(cycles * (1 - 1e-13)); }
+
+/// ln E[exp(s * cycles)], without overflow.
+double logMoment(const Occupancy &cycles, double s) {
+  // From the largest count that happens at all: beside one that does not, all others vanish.
+  size_t last = cycles.probability.size() - 1;
+  while (last > 0 && cycles.probability[last] <= 0)
+    --last;
+  const double max = last;
+  double sum = 0;
+  for (size_t k = 0; k < cycles.probability.size(); ++k)
+    sum += cycles.probability[k] * std::exp(s * (k - max));
+  return s * max + std::log(sum);
+}
+
+/// Cycles that one operand's tiles take along the array at one step of the reduction.
+struct Steps {
+  double mean = 0, variance = 0, dense = 0, longest = 0, tiles = 0;
+};
+
+Steps stepsOf(const TiledOperand &operand, int64_t outputs, int64_t tile, int64_t along) {
+  Steps result;
+  auto add = [&](const TileParts &parts, double count) {
+    const Occupancy each = rounds(total(parts), along);
+    const double max = number(each.max());
+    result.tiles += count;
+    result.mean += count * each.mean();
+    result.variance += count * each.variance();
+    result.dense += count * max;
+    result.longest = std::max(result.longest, max);
+  };
+  if (outputs >= tile)
+    add(operand.whole, outputs / tile);
+  if (outputs % tile > 0)
+    add(operand.rest, 1);
+  // Tiles inside of one block have the same zeros.
+  result.variance *= std::min(result.tiles, number(operand.sameTiles));
+  if (operand.fixed || !operand.skipped)
+    result.variance = 0;
+  return result;
+}
+
 } // namespace
+
+bool isSkipped(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
+  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
+         looksAt(use, pattern);
+}
 
 bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   if (use.of == 0)
     return true;
   if (p.kind == SparsityPattern::Kind::Mask) {
     for (const std::vector<bool> &row : p.mask)
-      for (size_t from = 0; from < row.size(); from += static_cast<size_t>(use.of)) {
-        auto end = row.begin() + static_cast<ptrdiff_t>(std::min(row.size(), from + static_cast<size_t>(use.of)));
-        if (std::count(row.begin() + static_cast<ptrdiff_t>(from), end, true) > use.kept)
+      for (auto from = row.begin(), to = from; from != row.end(); from = to) {
+        to += std::min<int64_t>(use.of, row.end() - from);
+        if (std::count(from, to, true) > use.kept)
           return false;
       }
     return true;
@@ -200,6 +253,109 @@ bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   return std::min(groups * p.kept, use.of) <= use.kept;
 }
 
+PatternBlock patternBlockOf(const SparsityPattern &p) {
+  switch (p.kind) {
+  case SparsityPattern::Kind::Structured:
+    if (p.transposable)
+      return {p.of, p.of};
+    return p.along == SparsityPattern::Along::Output ? PatternBlock{p.of, 1} : PatternBlock{1, p.of};
+  case SparsityPattern::Kind::Block:
+    return {p.blockRows, p.blockColumns};
+  case SparsityPattern::Kind::Histogram:
+    return {1, p.window};
+  default:
+    return {};
+  }
+}
+
+double chernoffQuantile(const std::vector<EquivalentGroups> &groups, double confidence) {
+  const double certain = -std::log1p(-confidence);
+  double widest = 1;
+  for (const EquivalentGroups &each : groups)
+    widest = std::max(widest, each.weight * each.cycles.max());
+  auto limit = [&](double logS) {
+    const double s = std::exp(logS);
+    double sum = certain;
+    for (const EquivalentGroups &each : groups)
+      sum += each.count * logMoment(each.cycles, s * each.weight);
+    return sum / s;
+  };
+  // One valley in ln s; any s gives a limit that holds, so that where the search ends is no matter of trust.
+  double low = std::log(1e-9 / widest), high = std::log(1e3 / widest);
+  for (int i = 0; i < 60; ++i) {
+    double a = low + (high - low) / 3, b = high - (high - low) / 3;
+    if (limit(a) < limit(b))
+      high = b;
+    else
+      low = a;
+  }
+  return limit((low + high) / 2);
+}
+
+ProductCycles shared(const CycleSum &sum, double engines, double setup, double confidence) {
+  ProductCycles result;
+  // Each engine takes its share of groups, and whole groups.
+  auto perEngine = [&](double cycles) {
+    return engines <= 1 || sum.groups <= 0 ? cycles : cycles / sum.groups * std::ceil(sum.groups / engines);
+  };
+  const double variance = std::max(0.0, sum.variance);
+  const double sure = confidence + sum.failureProbability;
+  double quantile =
+      sure < 1 ? std::max(sum.mean, sum.meanUpperBound) + std::sqrt(variance * sure / (1 - sure)) : sum.dense;
+  if (sum.allIndependent && variance > 0)
+    quantile = std::min(quantile, chernoffQuantile(sum.equivalent, confidence));
+  quantile = std::min(quantile, sum.dense);
+  double max = engines <= 1 ? sum.dense : std::ceil(sum.groups / engines) * sum.longest;
+  if (sum.onlyMaxIsCertain)
+    quantile = sum.dense;
+  if (engines > 1)
+    quantile = std::min(max, (quantile + (engines - 1) * sum.longest) / engines);
+  result.mean = perEngine(sum.mean) + setup;
+  result.dense = perEngine(sum.dense);
+  result.max = max + setup;
+  result.deviation = std::sqrt(variance) / std::max(1.0, engines);
+  result.quantile = wholeCycles(std::max(quantile + setup, result.mean));
+  return result;
+}
+
+CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
+                     const TiledOperand &stationary, const TiledOperand &streaming) {
+  const Steps a = stepsOf(stationary, p.columns, std::min(core.tile, p.columns), array.outerStationary);
+  const Steps b = stepsOf(streaming, p.rows, std::min(core.tile, p.rows), array.outerStreaming);
+  const double depth = number(p.depth);
+  CycleSum result;
+  result.groups = depth * a.tiles * b.tiles;
+  result.mean = depth * a.mean * b.mean;
+  result.dense = depth * a.dense * b.dense;
+  result.longest = a.longest * b.longest;
+  const double same = std::max(stationary.sameOutputs, streaming.sameOutputs);
+  if (stationary.staticMask || streaming.staticMask) {
+    // Where zeros are known, each step is what it is: those of both may prefer the same ones.
+    std::vector<double> ofA(p.depth, a.mean), ofB(ofA.size(), b.mean);
+    if (stationary.staticMask)
+      ofA = staticMaskSteps(stationary, std::min(core.tile, p.columns), array.outerStationary);
+    if (streaming.staticMask)
+      ofB = staticMaskSteps(streaming, std::min(core.tile, p.rows), array.outerStreaming);
+    result.mean = 0;
+    for (size_t k = 0; k < ofA.size(); ++k) {
+      result.mean += ofA[k] * ofB[k];
+      result.variance += ofA[k] * ofA[k] * b.variance + ofB[k] * ofB[k] * a.variance;
+    }
+    result.variance *= std::min(depth, same);
+    if (stationary.staticMask && streaming.staticMask) {
+      const std::vector<double> w = staticMaskSteps(stationary, p.columns, 1),
+                                x = staticMaskSteps(streaming, p.rows, 1);
+      result.computed = std::inner_product(w.begin(), w.end(), x.begin(), 0.0) / (number(p.columns) * p.rows * depth);
+    }
+    return result;
+  }
+  // Steps of the reduction share no element; within one the operands are independent.
+  const double each =
+      (a.variance + a.mean * a.mean) * (b.variance + b.mean * b.mean) - a.mean * a.mean * b.mean * b.mean;
+  result.variance = depth * std::min(depth, same) * std::max(0.0, each);
+  return result;
+}
+
 Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array,
                                     double confidence) {
   if (auto error = check(p, core, array, confidence))
@@ -209,8 +365,8 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
   for (auto *share : {&stationaryShare, &streamingShare})
     if (!(*share))
       return (*share).takeError();
-  const bool stationary = skips(core.stationary, p.stationary, p.stationaryFormat),
-             streaming = skips(core.streaming, p.streaming, p.streamingFormat);
+  const bool stationary = isSkipped(core.stationary, p.stationary, p.stationaryFormat),
+             streaming = isSkipped(core.streaming, p.streaming, p.streamingFormat);
   double notZero = (looksAt(core.stationary, p.stationary) ? *stationaryShare : 1.0) *
                    (looksAt(core.streaming, p.streaming) ? *streamingShare : 1.0);
   if (looksAt(core.stationary, p.stationary) && looksAt(core.streaming, p.streaming))
@@ -227,8 +383,7 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
       if (!(*operand))
         return (*operand).takeError();
     const auto &w = *first, &x = *second;
-    const double each = outer ? static_cast<double>(array.outerStationary) * array.outerStreaming
-                              : static_cast<double>(core.lanes) * core.slots;
+    const double each = outer ? number(array.outerStationary) * array.outerStreaming : number(core.lanes) * core.slots;
     const double engines = std::max(1.0, std::floor(array.perCycle / each));
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
@@ -246,7 +401,7 @@ Result<ProductCycles> productCycles(const SparseProduct &p, const SparseCore &co
       result.formula += " (of sampled groups)";
   }
   if (!std::isfinite(result.mean) || !std::isfinite(result.max))
-    return refused(
+    return notSkipped(
         fmt::format("a product of {} by {} by {} takes more cycles than can be counted", p.rows, p.columns, p.depth));
   const double computed = result.active; // what is not skipped
   result.active = std::min(computed, notZero);

@@ -13,12 +13,8 @@ using Pattern = SparsityPattern::Kind;
 /// Blocks of a mask or a band that are looked at one by one.
 constexpr double kCounted = 1 << 28;
 
-Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
-
-double number(int64_t value) { return value; }
-double divideUp(int64_t a, int64_t b) { return number((a - 1) / b + 1); }
-/// Bits that tell `count` positions apart.
-int64_t widthOfCount(int64_t count) { return std::bit_width(static_cast<uint64_t>(count - 1)); }
+/// Groups of `each` neighbours of a line, the last one perhaps shorter.
+double groupsIn(int64_t line, int64_t each) { return number(divideUp(line, each)); }
 double elementsOf(OperandShape shape) { return number(shape.outputs) * number(shape.reduction); }
 
 /// A number of things and what it does not exceed.
@@ -43,14 +39,14 @@ Amount nonZeros(const SparsityPattern &p, OperandShape shape, double density, do
   if (p.kind == Pattern::Unstructured && p.independent)
     return sampled(binomial(1, density), n, 1, confidence);
   if (p.kind == Pattern::Block && p.independent) {
-    double blocks = divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
+    double blocks = groupsIn(shape.outputs, p.blockRows) * groupsIn(shape.reduction, p.blockColumns);
     Amount amount = sampled(binomial(1, density), blocks, number(p.blockRows) * number(p.blockColumns), confidence);
     return {density * n, std::min(n, amount.quantile)};
   }
   if (p.kind == Pattern::Histogram) {
     Occupancy window;
     window.probability.assign(p.histogram.rbegin(), p.histogram.rend());
-    Amount amount = sampled(window, number(shape.outputs) * divideUp(shape.reduction, p.window), 1, confidence);
+    Amount amount = sampled(window, number(shape.outputs) * groupsIn(shape.reduction, p.window), 1, confidence);
     return {density * n, std::min(n, amount.quantile)};
   }
   // What the last group or block of a line holds is drawn, where it is not a whole one.
@@ -65,7 +61,7 @@ Amount nonZeros(const SparsityPattern &p, OperandShape shape, double density, do
       return {density * n, whole + sampled(hypergeometric(p.of, p.kept, rest), lines, 1, confidence).quantile};
   }
   if (p.kind == Pattern::Block && (shape.outputs % p.blockRows > 0 || shape.reduction % p.blockColumns > 0)) {
-    const double blocks = divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
+    const double blocks = groupsIn(shape.outputs, p.blockRows) * groupsIn(shape.reduction, p.blockColumns);
     return {density * n,
             std::min(n, std::ceil(density * blocks - 1e-9) * number(p.blockRows) * number(p.blockColumns))};
   }
@@ -100,7 +96,7 @@ bool anyInBlock(const SparsityPattern &p, int64_t top, int64_t bottom, int64_t l
 /// Blocks of a format that are stored, as one is not zero.
 Result<Amount> keptBlocks(const SparsityPattern &p, const SparseFormat &f, OperandShape shape, double density,
                           double confidence) {
-  const double rows = divideUp(shape.outputs, f.blockRows), columns = divideUp(shape.reduction, f.blockColumns),
+  const double rows = groupsIn(shape.outputs, f.blockRows), columns = groupsIn(shape.reduction, f.blockColumns),
                blocks = rows * columns;
   if (f.blockRows * f.blockColumns == 1)
     return nonZeros(p, shape, density, confidence);
@@ -113,7 +109,7 @@ Result<Amount> keptBlocks(const SparsityPattern &p, const SparseFormat &f, Opera
   }
   if (p.kind == Pattern::Banded || p.kind == Pattern::Mask) {
     if (elementsOf(shape) > kCounted)
-      return refused(
+      return notSkipped(
           fmt::format("an operand of {} by {} is too large to count its blocks", shape.outputs, shape.reduction));
     double kept = 0;
     for (int64_t i = 0; i < shape.outputs; i += f.blockRows)
@@ -167,7 +163,7 @@ Amount storedZeros(const SparsityPattern &p, OperandShape shape, double density,
 }
 
 double structuredBits(const SparseFormat &f, OperandShape shape, int64_t elementBits, double &metadata) {
-  const double kept = number(shape.outputs) * divideUp(shape.reduction, f.of) * number(f.kept);
+  const double kept = number(shape.outputs) * groupsIn(shape.reduction, f.of) * number(f.kept);
   metadata = kept * number(widthOfCount(f.of));
   return kept * number(elementBits) + metadata;
 }
@@ -181,6 +177,8 @@ int64_t widthOf(int64_t bits) {
 
 } // namespace
 
+int64_t widthOfCount(int64_t count) { return std::bit_width(static_cast<uint64_t>(count - 1)); }
+
 Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, OperandShape shape, int64_t elementBits,
                               double confidence) {
   auto share = density(p, shape);
@@ -189,7 +187,7 @@ Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, O
   if (elementBits < 1 || elementBits > 65536 || f.coordinateBits < 1 || f.coordinateBits > 64 || f.pointerBits < 1 ||
       f.pointerBits > 64 || f.blockRows < 1 || f.blockColumns < 1 || f.blockRows > (1 << 20) ||
       f.blockColumns > (1 << 20))
-    return refused(
+    return notSkipped(
         fmt::format("a format with elements of {} bits, positions of {} and pointers of {}, blocks of {} by {}",
                     elementBits, f.coordinateBits, f.pointerBits, f.blockRows, f.blockColumns));
   const double d = *share, n = elementsOf(shape), b = number(elementBits), width = number(f.coordinateBits);
@@ -211,10 +209,9 @@ Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, O
     use.kept = f.kept;
     use.of = f.of;
     if (f.kept < 1 || f.of < 1 || f.kept > f.of || f.of > 4096 || !supportsPattern(use, p))
-      return refused(
-          fmt::format("nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may "
-                      "keep more",
-                      f.kept, f.of, f.kept, f.of));
+      return notSkipped(fmt::format(
+          "nm({}, {}) stores at most {} of {} neighbours along the reduction, and this pattern may keep more", f.kept,
+          f.of, f.kept, f.of));
     bits.mean = bits.quantile = structuredBits(f, shape, elementBits, bits.metadata);
     break;
   }
@@ -224,7 +221,7 @@ Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, O
       return blocks.takeError();
     const Amount &stored = *blocks;
     const double each = number(f.blockRows) * number(f.blockColumns) * b + width,
-                 pointers = (divideUp(shape.outputs, f.blockRows) + 1) * number(f.pointerBits);
+                 pointers = (groupsIn(shape.outputs, f.blockRows) + 1) * number(f.pointerBits);
     bits = {stored.mean * each + pointers, stored.quantile * each + pointers, bits.dense,
             stored.mean * width + pointers};
     break;
@@ -292,18 +289,15 @@ std::optional<std::string> encoding(const SparseFormat &f) {
   case Kind::Dense:
     return std::nullopt;
   case Kind::Structured:
-    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 floordiv {1} "
-                       ": dense, d1 mod {1} : "
-                       "structured[{0}, {1}]) }}>",
+    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 floordiv {1} : dense, d1 mod {1} "
+                       ": structured[{0}, {1}]) }}>",
                        f.kept, f.of);
   case Kind::Coordinates:
-    return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : compressed(nonunique), "
-                       "d1 : singleton), {} }}>",
-                       widths);
+    return fmt::format(
+        "#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : compressed(nonunique), d1 : singleton), {} }}>", widths);
   case Kind::Rows:
     if (f.blockRows * f.blockColumns > 1)
-      return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 floordiv {0} : dense, "
-                         "d1 floordiv {1} : "
+      return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 floordiv {0} : dense, d1 floordiv {1} : "
                          "compressed, d0 mod {0} : dense, d1 mod {1} : dense), {2} }}>",
                          f.blockRows, f.blockColumns, widths);
     return fmt::format("#sparse_tensor.encoding<{{ map = (d0, d1) -> (d0 : dense, d1 : compressed), {} }}>", widths);

@@ -13,78 +13,67 @@ constexpr int64_t kLargestTile = 4096, kLargestExtent = int64_t{1} << 40;
 /// Rows times tiles of a banded operand, and elements of a mask, that are counted one by one.
 constexpr int64_t kCounted = int64_t{1} << 28;
 
-Error refused(std::string message) { return {Code::NotSkipped, std::move(message), {}, {}}; }
-
-Occupancy certain(int64_t of, int64_t count) {
-  Occupancy one;
-  one.probability.assign(static_cast<size_t>(of) + 1, 0.0);
-  one.probability[count] = 1;
-  return one;
-}
-
 bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
 std::optional<Error> checkHistogram(const SparsityPattern &p) {
   if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
-    return refused(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number of "
-                               "zeros, and windows of 1 to {} elements",
-                               p.window, p.histogram.size(), kLargestTile));
+    return notSkipped(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number "
+                                  "of zeros, and windows of 1 to {} elements",
+                                  p.window, p.histogram.size(), kLargestTile));
   double whole = 0;
   for (double share : p.histogram) {
     if (!isShare(share))
-      return refused(fmt::format("a histogram has the share {}, which is not from 0 to 1", share));
+      return notSkipped(fmt::format("a histogram has the share {}, which is not from 0 to 1", share));
     whole += share;
   }
   if (!(std::abs(whole - 1) <= 1e-6))
-    return refused(fmt::format("the shares of a histogram add up to {}, not to 1", whole));
+    return notSkipped(fmt::format("the shares of a histogram add up to {}, not to 1", whole));
   return std::nullopt;
 }
 
 std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   if (shape.outputs < 1 || shape.reduction < 1 || shape.outputs > kLargestExtent || shape.reduction > kLargestExtent)
-    return refused(fmt::format("an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
-                               shape.outputs, shape.reduction));
+    return notSkipped(fmt::format("an operand of {} outputs by {} has no zeros to count; extents are from 1 to 2^40",
+                                  shape.outputs, shape.reduction));
   switch (p.kind) {
   case Kind::Dense:
     return std::nullopt;
   case Kind::Unstructured:
     if (!isShare(p.density))
-      return refused(fmt::format("a density is {}; it is a share from 0 to 1", p.density));
+      return notSkipped(fmt::format("a density is {}; it is a share from 0 to 1", p.density));
     return std::nullopt;
   case Kind::Structured:
     if (p.kept < 0 || p.of < 1 || p.kept > p.of || p.of > kLargestTile)
-      return refused(
-          fmt::format("nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from "
-                      "1 to {}",
+      return notSkipped(
+          fmt::format("nm({}, {}) keeps no part of a group; the first is from 0 to the second, which is from 1 to {}",
                       p.kept, p.of, kLargestTile));
     return std::nullopt;
   case Kind::Block:
     if (!isShare(p.density) || p.blockRows < 1 || p.blockColumns < 1 || p.blockRows > kLargestExtent ||
         p.blockColumns > kLargestExtent)
-      return refused(fmt::format("blocks of {} by {} with density {}: extents are at least 1, a density is from 0 to 1",
-                                 p.blockRows, p.blockColumns, p.density));
+      return notSkipped(
+          fmt::format("blocks of {} by {} with density {}: extents are at least 1, a density is from 0 to 1",
+                      p.blockRows, p.blockColumns, p.density));
     return std::nullopt;
   case Kind::Banded:
     if (p.band < 0)
-      return refused(fmt::format("a band of {} elements; it is 0 or more", p.band));
+      return notSkipped(fmt::format("a band of {} elements; it is 0 or more", p.band));
     return std::nullopt;
   case Kind::Histogram:
     return checkHistogram(p);
   case Kind::Mask:
     if (static_cast<int64_t>(p.mask.size()) != shape.outputs)
-      return refused(fmt::format("a mask has {} rows, its operand {} outputs", p.mask.size(), shape.outputs));
+      return notSkipped(fmt::format("a mask has {} rows, its operand {} outputs", p.mask.size(), shape.outputs));
     for (const std::vector<bool> &row : p.mask)
       if (static_cast<int64_t>(row.size()) != shape.reduction)
-        return refused(fmt::format("a mask has a row of {} elements, its operand {} along the reduction", row.size(),
-                                   shape.reduction));
+        return notSkipped(fmt::format("a mask has a row of {} elements, its operand {} along the reduction", row.size(),
+                                      shape.reduction));
     return std::nullopt;
   }
-  return refused("an unknown pattern of zeros");
+  return notSkipped("an unknown pattern of zeros");
 }
 
-/// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line
-
-/// behind longer ones.
+/// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line behind longer ones.
 struct TilesOfLine {
   int64_t tile, line;
   bool last;
@@ -92,16 +81,14 @@ struct TilesOfLine {
   int64_t start(int64_t i) const { return last ? line - tile : i * tile; }
 };
 
-/// Groups of `length` follow each other, each with a count like `group`, all places of which are
-
-/// equally likely in runs of `run`.
+/// Groups of `length` follow each other, each with a count like `group`, all places of which are equally likely in runs
+/// of `run`.
 TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &group, int64_t run) {
   const int64_t tile = tiles.tile;
   auto some = [&](int64_t draws) {
     if (draws == length)
       return group;
-    Occupancy part;
-    part.probability.assign(static_cast<size_t>(draws) + 1, 0.0);
+    Occupancy part = emptyOccupancy(draws);
     for (int64_t j = 0; j <= length; ++j) {
       double p = group.probability[j];
       if (p <= 0)
@@ -125,8 +112,7 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
   const int64_t period = length / std::gcd(tile, length), count = tiles.count();
   if (period == 1 || count == 1)
     return from(tiles.start(0) % length);
-  TilePart any{tile, certain(tile, 0), 1};
-  any.of.probability[0] = 0;
+  TilePart any{tile, emptyOccupancy(tile), 1};
   for (int64_t i = 0; i < std::min(period, count); ++i) {
     const int64_t equivalent = (count - i - 1) / period + 1;
     Occupancy one = total(from(tiles.start(i) % length));
@@ -138,33 +124,28 @@ TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &gr
 
 /// Counts of a pattern whose elements are known, over all tiles.
 template <typename Count> Occupancy counted(const TilesOfLine &tiles, int64_t lines, Count count) {
-  Occupancy result = certain(tiles.tile, 0);
-  result.probability[0] = 0;
+  Occupancy result = emptyOccupancy(tiles.tile);
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t t = 0; t < tiles.count(); ++t)
-      result.probability[static_cast<size_t>(count(line, tiles.start(t), tiles.start(t) + tiles.tile))] += 1;
+      result.probability[count(line, tiles.start(t), tiles.start(t) + tiles.tile)] += 1;
   for (double &each : result.probability)
-    each /= static_cast<double>(lines) * static_cast<double>(tiles.count());
+    each /= number(lines) * tiles.count();
   return result;
 }
-
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// What a draw of `density` of `of` things keeps.
 double keptOf(double density, double of) { return std::min(of, std::ceil(density * of - 1e-9)); }
 
 double blocksIn(const SparsityPattern &p, OperandShape shape) {
-  return static_cast<double>(divideUp(shape.outputs, p.blockRows)) * divideUp(shape.reduction, p.blockColumns);
+  return number(divideUp(shape.outputs, p.blockRows)) * divideUp(shape.reduction, p.blockColumns);
 }
 
-/// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of
-
-/// which `kept` are not zero.
+/// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of which `kept` are
+/// not zero.
 Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t blocks, int64_t kept) {
   const int64_t first = std::min(tile, (length - offset) % length), last = (tile - first) % length,
                 whole = (tile - first) / length;
-  Occupancy result = certain(tile, 0);
-  result.probability[0] = 0;
+  Occupancy result = emptyOccupancy(tile);
   // The parts of blocks at both ends, one after the other, then the whole ones of what is left.
   for (int64_t a = 0; a <= (first > 0); ++a)
     for (int64_t b = 0; b <= (last > 0); ++b) {
@@ -172,7 +153,7 @@ Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t bloc
       int64_t all = blocks, left = kept;
       for (auto [there, is] : {std::pair{first > 0, a}, std::pair{last > 0, b}})
         if (there) {
-          const double share = static_cast<double>(left) / all;
+          const double share = number(left) / all;
           p *= is ? share : 1 - share;
           --all, left -= is;
         }
@@ -201,26 +182,22 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
         p.independent || here > static_cast<int64_t>(blocks)
             ? binomial(here, share)
             : hypergeometric(static_cast<int64_t>(blocks), static_cast<int64_t>(share * blocks + 0.5), here);
-    Occupancy elements = certain(tile, 0);
+    Occupancy elements = emptyOccupancy(tile);
     for (int64_t i = 0; i <= here; ++i)
       elements.probability[i * length] = whole.probability[i];
     return {{tile, elements, length}};
   }
   auto inside = [&](int64_t elements) { // of one block
-    TilePart part{elements, certain(elements, 0), elements};
-    part.of.probability.front() = 1 - share;
-    part.of.probability.back() += share;
-    return part;
+    return TilePart{elements, allOrNone(elements, 1 - share, share), elements};
   };
   if (aligned && length > tile && length % tile == 0)
     return {inside(tile)};
   const int64_t period = length / std::gcd(tile, length);
   const int64_t kinds = std::min(period, tiles.count());
   if (!p.independent && blocks <= kFewBlocks && kinds <= kLargestTile) {
-    TilePart any{tile, certain(tile, 0), 1};
-    any.of.probability[0] = 0;
+    TilePart any{tile, emptyOccupancy(tile), 1};
     for (int64_t i = 0; i < kinds; ++i) {
-      const double equivalent = static_cast<double>((tiles.count() - i - 1) / period + 1) / tiles.count();
+      const double equivalent = number((tiles.count() - i - 1) / period + 1) / tiles.count();
       const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
                                         static_cast<int64_t>(share * blocks + 0.5));
       for (size_t k = 0; k < one.probability.size(); ++k)
@@ -239,10 +216,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
   }
   // A block far longer than the tile is as good as one of many tiles.
   const int64_t effective = std::min(length, tile * 64);
-  Occupancy block = certain(effective, 0);
-  block.probability.front() = 1 - share;
-  block.probability.back() += share;
-  return ofGroups(tiles, effective, block, effective);
+  return ofGroups(tiles, effective, allOrNone(effective, 1 - share, share), effective);
 }
 
 Occupancy ofBand(const SparsityPattern &p, OperandShape shape, const TilesOfLine &tiles, bool alongReduction) {
@@ -283,12 +257,12 @@ Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_
   if (auto error = check(p, shape))
     return *error;
   if (tile < 1 || tile > kLargestTile || tile > lineOf(shape, direction))
-    return refused(
+    return notSkipped(
         fmt::format("a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line", tile,
                     kLargestTile, lineOf(shape, direction)));
   const bool alongReduction = direction == TileDirection::Reduction;
   const TilesOfLine tiles{tile, lineOf(shape, direction), last};
-  const double elements = static_cast<double>(shape.outputs) * shape.reduction;
+  const double elements = number(shape.outputs) * shape.reduction;
   switch (p.kind) {
   case Kind::Dense:
     break;
@@ -300,14 +274,15 @@ Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_
   case Kind::Structured:
     if (p.along == direction || p.transposable)
       return ofGroups(tiles, p.of, certain(p.of, p.kept), 1);
-    return onePart(binomial(tile, static_cast<double>(p.kept) / p.of));
+    return onePart(binomial(tile, number(p.kept) / p.of));
   case Kind::Block:
     return ofBlocks(p, shape, tiles, direction);
   case Kind::Banded:
   case Kind::Mask:
-    if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) > kCounted)
-      return refused(fmt::format("an operand of {} by {} is too large to count what a {} leaves of it; state a density",
-                                 shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
+    if (elements / (p.kind == Kind::Mask ? 1.0 : number(tile)) > kCounted)
+      return notSkipped(
+          fmt::format("an operand of {} by {} is too large to count what a {} leaves of it; state a density",
+                      shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
     return onePart(p.kind == Kind::Mask ? ofMask(p, shape, tiles, alongReduction)
                                         : ofBand(p, shape, tiles, alongReduction));
   case Kind::Histogram: {
@@ -326,34 +301,25 @@ Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_
   return onePart(certain(tile, tile));
 }
 
-Result<Occupancy> tileOccupancy(const SparsityPattern &p, OperandShape shape, int64_t tile, TileDirection direction) {
-  auto parts = tileParts(p, shape, tile, direction);
-  if (!parts)
-    return parts.takeError();
-  return total(*parts);
-}
-
 Result<double> density(const SparsityPattern &p, OperandShape shape) {
   if (auto error = check(p, shape))
     return *error;
-  const double elements = static_cast<double>(shape.outputs) * shape.reduction;
+  const double elements = number(shape.outputs) * shape.reduction;
   switch (p.kind) {
   case Kind::Dense:
     return 1.0;
   case Kind::Unstructured:
     return p.independent ? p.density : keptOf(p.density, elements) / elements;
   case Kind::Structured:
-    return static_cast<double>(p.kept) / p.of;
+    return number(p.kept) / p.of;
   case Kind::Block:
     return p.independent ? p.density : keptOf(p.density, blocksIn(p, shape)) / blocksIn(p, shape);
   case Kind::Histogram:
     return std::clamp(meanOfHistogram(p), 0.0, 1.0);
   case Kind::Banded: {
-    // Beyond the square no column is on the diagonal; rows by closed form would save little: each
-
-    // is two comparisons.
+    // Beyond the square no column is on the diagonal; rows by closed form would save little: each is two comparisons.
     if (shape.outputs > kCounted)
-      return refused(
+      return notSkipped(
           fmt::format("a band of an operand of {} outputs is too long to count; state a density", shape.outputs));
     double kept = 0;
     for (int64_t i = 0; i < shape.outputs; ++i) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace accord {
 namespace {
@@ -59,15 +60,11 @@ std::vector<std::vector<double>> trafficOf(const Operation &op, const Machine &m
   return bytes;
 }
 
-/// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good
-
-/// as its density.
+/// A mask of another shape than the product's matrix (windows of a convolution, groups) is as good as its density.
 SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
   if (p.kind != SparsityPattern::Kind::Mask)
     return p;
-  bool fits = static_cast<int64_t>(p.mask.size()) == shape.outputs && !p.mask.empty() &&
-              static_cast<int64_t>(p.mask.front().size()) == shape.reduction;
-  if (fits)
+  if (!p.mask.empty() && OperandShape{std::ssize(p.mask), std::ssize(p.mask.front())} == shape)
     return p;
   double kept = 0, all = 0;
   for (const std::vector<bool> &row : p.mask) {
@@ -81,12 +78,6 @@ SparsityPattern fitting(const SparsityPattern &p, OperandShape shape) {
   return anywhere;
 }
 
-const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
-  return operand == GemmOperand::Weights       ? sparsity.weights
-         : operand == GemmOperand::Activations ? sparsity.activations
-                                               : sparsity.gradients;
-}
-
 std::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, double confidence) {
   auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
   if (!stored)
@@ -97,7 +88,7 @@ std::optional<Error> addStored(Operand &operand, const SparseAcceleration &use, 
     operand.quantile = bits.quantile / bits.dense;
     operand.metadata = bits.metadata / bits.dense;
   } else if (use.mode == Mode::Skip && operand.format.kind != SparseFormat::Kind::Dense) {
-    operand.metadata = 1 / static_cast<double>(operand.bits); // whole values, and a mask
+    operand.metadata = 1 / number(operand.bits); // whole values, and a mask
     operand.mean = operand.quantile = 1 + operand.metadata;
   }
   return std::nullopt;
@@ -143,7 +134,7 @@ Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const
   const SparsityPattern &p = sparsity.weights.pattern;
   OperandShape shape{1 << 20, 1 << 20};
   if (p.kind == SparsityPattern::Kind::Mask && !p.mask.empty())
-    shape = {static_cast<int64_t>(p.mask.size()), static_cast<int64_t>(p.mask.front().size())};
+    shape = {std::ssize(p.mask), std::ssize(p.mask.front())};
   // Zeros that are stored are updated as all others.
   if (p.kind == SparsityPattern::Kind::Banded || sparsity.weights.format.kind == SparseFormat::Kind::Dense)
     return asDense(dense);
@@ -168,11 +159,72 @@ Result<SparseCost> updateCost(const Operation &op, const Machine &machine, const
   return result;
 }
 
+/// Both operands of a product as its core reads them, with the share of their bytes that is left.
+Result<Both> operandsOf(const Operation &op, const OperationProduct &product, const Machine &machine,
+                        const OperationCost &dense, const SparseCore &core, const LinearSparsity &sparsity,
+                        double confidence) {
+  const auto traffic = trafficOf(op, machine, dense);
+  const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
+  const auto operands = operandsIn(op.phase);
+  Both both;
+  auto fill = [&](Operand &operand, GemmOperand of, size_t tensor, int64_t outputs, int64_t bits,
+                  const SparseAcceleration &use) {
+    const OperandSparsity &stored = sparsity.of(of);
+    const OperandShape seen{outputs, product.depth};
+    operand.of = of;
+    operand.shape = isTransposedIn(op.phase, of) ? OperandShape{seen.reduction, seen.outputs} : seen;
+    operand.pattern = fitting(patternIn(op.phase, of, sparsity), seen);
+    operand.stored = fitting(stored.pattern, operand.shape);
+    // What is made for N:M reads nothing else: other patterns and formats are dense to it.
+    if (use.of == 0 || (stored.format.kind == SparseFormat::Kind::Structured &&
+                        (supportsPattern(use, stored.pattern) || supportsPattern(use, transposed(stored.pattern)))))
+      operand.format = stored.format;
+    operand.bits = bits;
+    operand.bytes = traffic[tensor];
+    operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
+  };
+  fill(both.stationary, operands.stationary, product.stationary, product.columns, product.stationaryBits,
+       core.stationary);
+  fill(both.streaming, operands.streaming, product.streaming, product.rows, product.streamingBits, core.streaming);
+  if (auto error = addStored(both.stationary, core.stationary, confidence))
+    return *error;
+  if (auto error = addStored(both.streaming, core.streaming, confidence))
+    return *error;
+  return both;
+}
+
+/// Share of the results of a weight gradient that the mask keeps and the core computes alone.
+double maskedShare(const Operation &op, const OperationProduct &product, const SparseCore &core,
+                   const LinearSparsity &sparsity) {
+  if (op.phase != Phase::WeightGradient || !sparsity.maskedGradients || sparsity.weights.pattern.dynamic ||
+      core.stationary.mode != Mode::Skip || core.stationary.of != 0)
+    return 1;
+  const OperandShape shape{product.rows, product.columns};
+  auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
+  return kept ? *kept : 1;
+}
+
+/// Bytes of masks that change in this step, where an operand is seen first.
+double bytesOfMaskChanges(const Operation &op, const Both &both, double confidence) {
+  double found = 0;
+  for (const Operand *operand : {&both.stationary, &both.streaming}) {
+    const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
+                       (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
+    auto change =
+        maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
+    if (auto *bits = change.get(); bits && first) {
+      const double elements = number(operand->shape.outputs) * operand->shape.reduction * operand->bits;
+      found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
+    }
+  }
+  return found;
+}
+
 } // namespace
 
 ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   const Core &core = machine.cores[dense.core];
-  const auto instances = static_cast<double>(dense.instances > 0 ? dense.instances : instancesPerOperation(core));
+  const double instances = dense.instances > 0 ? dense.instances : instancesPerOperation(core);
   const SparseCore sparse = core.sparse.value_or(SparseCore{});
   ProductArray array;
   const double peak = peakOfOne(machine, core, dense.type).value;
@@ -181,7 +233,7 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
   else if (flopsPerCycle(core) > 0)
     array.perCycle = flopsPerCycle(core) / 2 * instances;
   else
-    array.perCycle = static_cast<double>(sparse.lanes) * sparse.slots;
+    array.perCycle = number(sparse.lanes) * sparse.slots;
   const bool isArray = core.rows > 0 && core.cols > 0, structured = sparse.stationary.of > 0 || sparse.streaming.of > 0;
   if (isArray && structured)
     array.stationaryWords = core.rows;
@@ -208,62 +260,26 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   if (!product || !core.sparse)
     return asDense(dense);
 
-  const auto traffic = trafficOf(op, machine, dense);
-  const auto operands = operandsIn(op.phase);
-  Both both;
-  auto fill = [&](Operand &operand, GemmOperand of, size_t tensor, int64_t outputs, int64_t bits) {
-    operand.of = of;
-    const OperandShape seen{outputs, product->depth};
-    const bool turned = isTransposedIn(op.phase, of);
-    operand.shape = turned ? OperandShape{seen.reduction, seen.outputs} : seen;
-    operand.pattern = fitting(patternIn(op.phase, of, sparsity), seen);
-    operand.stored = fitting(sparsityOf(of, sparsity).pattern, operand.shape);
-    operand.format = sparsityOf(of, sparsity).format;
-    operand.bits = bits;
-    operand.bytes = traffic[tensor];
-    const tile::Nest nest = tile::nestOf(op.domain, op.tensors);
-    operand.whole = elementsOf(nest.tensors[tensor], nest) * bits / 8;
-  };
-  fill(both.stationary, operands.stationary, product->stationary, product->columns, product->stationaryBits);
-  fill(both.streaming, operands.streaming, product->streaming, product->rows, product->streamingBits);
   SparseCore sparse = *core.sparse;
-  // What is made for N:M reads nothing else: other patterns and formats are dense to it.
-  for (auto [operand, use] :
-       {std::pair(&both.stationary, &sparse.stationary), std::pair(&both.streaming, &sparse.streaming)}) {
-    const SparsityPattern &stored = sparsityOf(operand->of, sparsity).pattern;
-    if (use->of > 0 && (operand->format.kind != SparseFormat::Kind::Structured ||
-                        (!supportsPattern(*use, stored) && !supportsPattern(*use, transposed(stored)))))
-      operand->format = SparseFormat{};
-  }
-  if (auto error = addStored(both.stationary, sparse.stationary, confidence))
-    return *error;
-  if (auto error = addStored(both.streaming, sparse.streaming, confidence))
-    return *error;
-
-  SparseProduct p;
-  p.rows = product->rows, p.columns = product->columns, p.depth = product->depth;
-  p.stationary = both.stationary.pattern, p.streaming = both.streaming.pattern;
-  p.stationaryFormat = both.stationary.format, p.streamingFormat = both.streaming.format;
-  p.elementBits = both.stationary.bits;
+  auto operands = operandsOf(op, *product, machine, dense, sparse, sparsity, confidence);
+  if (!operands)
+    return operands.takeError();
+  const Both &both = *operands;
   const double setup = sparse.setupCycles;
   sparse.setupCycles = 0;
   ProductArray array = productArray(machine, dense);
   if (sparse.stationary.of > 0 || sparse.streaming.of > 0)
     array.perCycle = 1; // nothing is random: the share of the time, not rounded to whole cycles
-  auto counted = productCycles(p, sparse, array, confidence);
+  auto counted =
+      productCycles({product->rows, product->columns, product->depth, both.stationary.pattern, both.streaming.pattern,
+                     both.stationary.format, both.streaming.format, both.stationary.bits},
+                    sparse, array, confidence);
   if (!counted) {
     counted.error().location = op.location;
     return counted.takeError();
   }
   const auto &cycles = *counted;
-  double masked = 1;
-  if (op.phase == Phase::WeightGradient && sparsity.maskedGradients && !sparsity.weights.pattern.dynamic &&
-      sparse.stationary.mode == Mode::Skip && sparse.stationary.of == 0) {
-    const OperandShape shape{product->rows, product->columns};
-    auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
-    if (auto *share = kept.get())
-      masked = *share;
-  }
+  const double masked = maskedShare(op, *product, sparse, sparsity);
 
   SparseCost result;
   result.cycles = cycles.mean / cycles.dense * masked;
@@ -282,18 +298,7 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
                    {}};
     before = Seconds(setup / machine.clock.value);
   }
-  // Masks that change in this step, where an operand is seen first.
-  double found = 0;
-  for (Operand *operand : {&both.stationary, &both.streaming}) {
-    const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
-                       (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
-    auto change =
-        maskChange(operand->of, {operand->stored, operand->format}, operand->shape, operand->bits, confidence);
-    if (auto *bits = change.get(); bits && first) {
-      double elements = static_cast<double>(operand->shape.outputs) * operand->shape.reduction * operand->bits;
-      found += (bits->readBits + bits->writtenBits) / elements * operand->whole;
-    }
-  }
+  const double found = bytesOfMaskChanges(op, both, confidence);
   auto at = [&](double share, bool quantile) {
     std::vector<Bytes> bytes = bytesWith(dense, both, quantile);
     if (found > 0 && !bytes.empty())
@@ -309,11 +314,10 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     if (!(*cost))
       return (*cost).takeError();
   result.mean = std::move(*mean);
-  const auto &max = *quantile;
-  result.quantile = std::max(max.time, result.mean.time);
+  result.quantile = std::max(quantile->time, result.mean.time);
   const Joules arithmetic = Flops(op.flops) * energyPerFlop(machine, dense.type);
   const double moved = result.active + result.gated * sparse.gatedEnergy;
-  result.quantileEnergy = max.energy;
+  result.quantileEnergy = quantile->energy;
   if (moved != 1) {
     result.mean.energy = result.mean.energy - arithmetic * (1 - moved);
     result.quantileEnergy = result.quantileEnergy - arithmetic * (1 - moved);
@@ -329,16 +333,78 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
   return result;
 }
 
-bool pays(const SparseCost &cost, const OperationCost &dense, Bytes denseOperands, SparseObjective objective) {
-  switch (objective) {
-  case SparseObjective::Time:
-    return cost.quantile < dense.time;
-  case SparseObjective::Energy:
-    return cost.quantileEnergy < dense.energy;
-  case SparseObjective::Memory:
-    return cost.stationary + cost.streaming < denseOperands;
+bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
+  double elements = op.domain.empty() ? 0 : 1;
+  for (const Loop &loop : op.domain)
+    elements *= loop.extent;
+  return elements >= number(layer.weights.outputs) * layer.weights.reduction;
+}
+
+std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
+  std::vector<PrunedLayer> layers;
+  std::map<std::string, size_t> byName;
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.phase != Phase::Forward)
+      continue;
+    auto product = productOf(graph, op);
+    if (!product)
+      continue;
+    byName[op.name] = layers.size();
+    layers.push_back({op.name, id, {}, {product->columns, product->depth}, product->stationaryBits});
+    layers.back().weights.outputs *= product->batch; // groups of a convolution have weights of their own
   }
-  return false;
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone || op.core == CoreKind::None || op.communication)
+      continue;
+    for (const std::string &name : namedAfter(op.name))
+      if (auto layer = byName.find(name); layer != byName.end()) {
+        layers[layer->second].operations.push_back(id);
+        break;
+      }
+  }
+  return layers;
+}
+
+Result<LayerCost> layerCost(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                            const PrunedLayer &layer, const LinearSparsity &sparsity, double confidence) {
+  LayerCost result;
+  for (OperationId id : layer.operations) {
+    if (id >= costs.operations.size() || costs.operations[id].core < 0)
+      continue;
+    // A bias has no mask.
+    const Operation &op = graph.operations[id];
+    const bool other = op.phase == Phase::Update && !updatesWeights(op, layer);
+    auto cost = sparseCost(graph, op, machine, costs.operations[id], other ? LinearSparsity{} : sparsity, confidence);
+    if (!cost)
+      return cost.takeError();
+    SparseCost &one = *cost;
+    const double times = graph.executions(id);
+    result.time += one.mean.time * times;
+    result.quantile += one.quantile * times;
+    result.energy += one.mean.energy * times;
+    result.quantileEnergy += one.quantileEnergy * times;
+    if (!one.mean.bytes.empty())
+      result.moved += one.mean.bytes[0] * times;
+    result.metadata += one.metadata * times;
+    result.sampled |= one.sampled;
+    result.used |= one.used;
+    result.parts.emplace_back(id, std::move(one));
+  }
+  // All iterations of the repeats around it have weights of their own; micro-batches use the same.
+  const double copies = static_cast<double>(graph.executions(layer.forward)) / std::max<int64_t>(1, graph.microbatches);
+  const double dense = number(layer.weights.outputs) * layer.weights.reduction * layer.weightBits / 8 * copies;
+  double kept = dense;
+  const int core = layer.forward < costs.operations.size() ? costs.operations[layer.forward].core : -1;
+  for (const auto &[id, part] : result.parts)
+    if (id == layer.forward && core >= 0 && machine.cores[core].sparse &&
+        machine.cores[core].sparse->stationary.compress && part.stationary.value > 0)
+      kept = part.stationary.value * copies;
+  if (sparsity.weights.pattern.dynamic && kept != dense)
+    kept += dense;
+  result.weights = Bytes(kept);
+  return result;
 }
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/sparsity/cost/StaticMaskCycles.h"
+#include "lib/sparsity/cost/LaneCycles.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,13 +11,6 @@ namespace {
 /// Places or pairs of tiles that are counted one by one.
 constexpr double kCounted = 1 << 28;
 
-double number(int64_t value) { return value; }
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-bool isStatic(const SparsityPattern &p) {
-  return p.kind == SparsityPattern::Kind::Mask || p.kind == SparsityPattern::Kind::Banded;
-}
-
 StaticMask staticMaskOf(const SparsityPattern &p, OperandShape shape) {
   StaticMask staticMask{shape.outputs, shape.reduction, divideUp(shape.reduction, 64), {}};
   staticMask.bits.assign(staticMask.lines * staticMask.words, 0);
@@ -27,7 +21,7 @@ StaticMask staticMaskOf(const SparsityPattern &p, OperandShape shape) {
                                                              : std::min(staticMask.length, line + p.band + 1);
     for (int64_t place = low; place < high; ++place)
       if (!mask || p.mask[line][place])
-        staticMask.bits[line * staticMask.words + place / 64] |= uint64_t{1} << (place % 64);
+        staticMask.set(line, place);
   }
   return staticMask;
 }
@@ -73,10 +67,7 @@ class Units {
 public:
   Units(const TileParts &random, int64_t slots) : slots_(slots), random_(total(random)), length_(random_.max()) {
     for (int64_t count = 0; count <= length_; ++count) {
-      TilePart exactly{length_, {}, 1};
-      exactly.of.probability.assign(static_cast<size_t>(length_) + 1, 0.0);
-      exactly.of.probability[count] = 1;
-      byCount_.push_back(atMost(overlap({exactly}, random), slots));
+      byCount_.push_back(atMost(overlap({{length_, certain(length_, count), 1}}, random), slots));
     }
     both_.resize(byCount_.size() * byCount_.size());
   }
@@ -85,7 +76,7 @@ public:
 
   /// Units that share a random tile: the slowest of them.
   AtMost sharing(const std::vector<int64_t> &counts) {
-    AtMost result(static_cast<size_t>((length_ + slots_ - 1) / slots_) + 1, 0.0);
+    AtMost result(divideUp(length_, slots_) + 1, 0.0);
     for (int64_t b = 0; b <= length_; ++b) {
       const double probability = random_.probability[b];
       if (probability <= 1e-18)
@@ -140,7 +131,7 @@ public:
     double mean = number(max_), square = mean * mean;
     for (size_t a = 0; a < all_.size(); ++a) { // sums of P(cycles > a)
       mean += 1 - all_[a];
-      square += (2 * static_cast<double>(a) + 1) * (1 - all_[a]);
+      square += (2.0 * a + 1) * (1 - all_[a]);
     }
     max_ = 0;
     all_.clear();
@@ -158,6 +149,10 @@ private:
 
 } // namespace
 
+bool isStatic(const SparsityPattern &p) {
+  return p.kind == SparsityPattern::Kind::Mask || p.kind == SparsityPattern::Kind::Banded;
+}
+
 void setStaticMask(TiledOperand &operand, const SparsityPattern &pattern, OperandShape shape, int64_t tile,
                    int64_t granule, TileDirection direction) {
   if (!isStatic(pattern) || !few(shape))
@@ -170,7 +165,7 @@ void setStaticMask(TiledOperand &operand, const SparsityPattern &pattern, Operan
           const int64_t to = std::min(g + granule, end);
           if (countIn(staticMask, line, nullptr, 0, g, to) > 0)
             for (int64_t place = g; place < to; ++place)
-              staticMask.bits[line * staticMask.words + place / 64] |= uint64_t{1} << (place % 64);
+              staticMask.set(line, place);
         }
   operand.staticMask = std::move(staticMask);
 }
@@ -235,8 +230,7 @@ std::optional<double> staticMaskOverlap(const SparseProduct &p) {
   const OperandShape stationary{p.columns, p.depth}, streaming{p.rows, p.depth};
   if (!isStatic(p.stationary) || !isStatic(p.streaming) || !few(stationary) || !few(streaming))
     return std::nullopt;
-  // Every pair of lines meets: at each place of the reduction, those of one with those of the
-  // other.
+  // Every pair of lines meets: at each place of the reduction, those of one with those of the other.
   const StaticMask w = staticMaskOf(p.stationary, stationary), x = staticMaskOf(p.streaming, streaming);
   double both = 0;
   for (int64_t k = 0; k < p.depth; ++k) {

@@ -2,27 +2,9 @@
 #include "lib/machine/array/LoopRoles.h"
 #include "lib/sparsity/cost/Format.h"
 #include <algorithm>
-#include <limits>
 
 namespace accord {
 namespace {
-
-const OperandSparsity &sparsityOf(GemmOperand operand, const LinearSparsity &sparsity) {
-  switch (operand) {
-  case GemmOperand::Weights:
-    return sparsity.weights;
-  case GemmOperand::Activations:
-    return sparsity.activations;
-  case GemmOperand::Gradients:
-    return sparsity.gradients;
-  }
-  return sparsity.weights;
-}
-
-bool isSkipped(const SparseAcceleration &use, const OperandSparsity &sparsity, const SparsityPattern &seen) {
-  return use.mode == SparseAcceleration::Mode::Skip && sparsity.format.kind != SparseFormat::Kind::Dense &&
-         supportsPattern(use, seen) && seen.kind != SparsityPattern::Kind::Dense;
-}
 
 /// What a tensor of the graph is, as seen by a product of this phase.
 std::optional<GemmOperand> operandOf(const WorkGraph &graph, const Operation &op, size_t tensor) {
@@ -79,46 +61,8 @@ bool isTransposedIn(Phase phase, GemmOperand operand) {
 }
 
 SparsityPattern patternIn(Phase phase, GemmOperand operand, const LinearSparsity &sparsity) {
-  const SparsityPattern &pattern = sparsityOf(operand, sparsity).pattern;
+  const SparsityPattern &pattern = sparsity.of(operand).pattern;
   return isTransposedIn(phase, operand) ? transposed(pattern) : pattern;
-}
-
-Result<PhaseShares> workShares(const LinearSparsity &sparsity, const SparseCore &core, int64_t rows, int64_t columns,
-                               int64_t depth) {
-  auto shapeOf = [&](GemmOperand operand) {
-    return operand == GemmOperand::Weights       ? OperandShape{columns, depth}
-           : operand == GemmOperand::Activations ? OperandShape{rows, depth}
-                                                 : OperandShape{rows, columns};
-  };
-  auto shareOf = [&](Phase phase, GemmOperand operand, const SparseAcceleration &use) -> Result<double> {
-    const OperandSparsity &of = sparsityOf(operand, sparsity);
-    auto left = density(of.pattern, shapeOf(operand));
-    if (!left || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
-      return !left ? left : Result<double>(1.0);
-    return use.of > 0 ? Result<double>(static_cast<double>(use.kept) / use.of) : left;
-  };
-  PhaseShares shares;
-  const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},
-                                               {Phase::DataGradient, &shares.dataGradient},
-                                               {Phase::WeightGradient, &shares.weightGradient}};
-  for (auto [phase, share] : phases) {
-    auto [stationary, streaming] = operandsIn(phase);
-    for (auto [operand, use] : {std::pair{stationary, &core.stationary}, {streaming, &core.streaming}}) {
-      auto left = shareOf(phase, operand, *use);
-      if (!left)
-        return left.takeError();
-      *share *= *left;
-    }
-  }
-  if (sparsity.maskedGradients && !sparsity.weights.pattern.dynamic) {
-    auto left = shareOf(Phase::Forward, GemmOperand::Weights, core.stationary);
-    shares.weightGradient *= *left;
-  }
-  return shares;
-}
-
-double shareWithDenseGradients(double share, double interval) {
-  return (3 * share * interval + 2 * share + 1) / (3 * (interval + 1));
 }
 
 Result<double> updateShare(const SparsityPattern &weights, OperandShape shape) {

@@ -11,79 +11,59 @@ struct OperandSparsity {
   SparseFormat format;
 };
 
-/// Zeros around one linear operation Y = X W. Patterns are of matrices as the forward product
-/// (weights: outputs by reduction; activations: rows of the result by reduction) and, of the
-/// gradient of Y, the data gradient see them.
+/// Zeros around one linear operation Y = X W. Patterns are of matrices as the forward product (weights: outputs by
+/// reduction; activations: rows of the result by reduction) and, of the gradient of Y, the data gradient see them.
 struct LinearSparsity {
   OperandSparsity weights, activations, gradients;
-  /// Of the weights' gradient only what the mask keeps is computed: the weights are static, and no
-  /// dense gradient is asked for.
+  /// Of the weights' gradient only what the mask keeps is computed: the weights are static, and no dense gradient is
+  /// asked for.
   bool maskedGradients = false;
+
+  const OperandSparsity &of(GemmOperand operand) const {
+    return operand == GemmOperand::Weights ? weights : operand == GemmOperand::Activations ? activations : gradients;
+  }
 };
 
-/// The three products and their operands: Y = X W (W stays, X streams), dX = dY W' (W stays, dY
-/// streams), dW = X' dY (X stays, dY streams).
+/// The three products and their operands: Y = X W (W stays, X streams), dX = dY W' (W stays, dY streams), dW = X' dY (X
+/// stays, dY streams).
 struct PhaseOperands {
   GemmOperand stationary, streaming;
 };
 PhaseOperands operandsIn(Phase); ///< of Forward, Recompute, DataGradient, WeightGradient
 
-/// The same zeros of the transposed matrix: N:M along the reduction is then along the outputs
-/// (both, if transposable), a histogram's windows are across (its density is left, anywhere),
-/// blocks and masks turn.
+/// The same zeros of the transposed matrix: N:M along the reduction is then along the outputs (both, if transposable),
+/// a histogram's windows are across (its density is left, anywhere), blocks and masks turn.
 SparsityPattern transposed(const SparsityPattern &);
-/// Whether a phase's product sees an operand transposed: weights in the data gradient, both
-/// operands in the weight gradient.
+/// Whether a phase's product sees an operand transposed: weights in the data gradient, both operands in the weight
+/// gradient.
 bool isTransposedIn(Phase, GemmOperand);
 /// An operand's zeros as the product of a phase sees them.
 SparsityPattern patternIn(Phase, GemmOperand, const LinearSparsity &);
 
-/// Shares of the multiply-accumulates of each product that are left, at least: those that no zero
-/// takes away which the core skips, without tiles, lanes, bandwidth or set-up. N:M counts with the
-/// core's.
-struct PhaseShares {
-  double forward = 1, dataGradient = 1, weightGradient = 1;
-  double mean() const { return (forward + dataGradient + weightGradient) / 3; }
-};
-/// Y is rows x columns, the reduction `depth`. A1010 as in `density`.
-Result<PhaseShares> workShares(const LinearSparsity &, const SparseCore &, int64_t rows, int64_t columns,
-                               int64_t depth);
-/// No step of this operation is faster by more than this: static density d alone 3 / (2 d + 1), 2:4
-/// along the reduction 1.2, transposable 2:4 1.5.
-inline double speedUpBound(const PhaseShares &shares) { return 1 / shares.mean(); }
-
-/// Share of a dense step's work when every `interval` steps one has a dense gradient to grow the
-/// mask from: (3 f interval + 2 f
-/// + 1) / (3 (interval + 1)) for products of share f (Evci et al.: Rigging the Lottery, ICML 2020,
-/// appendix H).
-double shareWithDenseGradients(double share, double interval);
-
-/// Share of a parameter's optimizer states, updates and gradient exchange that is left: its density
-/// if the mask is static (all devices know it, so no positions are sent), 1 if it is dynamic.
+/// Share of a parameter's optimizer states, updates and gradient exchange that is left: its density if the mask is
+/// static (all devices know it, so no positions are sent), 1 if it is dynamic.
 Result<double> updateShare(const SparsityPattern &weights, OperandShape);
 
-/// What a mask that changes in each step moves besides: weights are read whole to find it, and
-/// stored anew; of what an operation has just computed only positions are written. Nothing of a
-/// static mask or a dense format.
+/// What a mask that changes in each step moves besides: weights are read whole to find it, and stored anew; of what an
+/// operation has just computed only positions are written. Nothing of a static mask or a dense format.
 struct MaskChange {
   double readBits = 0, writtenBits = 0;
 };
 Result<MaskChange> maskChange(GemmOperand, const OperandSparsity &, OperandShape, int64_t elementBits,
                               double confidence);
 
-/// The operands of an operation of the graph: tensors of W, X or dY, and the extents of one of its
-/// `batch` products.
+/// The operands of an operation of the graph: tensors of W, X or dY, and the extents of one of its `batch` products.
 struct OperationProduct {
   size_t stationary = 0, streaming = 0; ///< indices into Operation::tensors
   int64_t rows = 1, columns = 1, depth = 1, batch = 1;
   int64_t stationaryBits = 16, streamingBits = 16; ///< of an element
 };
-/// Nothing where an operation is no product of two tensors of which one is a parameter, or in the
-/// weight gradient is to become one: products of two activations (attention) are dense.
+/// Nothing where an operation is no product of two tensors of which one is a parameter, or in the weight gradient is to
+/// become one: products of two activations (attention) are dense.
 std::optional<OperationProduct> productOf(const WorkGraph &, const Operation &);
 
-/// The operations that one may be named after: itself, then without the last part of its name, and
-/// so on ("x.weight.update", "x.weight", "x").
+/// The operations that one may be named after: itself, then without the last part of its name, and so on
+/// ("x.weight.update", "x.weight", "x").
 std::vector<std::string> namedAfter(const std::string &name);
 
 } // namespace accord

@@ -6,8 +6,8 @@
 namespace accord {
 
 llvm::json::Value toJson(const DataflowProblem &problem, const DataflowResult &result);
-/// Problem and answer of what `toJson` wrote; reports at `path` what is of another form. The
-/// problem of the choice (`DataflowResult::problem`) and words are not read.
+/// Problem and answer of what `toJson` wrote; reports at `path` what is of another form. The problem of the choice
+/// (`DataflowResult::problem`) and words are not read.
 bool readDataflow(const llvm::json::Value &value, DataflowProblem &problem, DataflowResult &result,
                   llvm::json::Path path);
 

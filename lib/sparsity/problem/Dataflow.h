@@ -1,5 +1,5 @@
-// A device that runs every layer on a part of its own, one behind the other, as plain data: the
-// layers, how each is laid out, and what limits them.
+// A device that runs every layer on a part of its own, one behind the other, as plain data: the layers, how each is
+// laid out, and what limits them.
 #pragma once
 #include "lib/machine/model/Sparsity.h"
 #include "lib/sparsity/problem/Selection.h"
@@ -11,8 +11,8 @@ namespace accord {
 /// Zeros of a layer that may be used. Dense is always there beside these.
 struct DataflowSparsity {
   std::string label;
-  /// Shares of windows (kernel rows x kernel columns products of one channel) by how many of their
-  /// products are zero, weight and activation together: kernel + 1 numbers, their sum 1.
+  /// Shares of windows (kernel rows x kernel columns products of one channel) by how many of their products are zero,
+  /// weight and activation together: kernel + 1 numbers, their sum 1.
   std::vector<double> windows;
   int64_t loss = 0; ///< `lossUnits`
 };
@@ -34,8 +34,8 @@ struct DataflowProblem {
   int64_t lossBudget = SelectionProblem::kUnlimited; ///< `budgetUnits`
 };
 
-/// How a layer is laid out. Multipliers = groups * in * out * fine * ceil(activation bits /
-/// `multiplierRows`) * ceil(weight bits / `multiplierColumns`).
+/// How a layer is laid out. Multipliers = groups * in * out * fine * ceil(activation bits / `multiplierRows`) *
+/// ceil(weight bits / `multiplierColumns`).
 struct DataflowFolding {
   int64_t groups = 1, in = 1, out = 1; ///< groups, channels and filters of a group at once
   int64_t fine = 1;                    ///< products of one window at once
@@ -45,11 +45,10 @@ struct DataflowFolding {
 enum class DataflowBottleneck : uint8_t { Products, Input, Output };
 const char *name(DataflowBottleneck); ///< "products", "input", "output"
 
-/// Cycles of an image. Products: rows * columns * (groups / g) * (channels / groups / in) *
-/// (filters / groups / out) * E[ceil((window - zeros) / fine)]; input: input rows * input columns *
-/// channels / (g * in); output: rows * columns * filters / (g * out); the most of them counts
-/// (fpgaConvNet: Venieris and Bouganis, FCCM 2016; zeros as in Montgomerie-Corcoran et al.: PASS,
-/// FPL 2023). Divisors alone, so that all streams are equal.
+/// Cycles of an image. Products: rows * columns * (groups / g) * (channels / groups / in) * (filters / groups / out) *
+/// E[ceil((window - zeros) / fine)]; input: input rows * input columns * channels / (g * in); output: rows * columns *
+/// filters / (g * out); the most of them counts (fpgaConvNet: Venieris and Bouganis, FCCM 2016; zeros as in
+/// Montgomerie-Corcoran et al.: PASS, FPL 2023). Divisors alone, so that all streams are equal.
 struct DataflowCycles {
   double products = 0, input = 0, output = 0;
   double max() const;
@@ -75,8 +74,8 @@ struct DataflowResult {
   int64_t multipliers = 0;
   int64_t loss = 0;
   size_t bottleneck = 0; ///< the layer that takes the interval, the first of equal ones
-  /// With as many multipliers as there may be the interval is that of this layer, the first of
-  /// equal ones, and no device is faster.
+  /// With as many multipliers as there may be the interval is that of this layer, the first of equal ones, and no
+  /// device is faster.
   size_t saturating = 0;
   double maxImagesPerSecond = 0;
   std::string explanation;   ///< one sentence or two: what limits, and what would not help
@@ -85,10 +84,9 @@ struct DataflowResult {
   bool proven = true;        ///< claimed: no interval is shorter
 };
 
-/// What is wrong with a problem: no layers or more than 10,000, extents outside of 1 to 2^20,
-/// windows of more than 1,024 products, groups that do not divide channels and filters, shares that
-/// are no distribution, negative losses, no multipliers, a clock outside of 1 Hz to 1 THz. Empty:
-/// nothing.
+/// What is wrong with a problem: no layers or more than 10,000, extents outside of 1 to 2^20, windows of more than
+/// 1,024 products, groups that do not divide channels and filters, shares that are no distribution, negative losses, no
+/// multipliers, a clock outside of 1 Hz to 1 THz. Empty: nothing.
 std::string check(const DataflowProblem &problem);
 
 } // namespace accord

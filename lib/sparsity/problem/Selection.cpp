@@ -106,14 +106,11 @@ int64_t budgetUnits(const Rational &budget, const Rational &margin) {
   return (budget * Rational(kLossUnits) / margin).floor().toInt64().value_or(SelectionProblem::kUnlimited);
 }
 
-SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max) {
-  SelectionRule rule;
-  rule.max = max;
-  for (unsigned o = 0; o < problem.operations.size(); ++o)
-    for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
-      if (problem.operations[o].options[i].sparse)
-        rule.options.push_back({o, i});
-  return rule;
+void SelectionSums::add(const SelectionOption &option) {
+  picoseconds += option.picoseconds;
+  picojoules += option.picojoules;
+  bytes += option.bytes;
+  loss += option.loss;
 }
 
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
@@ -122,10 +119,7 @@ SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> 
   for (size_t o = 0; o < choice.size(); ++o) {
     const SelectionOperation &operation = problem.operations[o];
     const SelectionOption &option = operation.options[choice[o]];
-    out.picoseconds += option.picoseconds;
-    out.picojoules += option.picojoules;
-    out.bytes += option.bytes;
-    out.loss += option.loss;
+    out.add(option);
     int64_t &stage = stages[operation.stage];
     stage += option.picoseconds;
     out.slowest = std::max(out.slowest, stage);

@@ -1,5 +1,4 @@
-// Which option each operation takes, as plain data: the problem, a choice, and what is claimed of
-// it.
+// Which option each operation takes, as plain data: the problem, a choice, and what is claimed of it.
 #pragma once
 #include "lib/support/Rational.h"
 #include <cstdint>
@@ -10,13 +9,13 @@
 
 namespace accord {
 
-/// What is made least: the sum of all operations' times, energies or bytes, or the time of the
-/// slowest stage of a pipeline (the sum of its operations).
+/// What is made least: the sum of all operations' times, energies or bytes, or the time of the slowest stage of a
+/// pipeline (the sum of its operations).
 enum class SelectionObjective : uint8_t { Time, Energy, Memory, SlowestStage };
 const char *name(SelectionObjective); ///< "step_time", "energy", "memory", "slowest_stage"
 
-/// One way to compute an operation: pattern, density, format and use, in `label`. Integers, so that
-/// sums are exact; none negative.
+/// One way to compute an operation: pattern, density, format and use, in `label`. Integers, so that sums are exact;
+/// none negative.
 struct SelectionOption {
   std::string label; ///< one option of an operation
   int64_t picoseconds = 0, picojoules = 0;
@@ -32,8 +31,7 @@ struct SelectionOperation {
   std::vector<SelectionOption> options;
 };
 
-/// At most `most` of these options, each an operation and the number of one of its options, are
-/// taken.
+/// At most `most` of these options, each an operation and the number of one of its options, are taken.
 struct SelectionRule {
   std::vector<std::pair<unsigned, unsigned>> options;
   int64_t max = 0;
@@ -50,18 +48,18 @@ struct SelectionProblem {
   std::vector<SelectionRule> rules;
 };
 
-/// Losses are counted in 10^-12: a loss rounded up, negative ones to 0; a budget divided by the
-/// margin and rounded down. So what keeps a budget in units keeps it: margin * sum of losses <=
-/// budget. A budget below 0 is -1, which nothing keeps; one too large for any problem is unlimited.
+/// Losses are counted in 10^-12: a loss rounded up, negative ones to 0; a budget divided by the margin and rounded
+/// down. So what keeps a budget in units keeps it: margin * sum of losses <= budget. A budget below 0 is -1, which
+/// nothing keeps; one too large for any problem is unlimited.
 int64_t lossUnits(const Rational &loss);
 int64_t budgetUnits(const Rational &budget, const Rational &margin);
-/// Of all operations at most `most` take an option that is `sparse`.
-SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max);
 
 /// Sums of a choice, which is of the problem.
 struct SelectionSums {
   int64_t picoseconds = 0, picojoules = 0, bytes = 0, loss = 0;
   int64_t slowest = 0; ///< picoseconds of the slowest stage
+  /// Adds all but the stage.
+  void add(const SelectionOption &option);
   bool operator==(const SelectionSums &) const = default;
 };
 SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice);
@@ -81,10 +79,9 @@ struct SelectionResult {
   double gap() const; ///< (value - bound) / value
 };
 
-/// What is wrong with a problem: none or more than 10,000 operations, one without options or with
-/// two of one label, a first option that is not dense, negative numbers, sums that pass 2^60,
-/// stages from 10,000 on, budgets below -1, groups and rules that name what is not there or one
-/// operation twice. Empty: nothing.
+/// What is wrong with a problem: none or more than 10,000 operations, one without options or with two of one label, a
+/// first option that is not dense, negative numbers, sums that pass 2^60, stages from 10,000 on, budgets below -1,
+/// groups and rules that name what is not there or one operation twice. Empty: nothing.
 std::string check(const SelectionProblem &problem);
 
 } // namespace accord

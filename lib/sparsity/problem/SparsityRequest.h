@@ -14,9 +14,8 @@ struct SparsityRequest {
   std::string train;
   SourceLocation location;
   /// `weights of block.* = {nm(2, 4), unstructured(density = 0.5)}`: what may be chosen for each operation whose
-  /// parameter
-  /// (`Weights`), or that itself (`Activations`: its input, `Gradients`: of its result), has such a name. Of several
-  /// rules for one operand the last one holds.
+  /// parameter (`Weights`), or that itself (`Activations`: its input, `Gradients`: of its result), has such a name. Of
+  /// several rules for one operand the last one holds.
   struct Rule {
     GemmOperand of = GemmOperand::Weights;
     std::string names;                    ///< with `*` for any letters

@@ -47,8 +47,7 @@ public:
     out.problem.byteBudget = problem.fabric.multipliers;
     for (const DataflowLayer &layer : problem.layers)
       if (!addLayer(layer))
-        return fmt::format("layer '{}': no folding of it has at most {} multipliers and takes less "
-                           "than days",
+        return fmt::format("layer '{}': no folding of it has at most {} multipliers and takes less than days",
                            layer.name, problem.fabric.multipliers);
     if (std::string error = check(out.problem); !error.empty())
       return error;
@@ -232,12 +231,10 @@ private:
                          layer.channels == 1 ? "channel" : "channels", layer.channels, layer.inputRows,
                          layer.inputColumns);
     case DataflowBottleneck::Output:
-      return fmt::format("its {} filters leave as {} streams of one word a cycle, {} x {} words "
-                         "each",
-                         layer.filters, layer.filters, layer.rows, layer.columns);
+      return fmt::format("its {} filters leave as {} streams of one word a cycle, {} x {} words each", layer.filters,
+                         layer.filters, layer.rows, layer.columns);
     case DataflowBottleneck::Products:
-      return fmt::format("with all products of a window at once it still takes a cycle for each of "
-                         "{} x {} results",
+      return fmt::format("with all products of a window at once it still takes a cycle for each of {} x {} results",
                          layer.rows, layer.columns);
     }
     return "";
@@ -253,13 +250,12 @@ private:
     std::string limit = fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.max(), sparsity);
     const std::string &bottleneck = problem.layers[out.bottleneck].name;
     if (out.imagesPerSecond >= out.maxImagesPerSecond)
-      return fmt::format("'{}' saturates the device: {} Neither more multipliers nor zeros of other "
-                         "layers shorten the interval.",
-                         saturating.name, limit);
+      return fmt::format(
+          "'{}' saturates the device: {} Neither more multipliers nor zeros of other layers shorten the interval.",
+          saturating.name, limit);
     std::string dense = denseShare();
-    return fmt::format("'{}' takes the interval; {} of {} multipliers are used, and a shorter one "
-                       "{} more.{} With multipliers without end '{}' would limit, to {:.1f} images "
-                       "a second: {}",
+    return fmt::format("'{}' takes the interval; {} of {} multipliers are used, and a shorter one {} more.{} With "
+                       "multipliers without end '{}' would limit, to {:.1f} images a second: {}",
                        bottleneck, out.multipliers, problem.fabric.multipliers,
                        out.selection.proven() ? "needs" : "was not found, and may need", dense, saturating.name,
                        out.maxImagesPerSecond, limit);

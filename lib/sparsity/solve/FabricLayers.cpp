@@ -1,11 +1,62 @@
 #include "lib/sparsity/solve/FabricLayers.h"
+#include "lib/machine/array/Convolution.h"
 #include "lib/sparsity/cost/Occupancy.h"
-#include "lib/sparsity/solve/DataflowLayers.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
+
+constexpr int64_t kMaxLayers = 10'000;
+
+/// The positions that a tensor has in a dimension.
+int64_t sizeOf(const LoopTensor &tensor, size_t dimension, const std::vector<Loop> &domain) {
+  if (dimension < tensor.sizes.size())
+    return tensor.sizes[dimension];
+  int64_t reach = 1;
+  for (const LoopTensor::Term &term : tensor.dimensions[dimension])
+    reach += (domain[term.loop].extent - 1) * std::abs(term.stride);
+  return reach;
+}
+
+std::optional<DataflowLayer> layerOf(const std::string &name, const std::vector<Loop> &domain,
+                                     const std::vector<LoopTensor> &tensors, int64_t images) {
+  std::optional<Convolution> conv = convolutionOf(domain, tensors);
+  if (!conv || tensors.size() < 2)
+    return std::nullopt;
+  DataflowLayer layer;
+  layer.name = name;
+  layer.groups = conv->groups;
+  layer.channels = conv->groups * conv->channels;
+  layer.filters = conv->groups * conv->filters;
+  layer.kernelRows = conv->filterRows;
+  layer.kernelColumns = conv->filterCols;
+  layer.rows = conv->outRows;
+  layer.columns = conv->outCols;
+  // Images are lines more; of a batch each image has its part of them.
+  int64_t lines = std::max<int64_t>(1, conv->images);
+  if ((lines * layer.columns) % images != 0)
+    return std::nullopt;
+  layer.columns = lines * layer.columns / images;
+  const LoopTensor &input = tensors.front();
+  layer.activationBits = input.elementBits;
+  layer.weightBits = tensors[1].elementBits;
+  std::vector<int64_t> window;
+  int64_t words = 1;
+  for (size_t d = 0; d < input.dimensions.size(); ++d) {
+    int64_t size = std::max<int64_t>(1, sizeOf(input, d, domain));
+    words *= size;
+    if (input.dimensions[d].size() == 2)
+      window.push_back(size);
+  }
+  if (window.size() == 2) {
+    layer.inputRows = window[0];
+    layer.inputColumns = window[1];
+  } else {
+    layer.inputColumns = std::max<int64_t>(1, words / images / layer.channels);
+  }
+  return layer;
+}
 
 /// Each of which is solved.
 constexpr size_t kMaxProblems = 64;
@@ -24,17 +75,22 @@ const Operation *operationOf(const WorkGraph &graph, const std::string &layer) {
 /// `zero`.
 std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   std::vector<double> result(windows.size(), 0.0);
-  const auto window = static_cast<int64_t>(windows.size()) - 1;
-  for (int64_t z = 0; z <= window; ++z) {
-    const Occupancy more = binomial(window - z, zero);
+  for (size_t z = 0; z < windows.size(); ++z) {
+    const Occupancy more = binomial(windows.size() - 1 - z, zero);
     for (int64_t i = 0; i <= more.max(); ++i)
       result[z + i] += windows[z] * more.probability[i];
   }
   return result;
 }
 
-} // namespace
+struct FabricLayer {
+  DataflowLayer layer;
+  std::vector<AccuracyQuery> queries; ///< by `layer.zeros`
+};
 
+/// The layers of a graph of one sample (`dataflowLayers`), each with the zeros that rules allow: those of a window's
+/// products, of activations (a histogram of windows of this size as it is, other patterns with their density,
+/// independent), of weights, or both. A1010 where a density cannot be had from a pattern, or an operation is no layer.
 Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, const WorkGraph &graph) {
   std::vector<FabricLayer> layers;
   std::string error;
@@ -48,52 +104,50 @@ Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, co
     const Operation &op = *found;
     const std::string &parameter = graph.values[op.operands[product->stationary]].name;
     // Of each operand no zeros, and what the last rule that means it allows.
-    struct One {
-      const SparsityPattern *pattern = nullptr;
-      size_t rule = 0, choice = 0;
-    };
-    std::vector<One> of[2];
-    for (unsigned o = 0; o < 2; ++o) {
+    struct Choice {
       const SparsityRequest::Rule *rule = nullptr;
-      for (const SparsityRequest::Rule &each : request.rules)
-        if (each.of == static_cast<GemmOperand>(o) && matchesLayer(each.names, op.name, parameter))
-          rule = &each;
+      size_t number = 0;
+      const SparsityPattern &pattern() const { return rule->choices[number]; }
+    };
+    std::vector<Choice> of[2];
+    for (unsigned o = 0; o < 2; ++o) {
+      const SparsityRequest::Rule *rule = ruleFor(request, static_cast<GemmOperand>(o), op.name, parameter);
       if (!rule || !rule->given)
         of[o].push_back({});
       for (size_t c = 0; rule && c < rule->choices.size(); ++c)
-        of[o].push_back({&rule->choices[c], static_cast<size_t>(rule - request.rules.data()), c});
+        of[o].push_back({rule, c});
     }
     std::vector<AccuracyQuery> queries;
     const int64_t window = layer.kernelRows * layer.kernelColumns;
-    for (const One &w : of[0])
-      for (const One &a : of[1]) {
-        if (!w.pattern && !a.pattern)
+    for (const Choice &w : of[0])
+      for (const Choice &a : of[1]) {
+        if (!w.rule && !a.rule)
           continue;
         DataflowSparsity sparsity;
         AccuracyQuery query{op.name, {}, request.location};
         double left[2] = {1, 1};
         for (unsigned o = 0; o < 2; ++o) {
-          const One &one = o == 0 ? w : a;
-          if (!one.pattern)
+          const Choice &one = o == 0 ? w : a;
+          if (!one.rule)
             continue;
-          const SparsityRequest::Rule &rule = request.rules[one.rule];
+          const SparsityRequest::Rule &rule = *one.rule;
           const OperandShape matrix =
               o == 0 ? OperandShape{product->columns, product->depth} : OperandShape{product->rows, product->depth};
-          auto share = density(*one.pattern, matrix);
+          auto share = density(one.pattern(), matrix);
           if (!share) {
             share.error().location = rule.location;
             return share.error();
           }
           left[o] = *share;
           sparsity.label += fmt::format("{}{} {}", sparsity.label.empty() ? "" : "; ",
-                                        o == 0 ? "weights" : "activations", rule.texts[one.choice]);
+                                        o == 0 ? "weights" : "activations", rule.texts[one.number]);
           if (!rule.given) {
-            query.sparsity.push_back({rule.of, *one.pattern, rule.texts[one.choice]});
+            query.sparsity.push_back({rule.of, one.pattern(), rule.texts[one.number]});
             query.location = rule.location;
           }
         }
-        if (a.pattern && a.pattern->kind == SparsityPattern::Kind::Histogram && a.pattern->window == window)
-          sparsity.windows = thinned(a.pattern->histogram, 1 - left[0]);
+        if (a.rule && a.pattern().kind == SparsityPattern::Kind::Histogram && a.pattern().window == window)
+          sparsity.windows = thinned(a.pattern().histogram, 1 - left[0]);
         else
           sparsity.windows = binomialZeroHistogram(window, 1 - left[0] * left[1]);
         layer.sparsity.push_back(std::move(sparsity));
@@ -104,6 +158,40 @@ Result<std::vector<FabricLayer>> fabricLayers(const SparsityRequest &request, co
   if (!error.empty())
     return Error{Code::NotSkipped, error, request.location, {}};
   return layers;
+}
+
+} // namespace
+
+std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &error) {
+  std::vector<DataflowLayer> out;
+  auto add = [&](const std::string &name, const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors,
+                 int64_t count) {
+    std::optional<DataflowLayer> layer = layerOf(name, domain, tensors, std::max<int64_t>(1, graph.microbatch));
+    if (!layer)
+      error = fmt::format("operation '{}' is no product of activations and weights", name);
+    else if (std::ssize(out) + count > kMaxLayers)
+      error = fmt::format("more than {} layers", kMaxLayers);
+    for (int64_t i = 0; error.empty() && i < count; ++i) {
+      out.push_back(*layer);
+      if (i > 0)
+        out.back().name = fmt::format("{} #{}", name, i + 1);
+    }
+  };
+  for (const Operation &op : graph.operations) {
+    if (op.phase != Phase::Forward)
+      continue;
+    int64_t count = 1;
+    for (RegionId r = op.region; r != kNone && count <= kMaxLayers; r = graph.regions[r].parent)
+      count *= std::max<int64_t>(1, graph.regions[r].parent == kNone ? 1 : graph.regions[r].count);
+    if (op.parts.empty() && op.contraction)
+      add(op.name, op.domain, op.tensors, count);
+    for (const FusedPart &part : op.parts)
+      if (part.contraction)
+        add(part.name, part.domain, part.tensors, count);
+  }
+  if (!error.empty())
+    out.clear();
+  return out;
 }
 
 std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityRequest &request, const WorkGraph &graph,
@@ -171,14 +259,13 @@ std::variant<FabricPlan, std::vector<Rejection>> planFabric(const SparsityReques
           of.push_back(sparsity.label);
     problems *= of.size();
     if (problems > kMaxProblems)
-      return rejected({Code::NotSupported,
-                       fmt::format("not supported yet: more than {} combinations of options of layers "
-                                   "that were measured together",
-                                   kMaxProblems),
-                       request.location,
-                       {}});
+      return rejected(
+          {Code::NotSupported,
+           fmt::format("not supported yet: more than {} combinations of options of layers that were measured together",
+                       kMaxProblems),
+           request.location,
+           {}});
   }
-  plan.hasCommonOption = !groups.empty();
   for (size_t n = 0; n < problems; ++n) {
     DataflowProblem one = problem;
     size_t rest = n;

@@ -1,6 +1,6 @@
 #include "lib/sparsity/solve/Knapsack.h"
-#include "lib/sparsity/solve/LagrangeMultipliers.h"
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -9,6 +9,189 @@
 
 namespace accord {
 namespace {
+
+// Lagrangian bounds of a multiple-choice knapsack, in integers.
+
+/// scale * value + multipliers * weights instead of budgets. Whatever the numbers are, a choice that keeps the budgets
+/// has scale * value >= the least of that over all choices, less multipliers * budgets.
+struct LagrangeMultipliers {
+  __int128 scale = 1;
+  std::array<__int128, kBudgets> of = {};
+  __int128 lagrangian(int64_t value, const Weights &weights) const {
+    __int128 sum = scale * value;
+    for (size_t c = 0; c < kBudgets; ++c)
+      sum += of[c] * weights[c];
+    return sum;
+  }
+  /// The option of an item that is least, the first of equal ones.
+  unsigned min(const std::vector<KnapsackOption> &item) const;
+};
+
+using Prices = std::array<double, kBudgets>;
+constexpr int kHighest = 60; ///< powers of two that prices are between, from its negative
+constexpr int kHalvings = 36;
+
+/// The dual function: what all choices have at least, with prices for weights.
+class Dual {
+public:
+  Dual(const Knapsack &problem, std::vector<unsigned> &best) : problem(problem), best(best) {}
+
+  struct At {
+    double value = 0;
+    Weights over = {}; ///< weights less budgets: the slope
+  };
+  At operator()(const Prices &prices) {
+    At at;
+    choice.clear();
+    for (size_t c = 0; c < kBudgets; ++c)
+      if (limited(c))
+        at.over[c] = -problem.budgets[c];
+    int64_t value = 0;
+    for (const std::vector<KnapsackOption> &item : problem.items) {
+      unsigned first = 0;
+      double min = 0;
+      for (unsigned i = 0; i < item.size(); ++i) {
+        double lagrangian = item[i].value;
+        for (size_t c = 0; c < kBudgets; ++c)
+          lagrangian += prices[c] * item[i].weights[c];
+        if (i == 0 || lagrangian < min) {
+          first = i;
+          min = lagrangian;
+        }
+      }
+      value += item[first].value;
+      for (size_t c = 0; c < kBudgets; ++c)
+        at.over[c] += item[first].weights[c];
+      choice.push_back(first);
+    }
+    at.value = value;
+    for (size_t c = 0; c < kBudgets; ++c)
+      if (limited(c))
+        at.value += prices[c] * at.over[c];
+    bool fits = true;
+    for (size_t c = 0; c < kBudgets; ++c)
+      fits &= !limited(c) || at.over[c] <= 0;
+    if (fits && (best.empty() || value < bestValue)) {
+      best = choice;
+      bestValue = value;
+    }
+    return at;
+  }
+  bool limited(size_t c) const { return problem.budgets[c] != Knapsack::kUnlimited; }
+
+  /// The best price of budget `c` with the other as it is: by halving, where the slope turns.
+  double along(size_t c, Prices &prices) {
+    auto over = [&](double price) {
+      prices[c] = price;
+      return (*this)(prices).over[c] > 0;
+    };
+    if (!over(0))
+      return (*this)(prices).value;
+    int low = -kHighest, high = kHighest;
+    while (high - low > 1) {
+      int middle = (low + high) / 2;
+      (over(std::ldexp(1.0, middle)) ? low : high) = middle;
+    }
+    double from = std::ldexp(1.0, low), to = std::ldexp(1.0, high);
+    for (int i = 0; i < kHalvings; ++i)
+      (over((from + to) / 2) ? from : to) = (from + to) / 2;
+    prices[c] = to;
+    return (*this)(prices).value;
+  }
+
+private:
+  const Knapsack &problem;
+  std::vector<unsigned> &best, choice;
+  int64_t bestValue = 0;
+};
+
+/// The best prices of two budgets: the dual function, at its best along the first price, is concave in the second, so
+/// its maximum is where thirds no longer rise. Its value.
+double both(Dual &dual, size_t first, size_t second, Prices &prices) {
+  auto at = [&](double price) {
+    prices[second] = price;
+    return dual.along(first, prices);
+  };
+  int low = -kHighest, high = kHighest;
+  while (high - low > 2) {
+    int third = (high - low) / 3;
+    if (at(std::ldexp(1.0, low + third)) < at(std::ldexp(1.0, high - third)))
+      low += third;
+    else
+      high -= third;
+  }
+  double from = std::ldexp(1.0, low), to = std::ldexp(1.0, high);
+  constexpr double kGolden = 0.6180339887498949;
+  double left = to - kGolden * (to - from), right = from + kGolden * (to - from);
+  double atLeft = at(left), atRight = at(right);
+  for (int i = 0; i < kHalvings; ++i) {
+    if (atLeft < atRight) {
+      from = left;
+      left = right;
+      atLeft = atRight;
+      right = from + kGolden * (to - from);
+      atRight = at(right);
+    } else {
+      to = right;
+      right = left;
+      atRight = atLeft;
+      left = to - kGolden * (to - from);
+      atLeft = at(left);
+    }
+  }
+  return at((from + to) / 2);
+}
+
+/// Numbers are below 2^60, products with them below 2^122.
+LagrangeMultipliers integers(const Prices &prices) {
+  double largest = std::max(1.0, *std::max_element(prices.begin(), prices.end()));
+  int shift = std::clamp(kHighest - 1 - std::ilogb(largest), 0, 40);
+  LagrangeMultipliers out;
+  out.scale = __int128(1) << shift;
+  for (size_t c = 0; c < kBudgets; ++c)
+    out.of[c] = static_cast<int64_t>(std::min(std::ldexp(prices[c], shift), std::ldexp(1.0, kHighest)));
+  return out;
+}
+
+unsigned LagrangeMultipliers::min(const std::vector<KnapsackOption> &item) const {
+  unsigned best = 0;
+  for (unsigned i = 1; i < item.size(); ++i)
+    if (lagrangian(item[i].value, item[i].weights) < lagrangian(item[best].value, item[best].weights))
+      best = i;
+  return best;
+}
+
+/// Multipliers whose bounds are high, the highest first: the best of each budget alone, of each two, and of three where
+/// one is added to two; empty where nothing is limited. `best` gets the least choice that keeps the budgets of those
+/// met on the way; empty: there was none.
+std::vector<LagrangeMultipliers> findLagrangeMultipliers(const Knapsack &problem, std::vector<unsigned> &best) {
+  std::vector<std::pair<double, Prices>> found;
+  Dual dual(problem, best);
+  for (size_t c = 0; c < kBudgets; ++c) {
+    if (!dual.limited(c))
+      continue;
+    Prices prices = {};
+    double value = dual.along(c, prices);
+    found.push_back({value, prices});
+    for (size_t other = 0; other < c; ++other) {
+      if (!dual.limited(other))
+        continue;
+      Prices two = {};
+      value = both(dual, other, c, two);
+      found.push_back({value, two});
+      size_t third = kBudgets - c - other;
+      if (third < kBudgets && dual.limited(third) && third != c && third != other) {
+        value = dual.along(third, two);
+        found.push_back({value, two});
+      }
+    }
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<LagrangeMultipliers> out;
+  for (const auto &entry : found)
+    out.push_back(integers(entry.second));
+  return out;
+}
 
 /// Weights that nothing so far is below in all.
 class Front {
@@ -42,15 +225,18 @@ struct Partial {
   uint32_t parent = 0, option = 0;
 };
 
-bool before(const KnapsackOption &a, const KnapsackOption &b) {
-  return a.value != b.value ? a.value < b.value : a.weights < b.weights;
-}
-
 KnapsackOption operator+(const KnapsackOption &a, const KnapsackOption &b) {
   KnapsackOption sum{a.value + b.value, {}};
   for (size_t c = 0; c < kBudgets; ++c)
     sum.weights[c] = a.weights[c] + b.weights[c];
   return sum;
+}
+
+int64_t minWeight(const std::vector<KnapsackOption> &item, size_t budget) {
+  int64_t low = Knapsack::kUnlimited;
+  for (const KnapsackOption &option : item)
+    low = std::min(low, option.weights[budget]);
+  return low;
 }
 
 class Search {
@@ -82,8 +268,8 @@ private:
   std::optional<std::vector<unsigned>> best; ///< by item, of reduced options
   int64_t bestValue = Knapsack::kUnlimited;
   std::vector<size_t> order;
-  /// From the k-th item of the order on: least weights, and by multipliers the least price and the
-  /// sums of the options that have it.
+  /// From the k-th item of the order on: least weights, and by multipliers the least price and the sums of the options
+  /// that have it.
   std::vector<KnapsackOption> lightest;
   std::vector<std::vector<__int128>> prices;
   std::vector<std::vector<KnapsackOption>> likely;
@@ -97,8 +283,8 @@ private:
     return std::equal(sum.weights.begin(), sum.weights.end(), problem.budgets.begin(), std::less_equal<>());
   }
 
-  /// Weights that no choice passes do not count. Options that cannot be used, or that another is
-  /// at least as good as, go.
+  /// Weights that no choice passes do not count. Options that cannot be used, or that another is at least as good as,
+  /// go.
   bool reduce() {
     for (size_t c = 0; c < kBudgets; ++c) {
       int64_t max = 0, min = 0;
@@ -114,9 +300,7 @@ private:
       if (max <= budget)
         problem.budgets[c] = Knapsack::kUnlimited;
       for (auto &item : problem.items) {
-        int64_t low = Knapsack::kUnlimited;
-        for (const KnapsackOption &option : item)
-          low = std::min(low, option.weights[c]);
+        const int64_t low = minWeight(item, c);
         for (KnapsackOption &option : item)
           if (max <= budget)
             option.weights[c] = 0;
@@ -202,8 +386,8 @@ private:
     offer(choice);
   }
 
-  /// Items whose best option leads most come first: they are decided by the bound, and what is
-  /// left open stays small. Then what is known of all that follows an item.
+  /// Items whose best option leads most come first: they are decided by the bound, and what is left open stays small.
+  /// Then what is known of all that follows an item.
   void arrange() {
     const LagrangeMultipliers &by = multipliers.front();
     std::vector<__int128> leads;
@@ -227,12 +411,8 @@ private:
     likely.assign(order.size() + 1, std::vector<KnapsackOption>(multipliers.size()));
     for (size_t k = order.size(); k-- > 0;) {
       const auto &item = problem.items[order[k]];
-      for (size_t c = 0; c < kBudgets; ++c) {
-        int64_t low = Knapsack::kUnlimited;
-        for (const KnapsackOption &option : item)
-          low = std::min(low, option.weights[c]);
-        lightest[k].weights[c] = lightest[k + 1].weights[c] + low;
-      }
+      for (size_t c = 0; c < kBudgets; ++c)
+        lightest[k].weights[c] = lightest[k + 1].weights[c] + minWeight(item, c);
       for (size_t m = 0; m < multipliers.size(); ++m) {
         const KnapsackOption &option = item[multipliers[m].min(item)];
         prices[k][m] = prices[k + 1][m] + multipliers[m].lagrangian(option.value, option.weights);
@@ -270,9 +450,7 @@ private:
         }
       }
     std::sort(next.begin(), next.end(), [](const Partial &a, const Partial &b) {
-      if (before(a.sum, b.sum) || before(b.sum, a.sum))
-        return before(a.sum, b.sum);
-      return std::tie(a.parent, a.option) < std::tie(b.parent, b.option);
+      return std::tie(a.sum, a.parent, a.option) < std::tie(b.sum, b.parent, b.option);
     });
     Front front;
     std::erase_if(next, [&](const Partial &partial) {
@@ -344,11 +522,8 @@ KnapsackResult solve(const Knapsack &problem, uint64_t states) { return Search(p
 std::vector<unsigned> paretoFront(const std::vector<KnapsackOption> &options) {
   std::vector<unsigned> numbers(options.size());
   std::iota(numbers.begin(), numbers.end(), 0U);
-  std::sort(numbers.begin(), numbers.end(), [&](unsigned a, unsigned b) {
-    if (before(options[a], options[b]) || before(options[b], options[a]))
-      return before(options[a], options[b]);
-    return a < b;
-  });
+  std::sort(numbers.begin(), numbers.end(),
+            [&](unsigned a, unsigned b) { return std::tie(options[a], a) < std::tie(options[b], b); });
   Front front;
   std::erase_if(numbers, [&](unsigned i) { return !front.add(options[i].weights); });
   return numbers;

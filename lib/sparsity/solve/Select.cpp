@@ -8,8 +8,8 @@
 namespace accord {
 namespace {
 
-/// Operations that are decided together: one, or a group of one stage. For each of its options the
-/// options of the operations, and their sums.
+/// Operations that are decided together: one, or a group of one stage. For each of its options the options of the
+/// operations, and their sums.
 struct Decision {
   std::vector<unsigned> operations;
   std::vector<std::vector<unsigned>> choices;
@@ -73,15 +73,11 @@ private:
       SelectionSums sum;
       for (unsigned o : operations) {
         const std::vector<SelectionOption> &of = problem.operations[o].options;
-        auto same = std::find_if(of.begin(), of.end(),
-                                 [&](const SelectionOption &other) { return other.label == option.label; });
+        auto same = std::ranges::find(of, option.label, &SelectionOption::label);
         if (same == of.end())
           break;
         choice.push_back(same - of.begin());
-        sum.picoseconds += same->picoseconds;
-        sum.picojoules += same->picojoules;
-        sum.bytes += same->bytes;
-        sum.loss += same->loss;
+        sum.add(*same);
       }
       if (choice.size() != operations.size())
         continue;
@@ -160,10 +156,7 @@ private:
     for (size_t d : of) {
       std::vector<StageCombination> next;
       std::vector<KnapsackOption> figures;
-      int64_t min = SelectionProblem::kUnlimited;
-      for (const SelectionSums &sum : decisions[d].sums)
-        min = std::min(min, sum.picoseconds);
-      stage.min += min;
+      stage.min += std::ranges::min(decisions[d].sums, {}, &SelectionSums::picoseconds).picoseconds;
       for (const StageCombination &before : stage.options)
         for (unsigned o = 0; o < decisions[d].sums.size(); ++o) {
           const SelectionSums &sum = decisions[d].sums[o];

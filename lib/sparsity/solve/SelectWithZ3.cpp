@@ -31,7 +31,7 @@ public:
     values();
   }
 
-  /// 1: a choice whose value is at most `most`, in `choice`; 0: there is none; -1: not decided.
+  /// 1: a choice whose value is at most `max`, in `choice`; 0: there is none; -1: not decided.
   int findBelow(int64_t max, std::vector<unsigned> &choice) {
     solver.push();
     if (max != SelectionProblem::kUnlimited)
@@ -82,8 +82,7 @@ private:
     const auto &options = problem.operations[other].options;
     for (unsigned i = 0; i < taken[o].size(); ++i) {
       const std::string &label = problem.operations[o].options[i].label;
-      auto same =
-          std::find_if(options.begin(), options.end(), [&](const SelectionOption &one) { return one.label == label; });
+      auto same = std::ranges::find(options, label, &SelectionOption::label);
       z3::expr literal = taken[o][i];
       if (same == options.end())
         solver.add(!literal);

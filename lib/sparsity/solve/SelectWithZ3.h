@@ -4,8 +4,8 @@
 
 namespace accord {
 
-/// Like `select`, of any problem. `from` is a bound of it: no choice is below. Z3's exceptions end
-/// here; what it does not decide within `SelectOptions::effort` stays a gap.
+/// Like `select`, of any problem. `from` is a bound of it: no choice is below. Z3's exceptions end here; what it does
+/// not decide within `SelectOptions::effort` stays a gap.
 SelectionResult selectWithZ3(const SelectionProblem &problem, int64_t from, const SelectOptions &options);
 
 } // namespace accord

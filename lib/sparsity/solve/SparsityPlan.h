@@ -1,5 +1,4 @@
-// What `accord prune` answers: zeros of each layer, what they take and save, and what is claimed of
-// accuracy.
+// What `accord prune` answers: zeros of each layer, what they take and save, and what is claimed of accuracy.
 #pragma once
 #include "lib/sparsity/solve/FabricLayers.h"
 #include <optional>

@@ -1,10 +1,11 @@
 #include "lib/sparsity/solve/SparsitySearch.h"
 #include "lib/sparsity/cost/Format.h"
-#include "lib/sparsity/cost/LayerCost.h"
+#include "lib/sparsity/cost/SparseCost.h"
 #include "lib/sparsity/solve/Select.h"
 #include "lib/support/NamePattern.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,13 +18,6 @@ constexpr llvm::StringLiteral kUpdate = ".update", kGradientSum = ".gradient_sum
 constexpr unsigned kOperands = 3;
 const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
 
-/// Of one operand of a layer: the rule that holds, and what may be chosen.
-struct Choices {
-  std::optional<size_t> rule;
-  std::vector<size_t> choices; ///< of the rule
-  bool dense = true;           ///< dense is one, too
-};
-
 /// A layer, its product in the forward pass, and the parameter that it multiplies by.
 struct Layer {
   PrunedLayer of;
@@ -32,9 +26,8 @@ struct Layer {
   std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
 };
 
-/// By what updates it, as values inside of a repeat have no names of their own; a parameter that
-
-/// several operations share is updated elsewhere, and has one.
+/// By what updates it, as values inside of a repeat have no names of their own; a parameter that several operations
+/// share is updated elsewhere, and has one.
 std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
   // The update of weights that are another layer's too is not among this one's.
   for (OperationId id : layer.operations)
@@ -75,12 +68,23 @@ std::vector<Layer> layersOf(const WorkGraph &graph) {
   return layers;
 }
 
+/// Whether a rule's name means a layer: its operation or its parameter, whole or from one of its parts on (`block.*`
+/// means `gpt.block.fc1`).
+bool matchesLayer(const std::string &names, const std::string &operation, const std::string &parameter) {
+  return matchesPattern(names, operation) || matchesPattern(names, parameter) ||
+         matchesPattern("*." + names, operation) || matchesPattern("*." + names, parameter);
+}
+
 /// One operand's zeros in one option.
 struct Pattern {
-  OperandSparsity of;
-  size_t rule = 0, choice = 0;
-  bool dense = true;
+  OperandSparsity of = {};
+  const SparsityRequest::Rule *rule = nullptr; ///< null: dense
+  std::string text = {};                       ///< as the rule has it
+
+  bool isChosen() const { return rule && !rule->given; }
 };
+/// By operand.
+using Patterns = std::array<Pattern, kOperands>;
 
 class SparsitySearcher {
 public:
@@ -108,69 +112,56 @@ public:
   }
 
 private:
-  Choices choicesOf(GemmOperand operand, const Layer &layer) const {
-    Choices found;
-    for (size_t r = 0; r < request_.rules.size(); ++r) {
-      const SparsityRequest::Rule &rule = request_.rules[r];
-      if (rule.of != operand || !matchesLayer(rule.names, layer.of.name, layer.parameter))
-        continue;
-      found.rule = r;
-      found.dense = !rule.given;
-      found.choices.clear();
-      for (size_t c = 0; c < rule.choices.size(); ++c)
-        found.choices.push_back(c);
-    }
-    return found;
-  }
-
   /// Without gradients, only what a forward pass runs.
   bool counts(OperationId id) const {
     return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
   }
 
   /// All zeros that an operand may have.
-  std::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const Choices &choices) const {
+  std::vector<Pattern> sparsityOf(GemmOperand operand, const Layer &layer, const SparsityRequest::Rule *rule) const {
     std::vector<Pattern> all;
-    if (choices.dense || choices.choices.empty())
+    if (!rule || !rule->given || rule->choices.empty())
       all.push_back({});
+    if (!rule)
+      return all;
     const OperationProduct &p = layer.product;
     const OperandShape shape = operand == GemmOperand::Weights       ? OperandShape{p.columns, p.depth}
                                : operand == GemmOperand::Activations ? OperandShape{p.rows, p.depth}
                                                                      : OperandShape{p.rows, p.columns};
-    for (size_t c : choices.choices) {
-      const SparsityPattern &pattern = request_.rules[*choices.rule].choices[c];
+    for (size_t c = 0; c < rule->choices.size(); ++c) {
+      const SparsityPattern &pattern = rule->choices[c];
       std::vector<SparseFormat> formats = formatsOf(pattern, shape);
       if (!request_.formats.empty())
         std::erase_if(formats, [&](const SparseFormat &format) {
           return format.kind != SparseFormat::Kind::Dense &&
-                 std::none_of(request_.formats.begin(), request_.formats.end(),
-                              [&](const SparseFormat &one) { return one.kind == format.kind; });
+                 std::ranges::find(request_.formats, format.kind, &SparseFormat::kind) == request_.formats.end();
         });
       const int64_t bits = operand == GemmOperand::Weights ? p.stationaryBits : p.streamingBits;
       if (operand != GemmOperand::Weights)
         formats = {cheapestFormat(pattern, shape, bits, plan_.confidence, formats)};
       for (const SparseFormat &format : formats)
-        all.push_back({{pattern, format}, *choices.rule, c, false});
+        all.push_back({{pattern, format}, rule, rule->texts[c]});
     }
     return all;
   }
 
   std::optional<Error> add(Layer of) {
-    Choices choices[kOperands];
+    std::vector<Pattern> choices[kOperands];
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
-      choices[o] = choicesOf(static_cast<GemmOperand>(o), of);
-      meant |= !choices[o].choices.empty();
+      const auto operand = static_cast<GemmOperand>(o);
+      const SparsityRequest::Rule *rule = ruleFor(request_, operand, of.of.name, of.parameter);
+      choices[o] = sparsityOf(operand, of, rule);
+      meant |= rule && !rule->choices.empty();
     }
     if (!meant)
       return std::nullopt;
     PruneLayer layer;
     layer.name = of.of.name, layer.parameter = of.parameter;
     layer.location = search_.graph.operations[of.of.forward].location;
-    layer.executions = static_cast<double>(search_.graph.executions(of.of.forward));
+    layer.executions = search_.graph.executions(of.of.forward);
     // Of a parameter that several layers share, the first one has the update and the memory.
-    const bool first = std::none_of(plan_.layers.begin(), plan_.layers.end(),
-                                    [&](const PruneLayer &other) { return other.parameter == of.parameter; });
+    const bool first = std::ranges::find(plan_.layers, of.parameter, &PruneLayer::parameter) == plan_.layers.end();
     std::erase_if(of.of.operations, [&](OperationId id) {
       return !counts(id) || (!first && search_.graph.operations[id].phase == Phase::Update);
     });
@@ -179,24 +170,25 @@ private:
     for (const auto *operations : {&of.of.operations, &of.exchanges})
       touched_.insert(touched_.end(), operations->begin(), operations->end());
     layer.uses = usesOf(of);
-    auto dense = optionOf(of, first, {}, {}, {});
+    auto dense = optionOf(of, first, {});
     if (!dense)
       return dense.error();
     layer.options.push_back(std::move(*dense));
     std::vector<AccuracyQuery> queries;
-    for (const Pattern &w : sparsityOf(GemmOperand::Weights, of, choices[0]))
-      for (const Pattern &a : sparsityOf(GemmOperand::Activations, of, choices[1]))
-        for (const Pattern &g : sparsityOf(GemmOperand::Gradients, of, choices[2])) {
-          if (w.dense && a.dense && g.dense)
+    for (const Pattern &w : choices[0])
+      for (const Pattern &a : choices[1])
+        for (const Pattern &g : choices[2]) {
+          const SparsityRequest::Rule *rule = w.rule ? w.rule : a.rule ? a.rule : g.rule;
+          if (!rule)
             continue;
-          auto option = optionOf(of, first, w, a, g);
+          const Patterns patterns = {w, a, g};
+          auto option = optionOf(of, first, patterns);
           if (!option) {
-            const Pattern &culprit = !w.dense ? w : !a.dense ? a : g;
-            option.error().location = request_.rules[culprit.rule].location;
+            option.error().location = rule->location;
             return option.error();
           }
           layer.options.push_back(std::move(*option));
-          queries.push_back(queryOf(layer, w, a, g));
+          queries.push_back(queryOf(layer, patterns));
         }
     queries_.push_back(std::move(queries));
     plan_.layers.push_back(std::move(layer));
@@ -204,16 +196,13 @@ private:
   }
 
   /// What evidence has to say of an option: zeros that are given are in what was measured.
-  AccuracyQuery queryOf(const PruneLayer &layer, const Pattern &w, const Pattern &a, const Pattern &g) const {
+  AccuracyQuery queryOf(const PruneLayer &layer, const Patterns &patterns) const {
     AccuracyQuery query{layer.name, {}, request_.location};
-    const Pattern *all[kOperands] = {&w, &a, &g};
-    for (unsigned o = 0; o < kOperands; ++o) {
-      if (all[o]->dense || request_.rules[all[o]->rule].given)
-        continue;
-      const SparsityRequest::Rule &rule = request_.rules[all[o]->rule];
-      query.sparsity.push_back({static_cast<GemmOperand>(o), all[o]->of.pattern, rule.texts[all[o]->choice]});
-      query.location = rule.location;
-    }
+    for (const Pattern &one : patterns)
+      if (one.isChosen()) {
+        query.sparsity.push_back({one.rule->of, one.of.pattern, one.text});
+        query.location = one.rule->location;
+      }
     return query;
   }
 
@@ -238,11 +227,9 @@ private:
       for (size_t o = 1; o < options.size(); ++o, ++at) {
         const AccuracyQueryResult &answer = plan_.evaluation.results[at];
         if (request_.accuracy && answer.rejected) {
-          bool isNew =
-              std::none_of(plan_.excludedOptions.begin(), plan_.excludedOptions.end(), [&](const Rejection &other) {
+          if (std::ranges::none_of(plan_.excludedOptions, [&](const Rejection &other) {
                 return other.error.message == answer.rejected->error.message;
-              });
-          if (isNew)
+              }))
             plan_.excludedOptions.push_back(*answer.rejected);
           continue;
         }
@@ -273,14 +260,14 @@ private:
                        words("streaming", core.sparse->streaming));
   }
 
-  Result<PruneOption> optionOf(const Layer &of, bool first, const Pattern &w, const Pattern &a,
-                               const Pattern &g) const {
+  Result<PruneOption> optionOf(const Layer &of, bool first, const Patterns &patterns) const {
+    const Pattern &w = patterns[0];
     PruneOption option;
-    option.label = labelOf(w, a, g, true), option.sparsity = labelOf(w, a, g, false);
-    const LinearSparsity sparsity{w.of, a.of, g.of, false};
+    option.label = labelOf(patterns, true), option.sparsity = labelOf(patterns, false);
+    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of, false};
     option.format = describe(w.of.format);
-    if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
-      option.encoding = *text;
+    if (w.rule)
+      option.encoding = encoding(w.of.format).value_or("");
     auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, plan_.confidence);
     if (!priced)
       return priced.error();
@@ -289,8 +276,7 @@ private:
     option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
     option.metadata = cost.metadata.value;
     option.sampled = cost.sampled;
-    for (const Pattern *sparsity : {&w, &a, &g})
-      option.prunes |= !sparsity->dense && !request_.rules[sparsity->rule].given;
+    option.prunes = std::ranges::any_of(patterns, &Pattern::isChosen);
     for (const auto &[id, part] : cost.parts) {
       const Operation &op = search_.graph.operations[id];
       (op.phase == Phase::DataGradient     ? option.dataGradient
@@ -303,7 +289,7 @@ private:
     for (OperationId id : of.exchanges) {
       const OperationCost &exchanged = search_.costs.operations[id];
       const double share = shareOfStates(of, w);
-      const auto times = static_cast<double>(search_.graph.executions(id));
+      const double times = search_.graph.executions(id);
       option.exchange += times * (share < 1 ? search_.exchange(id, share) : exchanged.time.value);
       option.joules += times * exchanged.energy.value;
       option.quantileJoules += times * exchanged.energy.value;
@@ -317,19 +303,17 @@ private:
     return option;
   }
 
-  /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights
-
-  /// leave: those that are stored are as all others.
+  /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights leave: those that are
+  /// stored are as all others.
   double shareOfStates(const Layer &of, const Pattern &w) const {
-    if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
+    if (!w.rule || w.of.format.kind == SparseFormat::Kind::Dense)
       return 1;
     auto share = updateShare(w.of.pattern, of.of.weights);
-    return bool(share) ? *share : 1;
+    return share ? *share : 1;
   }
 
-  /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
-
-  /// core leaves in memory, at the confidence.
+  /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the core leaves in
+  /// memory, at the confidence.
   void keep(const Layer &of, const Pattern &w, double kept, PruneOption &option) const {
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
@@ -337,13 +321,12 @@ private:
         option.bytes += resident.bytes * (resident.category == Category::Weights ? kept : rest);
   }
 
-  std::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
+  static std::string labelOf(const Patterns &patterns, bool formats) {
     std::vector<std::string> parts;
-    const Pattern *all[kOperands] = {&w, &a, &g};
     for (unsigned o = 0; o < kOperands; ++o)
-      if (!all[o]->dense)
-        parts.push_back(kOperandNames[o] + (" " + request_.rules[all[o]->rule].texts[all[o]->choice]) +
-                        (formats ? " as " + describe(all[o]->of.format) : ""));
+      if (const Pattern &one = patterns[o]; one.rule)
+        parts.push_back(
+            fmt::format("{} {}{}", kOperandNames[o], one.text, formats ? " as " + describe(one.of.format) : ""));
     return parts.empty() ? "dense" : fmt::format("{}", fmt::join(parts, "; "));
   }
 
@@ -354,13 +337,12 @@ private:
       if (search_.graph.operations[id].body != kNone || !counts(id) ||
           std::binary_search(touched_.begin(), touched_.end(), id))
         continue;
-      const auto times = static_cast<double>(search_.graph.executions(id));
+      const double times = search_.graph.executions(id);
       plan_.otherSeconds += search_.costs.operations[id].time.value * times;
       plan_.otherJoules += search_.costs.operations[id].energy.value * times;
     }
     for (const StaticTensor &resident : search_.graph.staticTensors)
-      if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
-                       [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
+      if (std::ranges::find(plan_.layers, resident.name, &PruneLayer::parameter) == plan_.layers.end())
         plan_.otherBytes += resident.bytes;
   }
 
@@ -382,9 +364,8 @@ private:
     };
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
-      // Layers that take one option take one pattern, each in the format that is best for it: of
-
-      // each pattern the best is named without.
+      // Layers that take one option take one pattern, each in the format that is best for it: of each pattern the best
+      // is named without.
       std::map<std::string, const PruneOption *> best;
       for (const PruneOption &option : layer.options)
         if (const PruneOption *&other = best[option.sparsity]; !other || optionCost(option) < optionCost(*other))
@@ -416,9 +397,13 @@ private:
 
 } // namespace
 
-bool matchesLayer(const std::string &names, const std::string &operation, const std::string &parameter) {
-  return matchesPattern(names, operation) || matchesPattern(names, parameter) ||
-         matchesPattern("*." + names, operation) || matchesPattern("*." + names, parameter);
+const SparsityRequest::Rule *ruleFor(const SparsityRequest &request, GemmOperand operand, const std::string &operation,
+                                     const std::string &parameter) {
+  const SparsityRequest::Rule *last = nullptr;
+  for (const SparsityRequest::Rule &rule : request.rules)
+    if (rule.of == operand && matchesLayer(rule.names, operation, parameter))
+      last = &rule;
+  return last;
 }
 
 std::vector<std::string> layerNames(const WorkGraph &graph) {

@@ -20,8 +20,8 @@ struct SparsitySearch {
   ExchangeOf exchange = nullptr;          ///< null: one device
 };
 
-/// What one layer takes with some zeros: sums over all executions of its products in a step, and of
-/// its parameter's update.
+/// What one layer takes with some zeros: sums over all executions of its products in a step, and of its parameter's
+/// update.
 struct PruneOption {
   std::string label;                ///< "weights nm(2, 4) as nm(2, 4)", "dense"
   std::string sparsity;             ///< the same without formats: "weights nm(2, 4)"
@@ -60,26 +60,25 @@ struct PrunePlan {
   const PruneOption &chosen(size_t layer) const { return layers[layer].options[result.choice[layer]]; }
 };
 
-/// Layers that take one option, by number: those whose accuracy was measured together (of answers
-/// of `judge`, each about the layer `layerOf`), and those that share a parameter.
+/// Layers that take one option, by number: those whose accuracy was measured together (of answers of `judge`, each
+/// about the layer `layerOf`), and those that share a parameter.
 std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResult> &results,
                                             const std::vector<unsigned> &layerOf,
                                             const std::vector<std::string> &parameters);
 
-/// Whether a rule's name means a layer: its operation or its parameter, whole or from one of its
-/// parts on (`block.*` means `gpt.block.fc1`).
-bool matchesLayer(const std::string &names, const std::string &operation, const std::string &parameter);
+/// The rule that holds for an operand of a layer: the last one that means it; null: none does.
+const SparsityRequest::Rule *ruleFor(const SparsityRequest &request, GemmOperand operand, const std::string &operation,
+                                     const std::string &parameter);
 
 /// Names of layers of a graph that rules may mean: of operations, and of their parameters.
 std::vector<std::string> layerNames(const WorkGraph &graph);
 
-/// Options of each layer: all choices of the rules that mean it, each in all formats that are
-/// allowed and fit (activations and gradients in the smallest); dense always is the first. Of these
-/// one each is chosen exactly (`select`), by quantiles of what is minimized, rounded against zeros,
-/// so that of equals dense is taken. Times of a step are sums: one operation after the other.
-/// Layers of one parameter, and those whose accuracy was measured together, take one option. What
-/// is refused: issues of `sparseCost`, at the rule; what `judge` refuses of the requirement; A1005
-/// where no choice keeps the budget of losses.
+/// Options of each layer: all choices of the rules that mean it, each in all formats that are allowed and fit
+/// (activations and gradients in the smallest); dense always is the first. Of these one each is chosen exactly
+/// (`select`), by quantiles of what is minimized, rounded against zeros, so that of equals dense is taken. Times of a
+/// step are sums: one operation after the other. Layers of one parameter, and those whose accuracy was measured
+/// together, take one option. What is refused: issues of `sparseCost`, at the rule; what `judge` refuses of the
+/// requirement; A1005 where no choice keeps the budget of losses.
 std::variant<PrunePlan, std::vector<Rejection>> searchSparsity(const SparsitySearch &search);
 
 } // namespace accord

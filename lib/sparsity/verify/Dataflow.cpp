@@ -30,9 +30,7 @@ public:
     return mean;
   }
 
-  /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
-
-  /// another.
+  /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after another.
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
     double results = (layer.rows * layer.columns) * groupParts * filterParts;
     double enters = (layer.inputRows * layer.inputColumns) * groupParts;
@@ -143,9 +141,9 @@ private:
       double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
                                    layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
-        find(Code::WrongObjective, fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are "
-                                               "{} and {}",
-                                               name, count, cycles, stage.multipliers, stage.cycles.max()));
+        find(Code::WrongObjective,
+             fmt::format("layer '{}' has {} multipliers and takes {} cycles; stated are {} and {}", name, count, cycles,
+                         stage.multipliers, stage.cycles.max()));
       multipliers += count;
       loss += sparsity ? sparsity->loss : 0;
       slowest = std::max(slowest, cycles);
@@ -155,9 +153,8 @@ private:
            fmt::format("{} multipliers of {}, losses of {}", multipliers, problem.fabric.multipliers, loss));
     if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
       find(Code::WrongObjective,
-           fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} "
-                       "and {}",
-                       multipliers, loss, slowest, result.multipliers, result.loss, result.interval));
+           fmt::format("{} multipliers, losses of {} and {} cycles; stated are {}, {} and {}", multipliers, loss,
+                       slowest, result.multipliers, result.loss, result.interval));
     if (!near(result.imagesPerSecond * slowest, problem.hertz))
       find(Code::WrongObjective, fmt::format("{} cycles at {} Hz are not {} images a second", slowest, problem.hertz,
                                              result.imagesPerSecond));

@@ -11,10 +11,10 @@ struct SelectionProof {
   bool holds() const { return findings.empty(); }
 };
 
-/// The choice keeps budgets, groups and rules, its sums are those claimed, and no choice is below
-/// the bound: with the limits of all that is better, each branch of the choices of one operation
-/// after another breaks a sum of limits with multipliers (Farkas). What takes more than `effort`
-/// branches is trusted, and said so. Costs and losses of options are proved elsewhere.
+/// The choice keeps budgets, groups and rules, its sums are those claimed, and no choice is below the bound: with the
+/// limits of all that is better, each branch of the choices of one operation after another breaks a sum of limits with
+/// multipliers (Farkas). What takes more than `effort` branches is trusted, and said so. Costs and losses of options
+/// are proved elsewhere.
 SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort = 20'000'000);
 
 } // namespace accord

@@ -1,20 +1,36 @@
 // Reverse-mode differentiation of a block with repeats.
 #pragma once
 #include "dialects/dnn/Names.h"
-#include "lib/training/differentiate/Activity.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace accord {
 
-/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in
-/// one `dnn.gradient`.
+/// Forward activity: a float value is varied when it depends on a parameter, directly or around a repeat.
+class Activity {
+public:
+  explicit Activity(mlir::Block &block) { visit(block); }
+  bool varied(mlir::Value value) const { return variedValues.contains(value); }
+
+  /// Carried values of `repeat` whose gradient is wanted in some iteration, given the carried results that have one and
+  /// the values of the body whose stash has one.
+  llvm::SmallBitVector usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector results,
+                                     llvm::ArrayRef<mlir::Value> stashed) const;
+
+private:
+  void visit(mlir::Block &block);
+  void visit(dnn::RepeatOp repeat);
+  llvm::DenseSet<mlir::Value> variedValues;
+};
+
+/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in one `dnn.gradient`.
 ///
-/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its
-/// backward asks for (views, parameter reads and operations marked `dnn.recompute` are executed
-/// again instead), the backward repeat runs in reverse and carries the gradients of the carried
-/// values, then one accumulator per captured value; it takes the gradients of stashes that are read
-/// slice by slice, and stashes those of what the forward repeat took by slices. The gradients of
-/// the parameters read in the body are given inside it.
+/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for
+/// (views, parameter reads and operations marked `dnn.recompute` are executed again instead), the backward repeat runs
+/// in reverse and carries the gradients of the carried values, then one accumulator per captured value; it takes the
+/// gradients of stashes that are read slice by slice, and stashes those of what the forward repeat took by slices. The
+/// gradients of the parameters read in the body are given inside it.
 class Differentiator {
 public:
   Differentiator(mlir::Block &block, Names &names) : activity(block), names(names), block(block) {}

@@ -100,8 +100,7 @@ public:
       for (OpOperand &operand : member->getOpOperands())
         operand.set(bring(operand.get(), inside, operands, known, member));
     }
-    // The members stand in the body now, behind the views that were brought; views that nobody
-    // outside needs are gone.
+    // The members stand in the body now, behind the views that were brought; views that nobody outside needs are gone.
     for (bool gone = true; gone;) {
       size_t before = replaced.size();
       replaced.remove_if([](Operation *view) { return view->use_empty() && (view->erase(), true); });
@@ -140,8 +139,7 @@ private:
     placeView(view->getOperand(0).getDefiningOp());
     view->moveBefore(&block, block.end());
   }
-  /// The value as a member in the body sees it: of another member, of a view made again before it,
-  /// or an argument.
+  /// The value as a member in the body sees it: of another member, of a view made again before it, or an argument.
   Value bring(Value value, Block &inside, llvm::SetVector<Value> &operands, DenseMap<Value, Value> &known,
               Operation *member) {
     Operation *maker = value.getDefiningOp();
@@ -170,8 +168,7 @@ private:
 } // namespace
 
 unsigned rebuild(Block &block, const BlockNodes &of, const std::vector<std::vector<uint32_t>> &groups) {
-  // Everything leaves the block's order; what is placed comes to its end, so the order is that of
-  // placing.
+  // Everything leaves the block's order; what is placed comes to its end, so the order is that of placing.
   Rebuilder rebuilder(block);
   unsigned made = 0;
   for (const std::vector<uint32_t> &group : groups) {

@@ -12,8 +12,8 @@ struct BlockNodes {
   explicit BlockNodes(mlir::Block &block);
 };
 
-/// Puts the groups in their order, each view before the first that needs it, and every group of
-/// several into one `dnn.fused`. Returns how many there are.
+/// Puts the groups in their order, each view before the first that needs it, and every group of several into one
+/// `dnn.fused`. Returns how many there are.
 unsigned rebuild(mlir::Block &block, const BlockNodes &of, const std::vector<std::vector<uint32_t>> &groups);
 
 } // namespace accord

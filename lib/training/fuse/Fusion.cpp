@@ -74,8 +74,8 @@ private:
                                              : options_.elementwise;
   }
 
-  /// What nodes read of the other group, they read element by element. So nothing runs before a
-  /// contraction inside its loop.
+  /// What nodes read of the other group, they read element by element. So nothing runs before a contraction inside its
+  /// loop.
   bool onlyAlong(const Group &group, uint32_t other) const {
     for (uint32_t member : group.members)
       for (uint32_t p : nodes_[member].operands)
@@ -85,9 +85,9 @@ private:
     return true;
   }
 
-  /// Where both can run as one without a cycle, every group still after those it needs: at the
-  /// place of the later, if nobody else needs the earlier before; at that of the earlier, if all
-  /// that the later needs is there by then. kNowhere if neither.
+  /// Where both can run as one without a cycle, every group still after those it needs: at the place of the later, if
+  /// nobody else needs the earlier before; at that of the earlier, if all that the later needs is there by then.
+  /// kNowhere if neither.
   uint32_t placeFor(uint32_t earlier, uint32_t later) const {
     auto others = [&](const Group &group, const std::vector<std::vector<uint32_t>> &edges, auto fine) {
       for (uint32_t member : group.members)

@@ -1,5 +1,4 @@
-// Which operations of one block run as one: chains of element-wise work behind what makes their
-// tensor.
+// Which operations of one block run as one: chains of element-wise work behind what makes their tensor.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,15 +22,13 @@ struct FusionOptions {
   unsigned max = 16;          ///< operations of one group
 };
 
-/// Groups of nodes, each ascending, in an order in which every group runs after those it needs:
-/// the groups and what is between them have no cycle. Greedy in the order of the nodes: an
-/// element-wise node joins the latest group whose tensor it follows (a contraction's first), a
-/// normalization a group of element-wise nodes alone; then groups that it joins and that hold no
-/// contraction and no normalization come along. Every join saves a tensor's way through memory.
-/// Two groups join if one of them can move to the place of the other: nobody else needs the earlier
-/// one in between, or all that the later one needs is there by then. That is enough against cycles
-/// and takes time in proportion to the edges of both; a join that needs a third group to move is
-/// left out. Deterministic.
+/// Groups of nodes, each ascending, in an order in which every group runs after those it needs: the groups and what is
+/// between them have no cycle. Greedy in the order of the nodes: an element-wise node joins the latest group whose
+/// tensor it follows (a contraction's first), a normalization a group of element-wise nodes alone; then groups that it
+/// joins and that hold no contraction and no normalization come along. Every join saves a tensor's way through memory.
+/// Two groups join if one of them can move to the place of the other: nobody else needs the earlier one in between, or
+/// all that the later one needs is there by then. That is enough against cycles and takes time in proportion to the
+/// edges of both; a join that needs a third group to move is left out. Deterministic.
 std::vector<std::vector<uint32_t>> fuse(const std::vector<FusionNode> &nodes, const FusionOptions &options);
 
 } // namespace accord

@@ -57,8 +57,7 @@ template <typename Visit> void forEach(llvm::ArrayRef<int64_t> shape, Visit visi
   }
 }
 
-/// The index of an operand that was broadcast (numpy, right-aligned) to the shape that `index`
-/// walks.
+/// The index of an operand that was broadcast (numpy, right-aligned) to the shape that `index` walks.
 inline Index broadcastIndex(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape) {
   Index result(index.take_back(shape.size()));
   for (size_t d = 0; d < shape.size(); ++d)

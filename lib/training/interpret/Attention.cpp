@@ -8,8 +8,8 @@ namespace {
 /// Keys that a query sees.
 int64_t keysOf(bool causal, int64_t query, int64_t keys) { return causal ? std::min(query + 1, keys) : keys; }
 
-/// Calls `visit(query, key, row)` for each row of scores: the indices of its first elements but for
-/// the last dimension, in q or y, and (without the key) in k or v.
+/// Calls `visit(query, key, row)` for each row of scores: the indices of its first elements but for the last dimension,
+/// in q or y, and (without the key) in k or v.
 template <typename Visit> void forEachRow(const Array &q, Visit visit) {
   Shape rows(llvm::ArrayRef(q.shape).drop_back());
   forEach(rows, visit);

@@ -1,6 +1,9 @@
-// Multiply-accumulates: each forward operation by its own loops, the gradient `dnn.contract` by its
+// Multiply-accumulates and windows: each forward operation by its own loops, the gradient `dnn.contract` by its
 // indexing maps, so that finite differences hold the maps against the definitions.
+#include "dialects/dnn/Scalar.h"
 #include "lib/training/interpret/Kernels.h"
+#include <limits>
+#include <optional>
 
 namespace accord::interpret {
 namespace {
@@ -36,9 +39,8 @@ void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
   });
 }
 
-/// For each pair of a point of the narrow side (output of a convolution, input of a transposed one)
-/// and of the kernel: visit(n, p, q, r, s, row, column) where row and column lie inside the wide
-/// side.
+/// For each pair of a point of the narrow side (output of a convolution, input of a transposed one) and of the kernel:
+/// visit(n, p, q, r, s, row, column) where row and column lie inside the wide side.
 template <typename Visit>
 void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding, Pair dilation,
            Visit visit) {
@@ -110,6 +112,106 @@ void interactionGradient(dnn::InteractionGradOp, Inputs in, Outputs out) {
     });
 }
 
+// ---- operations that are defined by their indexing maps
+
+using Maps = llvm::SmallVector<mlir::AffineMap>;
+
+Maps mapsOf(mlir::ArrayAttr attribute) {
+  Maps maps;
+  for (auto map : attribute.getAsRange<mlir::AffineMapAttr>())
+    maps.push_back(map.getValue());
+  return maps;
+}
+
+/// The extents of the domain; the batch is that of whatever tensor walks it.
+Shape domainOf(llvm::ArrayRef<int64_t> extents, const Maps &maps, Inputs in, const Array &result) {
+  Shape domain(extents);
+  llvm::SmallVector<const Array *> tensors(in);
+  tensors.push_back(&result);
+  for (auto [i, extent] : llvm::enumerate(domain))
+    if (mlir::ShapedType::isDynamic(extent))
+      for (auto [tensor, map] : llvm::zip(tensors, maps))
+        for (auto [expr, of] : llvm::zip(map.getResults(), tensor->shape))
+          if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr); dim && dim.getPosition() == i)
+            extent = of;
+  return domain;
+}
+
+void contract(dnn::ContractOp op, Inputs in, Outputs out) {
+  Maps maps = mapsOf(op.getMaps());
+  auto inside = [](llvm::ArrayRef<int64_t> index, const Array &array) {
+    for (auto [i, extent] : llvm::zip(index, array.shape))
+      if (i < 0 || i >= extent)
+        return false;
+    return true;
+  };
+  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](llvm::ArrayRef<int64_t> point) {
+    auto a = maps[0].compose(point), b = maps[1].compose(point), y = maps[2].compose(point);
+    if (inside(a, *in[0]) && inside(b, *in[1]) && inside(y, out[0]))
+      out[0](y) += (*in[0])(a) * (*in[1])(b);
+  });
+}
+
+void custom(dnn::CustomOp op, Inputs in, Outputs out) {
+  Maps maps = mapsOf(op.getMaps());
+  dnn::ScalarProgram body(op.getBody());
+  dnn::Combine combine = op.getCombine();
+  double infinity = std::numeric_limits<double>::infinity();
+  if (combine != dnn::Combine::Sum)
+    llvm::fill(out[0].data, combine == dnn::Combine::Max ? -infinity : infinity);
+  llvm::SmallVector<double> elements(in.size());
+  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](llvm::ArrayRef<int64_t> point) {
+    for (auto [element, map, array] : llvm::zip(elements, maps, in))
+      element = (*array)(map.compose(point));
+    double &result = out[0](maps.back().compose(point)), value = body(elements, point);
+    result = combine == dnn::Combine::Sum   ? result + value
+             : combine == dnn::Combine::Max ? std::max(result, value)
+                                            : std::min(result, value);
+  });
+}
+
+// ---- pooling and resampling of x[n, c, h, w]
+
+struct Window {
+  Pair kernel, stride, padding;
+};
+template <typename OpTy> Window windowOf(OpTy op) {
+  return {dnn::asPair(*op.getKernel()), dnn::asPair(op.getStride().value_or(*op.getKernel())),
+          dnn::asPair(op.getPadding())};
+}
+template <typename GradOp> Window windowOfGradient(GradOp op) {
+  return {dnn::asPair(op.getKernel()), dnn::asPair(op.getStride()), dnn::asPair(op.getPadding())};
+}
+
+/// The points of x in the window of y's point, padding left out.
+template <typename Visit> void inWindow(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y, Visit visit) {
+  for (int64_t r = 0; r < w.kernel[0]; ++r)
+    for (int64_t s = 0; s < w.kernel[1]; ++s) {
+      int64_t row = y[2] * w.stride[0] + r - w.padding[0];
+      int64_t column = y[3] * w.stride[1] + s - w.padding[1];
+      if (row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3])
+        visit(Index{y[0], y[1], row, column});
+    }
+}
+
+/// The first of the largest; none if the window lies in the padding.
+std::optional<Index> largest(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y) {
+  std::optional<Index> best;
+  inWindow(w, x, y, [&](const Index &i) {
+    if (!best || x(i) > x(*best))
+      best = i;
+  });
+  return best;
+}
+
+double sizeOf(const Window &w) { return w.kernel[0] * w.kernel[1]; }
+
+void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
+  Pair scale = dnn::asPair(*op.getScale());
+  forEach(out[0].shape,
+          [&](llvm::ArrayRef<int64_t> y) { out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}); });
+}
+
 } // namespace
 
 void addContractions(Kernels &kernels) {
@@ -122,6 +224,46 @@ void addContractions(Kernels &kernels) {
   kernels.add<dnn::ConvTranspose2dOp>(transposedConvolution);
   kernels.add<dnn::InteractionOp>(interaction);
   kernels.add<dnn::InteractionGradOp>(interactionGradient);
+  kernels.add<dnn::ContractOp>(contract);
+  kernels.add<dnn::CustomOp>(custom);
+}
+
+void addWindows(Kernels &kernels) {
+  kernels.add<dnn::MaxPoolOp>([](dnn::MaxPoolOp op, Inputs in, Outputs out) {
+    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+      if (auto at = largest(windowOf(op), *in[0], y))
+        out[0](y) = (*in[0])(*at);
+    });
+  });
+  kernels.add<dnn::MaxPoolGradOp>([](dnn::MaxPoolGradOp op, Inputs in, Outputs out) {
+    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> y) {
+      if (auto at = largest(windowOfGradient(op), *in[1], y))
+        out[0](*at) += (*in[0])(y);
+    });
+  });
+  // The padding counts: every window is divided by the kernel's size.
+  kernels.add<dnn::AvgPoolOp>([](dnn::AvgPoolOp op, Inputs in, Outputs out) {
+    Window w = windowOf(op);
+    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+      inWindow(w, *in[0], y, [&](const Index &i) { out[0](y) += (*in[0])(i) / sizeOf(w); });
+    });
+  });
+  kernels.add<dnn::AvgPoolGradOp>([](dnn::AvgPoolGradOp op, Inputs in, Outputs out) {
+    Window w = windowOfGradient(op);
+    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> y) {
+      inWindow(w, out[0], y, [&](const Index &i) { out[0](i) += (*in[0])(y) / sizeOf(w); });
+    });
+  });
+  kernels.add<dnn::GlobalAvgPoolOp>([](dnn::GlobalAvgPoolOp, Inputs in, Outputs out) {
+    auto count = static_cast<double>(in[0]->shape[2] * in[0]->shape[3]);
+    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
+  });
+  kernels.add<dnn::UpsampleOp>(upsample);
+  kernels.add<dnn::UpsampleGradOp>([](dnn::UpsampleGradOp op, Inputs in, Outputs out) {
+    Pair scale = dnn::asPair(op.getScale());
+    forEach(in[0]->shape,
+            [&](llvm::ArrayRef<int64_t> y) { out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y); });
+  });
 }
 
 } // namespace accord::interpret

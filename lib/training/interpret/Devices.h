@@ -13,15 +13,14 @@ struct Device {
   llvm::StringMap<int64_t> ranks;
 };
 
-/// All devices of a training graph: the grid of its attribute `dnn.axes`, e.g. {data = 2, tensor =
-/// 4}; one device without it.
+/// All devices of a training graph: the grid of its attribute `dnn.axes`, e.g. {data = 2, tensor = 4}; one device
+/// without it.
 class Devices {
 public:
   explicit Devices(dnn::TrainingGraphOp graph);
   size_t count() const { return devices.size(); }
   const Device &operator[](size_t i) const { return devices[i]; }
-  /// The devices that differ from `device` in their rank on `axis` alone, by rank; `device` is one
-  /// of them.
+  /// The devices that differ from `device` in their rank on `axis` alone, by rank; `device` is one of them.
   std::vector<size_t> group(size_t device, llvm::StringRef axis) const;
 
 private:
@@ -45,8 +44,8 @@ Array cut(const Array &whole, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Exte
 /// The reverse: writes `part` into `whole`.
 void paste(const Array &part, llvm::ArrayRef<Extent> extents, Array &whole);
 
-/// What a collective gives the device of rank `rank` in a group, from the operands of the group by
-/// rank. `op` is dnn.all_reduce, all_gather, reduce_scatter, all_to_all or take_part.
+/// What a collective gives the device of rank `rank` in a group, from the operands of the group by rank. `op` is
+/// dnn.all_reduce, all_gather, reduce_scatter, all_to_all or take_part.
 Array collective(mlir::Operation *op, llvm::ArrayRef<const Array *> operands, int64_t rank,
                  llvm::ArrayRef<int64_t> shape);
 

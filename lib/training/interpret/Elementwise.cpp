@@ -7,11 +7,7 @@
 namespace accord::interpret {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double relu6(double x) { return std::clamp(x, 0.0, 6.0); }
-/// Standard normal distribution: cumulative, and its density.
-double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
-double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
 
 template <typename OpTy> void unary(Kernels &kernels, double (*f)(double)) {
   kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
@@ -34,8 +30,21 @@ template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, doubl
   });
 }
 
-/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name
-/// and the position in the whole.
+/// Of operands of one shape and a number that the operation states.
+template <typename OpTy, typename Number, typename Compute>
+void withNumber(Kernels &kernels, Number numberOf, Compute compute) {
+  kernels.add<OpTy>([=](OpTy op, Inputs in, Outputs out) {
+    const double number = numberOf(op).getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      if constexpr (std::is_invocable_v<Compute, double, double>)
+        out[0].data[i] = compute(number, in[0]->data[i]);
+      else
+        out[0].data[i] = compute(number, in[0]->data[i], in[1]->data[i]);
+  });
+}
+
+/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name and the position in
+/// the whole.
 void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   double rate = op.getRateAttr().getValueAsDouble();
   auto again = op->getAttrOfType<mlir::StringAttr>(dnn::DnnDialect::kAgainAttr);
@@ -52,8 +61,8 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   });
 }
 
-/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the
-/// index in the dimension before.
+/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the index in the
+/// dimension before.
 void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   double base = op.getBaseAttr().getValueAsDouble();
   auto width = static_cast<double>(in[0]->shape.back());
@@ -87,8 +96,7 @@ void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
   });
 }
 
-/// A geometric series for a power of two of heads; the rest take every other term of the next
-/// one's.
+/// A geometric series for a power of two of heads; the rest take every other term of the next one's.
 double slopeOf(int64_t head, int64_t heads) {
   int64_t power = 1;
   while (2 * power <= heads)
@@ -135,47 +143,27 @@ void addElementwise(Kernels &kernels) {
   binary<dnn::SubOp>(kernels, [](double a, double b) { return a - b; });
   binary<dnn::MulOp>(kernels, [](double a, double b) { return a * b; });
   binary<dnn::DivOp>(kernels, [](double a, double b) { return a / b; });
-  kernels.add<dnn::ScaleOp>([](dnn::ScaleOp op, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = op.getFactorAttr().getValueAsDouble() * in[0]->data[i];
-  });
   kernels.add<dnn::ConstantOp>([](dnn::ConstantOp op, Inputs, Outputs out) {
     for (double &x : out[0].data)
       x = op.getValueAttr().getValueAsDouble();
   });
   kernels.add<dnn::DropoutOp>(dropout);
-  kernels.add<dnn::DropoutGradOp>([](dnn::DropoutGradOp op, Inputs in, Outputs out) {
-    double rate = op.getRateAttr().getValueAsDouble();
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[1]->data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
-  });
+  auto slope = [](auto op) { return op.getSlopeAttr(); };
+  auto alpha = [](auto op) { return op.getAlphaAttr(); };
+  withNumber<dnn::ScaleOp>(
+      kernels, [](auto op) { return op.getFactorAttr(); }, [](double factor, double x) { return factor * x; });
+  withNumber<dnn::DropoutGradOp>(
+      kernels, [](auto op) { return op.getRateAttr(); },
+      [](double rate, double dy, double mask) { return mask != 0 ? dy / (1 - rate) : 0; });
+  withNumber<dnn::LeakyReluOp>(kernels, slope, [](double slope, double x) { return x * (x > 0 ? 1 : slope); });
+  withNumber<dnn::LeakyReluGradOp>(kernels, slope,
+                                   [](double slope, double dy, double x) { return dy * (x > 0 ? 1 : slope); });
+  withNumber<dnn::EluOp>(kernels, alpha, [](double alpha, double x) { return x > 0 ? x : alpha * std::expm1(x); });
+  withNumber<dnn::EluGradOp>(kernels, alpha,
+                             [](double alpha, double dy, double y) { return dy * (y > 0 ? 1 : y + alpha); });
   kernels.add<dnn::RotaryOp>(rotary);
   kernels.add<dnn::SinusoidsOp>(sinusoids);
   kernels.add<dnn::AlibiOp>(alibi);
-  kernels.add<dnn::LeakyReluOp>([](dnn::LeakyReluOp op, Inputs in, Outputs out) {
-    double slope = op.getSlopeAttr().getValueAsDouble();
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[i] * (in[0]->data[i] > 0 ? 1 : slope);
-  });
-  kernels.add<dnn::EluOp>([](dnn::EluOp op, Inputs in, Outputs out) {
-    double alpha = op.getAlphaAttr().getValueAsDouble();
-    for (int64_t i = 0; i < out[0].size(); ++i) {
-      double x = in[0]->data[i];
-      out[0].data[i] = x > 0 ? x : alpha * std::expm1(x);
-    }
-  });
-  kernels.add<dnn::EluGradOp>([](dnn::EluGradOp op, Inputs in, Outputs out) {
-    double alpha = op.getAlphaAttr().getValueAsDouble();
-    for (int64_t i = 0; i < out[0].size(); ++i) {
-      double y = in[1]->data[i];
-      out[0].data[i] = in[0]->data[i] * (y > 0 ? 1 : y + alpha);
-    }
-  });
-  kernels.add<dnn::LeakyReluGradOp>([](dnn::LeakyReluGradOp op, Inputs in, Outputs out) {
-    double slope = op.getSlopeAttr().getValueAsDouble();
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[i] * (in[1]->data[i] > 0 ? 1 : slope);
-  });
 }
 
 } // namespace accord::interpret

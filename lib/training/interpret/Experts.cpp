@@ -7,10 +7,6 @@
 namespace accord::interpret {
 namespace {
 
-double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
-double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// What stands between an expert's layers, and its derivatives: gelu(h), or silu(h) * g when gated.
 struct Activation {
   bool gated;

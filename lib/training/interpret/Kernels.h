@@ -1,11 +1,12 @@
-// What each operation of the dnn dialect computes, written down as plainly as its definition says
-// it: the ground truth that gradients, fusions and shardings are held against. Nothing here reads
-// indexing maps, except for `dnn.contract` and `dnn.custom`, which are defined by them.
+// What each operation of the dnn dialect computes, written down as plainly as its definition says it: the ground truth
+// that gradients, fusions and shardings are held against. Nothing here reads indexing maps, except for `dnn.contract`
+// and `dnn.custom`, which are defined by them.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/training/interpret/Array.h"
 #include "lib/training/interpret/Devices.h"
 #include "llvm/ADT/StringMap.h"
+#include <cmath>
 #include <functional>
 #include <type_traits>
 
@@ -14,8 +15,8 @@ namespace accord::interpret {
 using Inputs = llvm::ArrayRef<const Array *>; ///< null: an optional operand that is not there
 using Outputs = llvm::MutableArrayRef<Array>; ///< of the results' shapes, filled with zeros
 
-/// By operation name. A kernel gets one input per operand of the definition and, if it takes it,
-/// the device that it runs on.
+/// By operation name. A kernel gets one input per operand of the definition and, if it takes it, the device that it
+/// runs on.
 class Kernels {
 public:
   using Kernel = std::function<void(mlir::Operation *, Inputs, Outputs, const Device &)>;
@@ -41,7 +42,6 @@ private:
 
 void addAttention(Kernels &kernels);
 void addContractions(Kernels &kernels);
-void addMapped(Kernels &kernels);
 void addElementwise(Kernels &kernels);
 void addNormalizations(Kernels &kernels);
 void addMovement(Kernels &kernels);
@@ -49,6 +49,11 @@ void addWindows(Kernels &kernels);
 void addLookups(Kernels &kernels);
 void addRecurrent(Kernels &kernels);
 void addExperts(Kernels &kernels);
+
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+/// Standard normal distribution: cumulative, and its density.
+inline double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
+inline double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
 
 /// The dimension of an array that a per-sample axis of its type means.
 inline int64_t dimensionOf(int64_t axis, mlir::Value value) {

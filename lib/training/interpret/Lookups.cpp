@@ -1,5 +1,5 @@
-// Operations whose access depends on data. Ids and tables with a batch of their own are read sample
-// by sample; without one they are shared by all samples.
+// Operations whose access depends on data. Ids and tables with a batch of their own are read sample by sample; without
+// one they are shared by all samples.
 #include "lib/training/interpret/Kernels.h"
 #include <algorithm>
 #include <cmath>
@@ -45,8 +45,8 @@ double shareOf(llvm::StringRef mode, const Array &ids) {
   return mode == "mean" ? 1 / static_cast<double>(ids.shape.back()) : 1;
 }
 
-/// Indices of the three arrays of a gather: y[batch, before, ids.., after] = x[batch, before,
-/// ids[batch, ids..], after].
+/// Indices of the three arrays of a gather: y[batch, before, ids.., after] = x[batch, before, ids[batch, ids..],
+/// after].
 struct Gather {
   const Array &x, &ids, &y;
   int64_t axis; ///< per sample

@@ -234,6 +234,19 @@ void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs
   });
 }
 
+/// A mean over elements, and its derivative by each of the first operand.
+template <typename OpTy, typename GradOp>
+void elementLoss(Kernels &kernels, double (*loss)(double, double), double (*derivative)(double, double)) {
+  kernels.add<OpTy>([=](OpTy, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < in[0]->size(); ++i)
+      out[0].data[0] += loss(in[0]->data[i], in[1]->data[i]) / in[0]->size();
+  });
+  kernels.add<GradOp>([=](GradOp, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[0] * derivative(in[1]->data[i], in[2]->data[i]) / out[0].size();
+  });
+}
+
 } // namespace
 
 void addNormalizations(Kernels &kernels) {
@@ -261,36 +274,18 @@ void addNormalizations(Kernels &kernels) {
     for (double &dx : out[0].data)
       dx = in[0]->data[0] / out[0].size();
   });
-  kernels.add<dnn::MseOp>([](dnn::MseOp, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < in[0]->size(); ++i) {
-      double difference = in[0]->data[i] - in[1]->data[i];
-      out[0].data[0] += difference * difference / in[0]->size();
-    }
-  });
-  kernels.add<dnn::MseGradOp>([](dnn::MseGradOp, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) / out[0].size();
-  });
-  kernels.add<dnn::SmoothL1Op>([](dnn::SmoothL1Op, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < in[0]->size(); ++i) {
-      double distance = std::fabs(in[0]->data[i] - in[1]->data[i]);
-      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) / in[0]->size();
-    }
-  });
-  kernels.add<dnn::SmoothL1GradOp>([](dnn::SmoothL1GradOp, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) / out[0].size();
-  });
-  kernels.add<dnn::BinaryCrossEntropyOp>([](dnn::BinaryCrossEntropyOp, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < in[0]->size(); ++i) {
-      double x = in[0]->data[i];
-      out[0].data[0] += (std::max(x, 0.0) - x * in[1]->data[i] + std::log1p(std::exp(-std::fabs(x)))) / in[0]->size();
-    }
-  });
-  kernels.add<dnn::BinaryCrossEntropyGradOp>([](dnn::BinaryCrossEntropyGradOp, Inputs in, Outputs out) {
-    for (int64_t i = 0; i < out[0].size(); ++i)
-      out[0].data[i] = in[0]->data[0] * (1 / (1 + std::exp(-in[1]->data[i])) - in[2]->data[i]) / out[0].size();
-  });
+  elementLoss<dnn::MseOp, dnn::MseGradOp>(
+      kernels, [](double x, double y) { return (x - y) * (x - y); }, [](double x, double y) { return 2 * (x - y); });
+  elementLoss<dnn::SmoothL1Op, dnn::SmoothL1GradOp>(
+      kernels,
+      [](double x, double y) {
+        double distance = std::fabs(x - y);
+        return distance < 1 ? distance * distance / 2 : distance - 0.5;
+      },
+      [](double x, double y) { return std::clamp(x - y, -1.0, 1.0); });
+  elementLoss<dnn::BinaryCrossEntropyOp, dnn::BinaryCrossEntropyGradOp>(
+      kernels, [](double x, double y) { return std::max(x, 0.0) - x * y + std::log1p(std::exp(-std::fabs(x))); },
+      [](double x, double y) { return sigmoid(x) - y; });
 }
 
 } // namespace accord::interpret

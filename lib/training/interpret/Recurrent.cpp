@@ -5,8 +5,6 @@
 namespace accord::interpret {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// Where the weights of one direction of a layer lie, and its tensors sample by sample.
 struct Layer {
   const Array &x, &wIh, &wHh;
@@ -59,8 +57,8 @@ struct Cell {
   std::function<double(const Row &, const Row &, int64_t hidden, int64_t j, double state, double carried,
                        double *keptValues)>
       forward;
-  /// From the gradient of the new state: those of the gates' sums on the side of the input and of
-  /// the state, and what passes on to the state and the carried value before.
+  /// From the gradient of the new state: those of the gates' sums on the side of the input and of the state, and what
+  /// passes on to the state and the carried value before.
   std::function<void(const double *kept, double state, double carried, double dState, double dCarried, double *dInput,
                      double *dHidden, double &dStateBefore, double &dCarriedBefore)>
       backward;

@@ -21,17 +21,16 @@ enum class ExpertSplit : uint8_t {
 struct DataParallelOptions {
   std::string axis = "data";
   int64_t devices = 2;
-  /// Embedding tables are not replicated but divided among the replicas: each device looks up the
-  /// ids of all samples in its part, and all-to-all or reduce-scatter brings the rows to where the
-  /// samples are (Naumov et al., DLRM, 2019, section 4; Mudigere et al., ZionEX, 2022).
+  /// Embedding tables are not replicated but divided among the replicas: each device looks up the ids of all samples in
+  /// its part, and all-to-all or reduce-scatter brings the rows to where the samples are (Naumov et al., DLRM, 2019,
+  /// section 4; Mudigere et al., ZionEX, 2022).
   TableSplit tables = TableSplit::None;
   ExpertSplit experts = ExpertSplit::None;
 };
 
-/// Each device of the axis runs the step on its own samples; after the last micro-batch gradients
-/// are replaced by their mean. The loss and so the gradients are means over the samples of all
-/// devices, provided that each has as many. Batch normalization takes the statistics of a device's
-/// own samples.
+/// Each device of the axis runs the step on its own samples; after the last micro-batch gradients are replaced by their
+/// mean. The loss and so the gradients are means over the samples of all devices, provided that each has as many. Batch
+/// normalization takes the statistics of a device's own samples.
 class DataParallel {
 public:
   DataParallel(dnn::TrainingGraphOp graph, const DataParallelOptions &options);

@@ -10,19 +10,18 @@ namespace accord::shard {
 struct PartitionOptions {
   std::string axis = "tensor";
   int64_t devices = 2;
-  /// Sequence parallelism (Korthikanti et al., 2022, section 4.2): what lies between the layers
-  /// whose weights are split, [batch, sequence, width], is split along the sequence, and not
-  /// replicated.
+  /// Sequence parallelism (Korthikanti et al., 2022, section 4.2): what lies between the layers whose weights are
+  /// split, [batch, sequence, width], is split along the sequence, and not replicated.
   bool sequence = false;
-  /// What the forward pass has gathered along the sequence is kept for the backward pass, instead
-  /// of its parts, which are gathered again there.
+  /// What the forward pass has gathered along the sequence is kept for the backward pass, instead of its parts, which
+  /// are gathered again there.
   bool keepGathered = false;
 };
 
-/// Parameters of contractions and lookups become parts, and with them the work; the collectives
-/// that this needs, forward and backward, are inserted. Every operation takes the rule whose
-/// operands cost the fewest bytes to exchange; a contraction with a weight that nobody has split
-/// yet is row parallel if its operand comes split that way, else column parallel.
+/// Parameters of contractions and lookups become parts, and with them the work; the collectives that this needs,
+/// forward and backward, are inserted. Every operation takes the rule whose operands cost the fewest bytes to exchange;
+/// a contraction with a weight that nobody has split yet is row parallel if its operand comes split that way, else
+/// column parallel.
 ///
 /// A graph of a training step becomes the program that every device of the axis runs.
 class Partitioner {
@@ -86,8 +85,7 @@ private:
   llvm::DenseSet<mlir::StringAttr> lookedUp;                       ///< parameters that nothing but lookups reads
   llvm::DenseMap<mlir::Value, mlir::Value> stats;                  ///< logits, as split -> statistics of all devices
   llvm::SmallVector<dnn::ParameterOp> unshardedParameters;
-  /// Operations that the graph might have had; kept to the end because maps are keyed by their
-  /// results.
+  /// Operations that the graph might have had; kept to the end because maps are keyed by their results.
   llvm::SmallVector<mlir::Operation *> replacedOperations;
   llvm::SmallVector<std::unique_ptr<mlir::Block>> discardedBlocks;
 };

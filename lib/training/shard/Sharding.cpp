@@ -1,4 +1,5 @@
 #include "lib/training/shard/Sharding.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -21,6 +22,52 @@ bool divisible(Type type, int64_t dimension, int64_t devices) {
   auto tensor = cast<RankedTensorType>(type);
   return dimension >= 0 && dimension < tensor.getRank() && !tensor.isDynamicDim(dimension) &&
          tensor.getDimSize(dimension) % devices == 0;
+}
+
+LogicalResult addAxis(dnn::TrainingGraphOp graph, StringRef axis, int64_t devices) {
+  auto axes = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr);
+  if (axes && axes.contains(axis))
+    return graph.emitError() << "'" << graph.getSymName() << "' already has an axis '" << axis << "' of "
+                             << cast<IntegerAttr>(axes.get(axis)).getInt() << " devices";
+  if (axis.empty())
+    return graph.emitError() << "an axis of devices has a name";
+  if (devices < 2)
+    return graph.emitError() << "there are at least 2 devices on an axis, found " << devices;
+  NamedAttrList list;
+  if (axes)
+    list.append(axes.getValue());
+  list.set(axis, Builder(graph.getContext()).getI64IntegerAttr(devices));
+  graph->setAttr(dnn::DnnDialect::kAxesAttr, list.getDictionary(graph.getContext()));
+  return success();
+}
+
+ArrayAttr appendPart(Operation *op, StringRef axis, int64_t dimension, int64_t devices) {
+  SmallVector<Attribute> parts;
+  if (auto given = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr))
+    llvm::append_range(parts, given);
+  MLIRContext *context = op->getContext();
+  parts.push_back(dnn::PartAttr::get(context, StringAttr::get(context, axis), dimension, devices));
+  return ArrayAttr::get(context, parts);
+}
+
+void shardParameter(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension, StringRef axis,
+                    int64_t devices) {
+  auto local = TypeAttr::get(localType(parameter.getTensorType(), Sharding::split(dimension), devices));
+  parameter.setTypeAttr(local);
+  parameter->setAttr(dnn::DnnDialect::kPartsAttr, appendPart(parameter, axis, dimension, devices));
+  for (Operation &step : graph.getOptimizerStep().getBlock())
+    TypeSwitch<Operation *>(&step).Case<dnn::UpdateOp, dnn::GradientAllReduceOp>([&](auto one) {
+      if (one.getParameterAttr().getAttr() == parameter.getSymNameAttr())
+        one.setTypeAttr(local);
+    });
+}
+
+SmallVector<Value> addends(dnn::GradientOp sink) {
+  SmallVector<Value> values{sink.getValue()};
+  for (size_t i = 0; i < values.size(); ++i)
+    if (Operation *sum = values[i].getDefiningOp(); isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+      llvm::append_range(values, sum->getOperands());
+  return values;
 }
 
 } // namespace accord::shard

@@ -1,4 +1,4 @@
-// How the devices of one axis hold a tensor.
+// How the devices of one axis hold a tensor, which devices share a training graph, and who has which part.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 
@@ -18,10 +18,23 @@ struct Sharding {
   bool operator==(const Sharding &) const = default;
 };
 
-/// The type on one of `devices` devices; a stash's is that of its slices. The dimension must be
-/// divisible.
+/// The type on one of `devices` devices; a stash's is that of its slices. The dimension must be divisible.
 mlir::Type localType(mlir::Type type, Sharding sharding, int64_t devices);
 /// Whether `dimension` of the tensor can be cut into equal parts.
 bool divisible(mlir::Type type, int64_t dimension, int64_t devices);
+
+/// Adds an axis of at least 2 devices to the graph; an error at the graph if it has the axis already.
+llvm::LogicalResult addAxis(dnn::TrainingGraphOp graph, llvm::StringRef axis, int64_t devices);
+
+/// The parts that an operation states, and one more.
+mlir::ArrayAttr appendPart(mlir::Operation *op, llvm::StringRef axis, int64_t dimension, int64_t devices);
+
+/// The parameter becomes one of `devices` equal parts along `dimension`, and so does what the optimizer step does to
+/// it.
+void shardParameter(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension, llvm::StringRef axis,
+                    int64_t devices);
+
+/// The values that are, alone or added up, what a gradient is given.
+llvm::SmallVector<mlir::Value> addends(dnn::GradientOp sink);
 
 } // namespace accord::shard

@@ -30,8 +30,8 @@ bool isLinear(Operation *op) {
              dnn::StackOp>(op);
 }
 
-/// Operations whose maps say less than sharing needs to know: what they compute along a dimension
-/// depends on its extent or on all of it, or their maps are open.
+/// Operations whose maps say less than sharing needs to know: what they compute along a dimension depends on its extent
+/// or on all of it, or their maps are open.
 bool onlyOwnRules(Operation *op) {
   return isa<dnn::MeanOp, dnn::MeanGradOp, dnn::MseOp, dnn::MseGradOp, dnn::SmoothL1Op, dnn::SmoothL1GradOp,
              dnn::BinaryCrossEntropyOp, dnn::BinaryCrossEntropyGradOp, dnn::CrossEntropyOp, dnn::CrossEntropyGradOp,
@@ -159,8 +159,8 @@ private:
 
   // ---- rules of single operations
 
-  /// The parts lie one behind the other in memory, so the dimension must be the outermost of those
-  /// that the reshape joins or divides.
+  /// The parts lie one behind the other in memory, so the dimension must be the outermost of those that the reshape
+  /// joins or divides.
   void own(dnn::ReshapeOp reshape) {
     auto x = reshape.getX().getType(), y = reshape.getY().getType();
     int64_t i = dnn::batchRank(x), j = dnn::batchRank(y);
@@ -213,8 +213,7 @@ private:
   void own(dnn::UnstackOp unstack) { slices(unstack.getDimension(), unstack.getX(), true); }
   void own(dnn::StackOp stack) { slices(stack.getDimension(), stack.getY(), false); }
 
-  /// By rows: each device adds up the rows that it has. By columns: each device has a part of every
-  /// row.
+  /// By rows: each device adds up the rows that it has. By columns: each device has a part of every row.
   void lookup(Value table, Value y) {
     int64_t last = tensorOf(y).getRank() - 1;
     if (divides(table, 0))
@@ -256,8 +255,8 @@ private:
       add({Sharding::split(dy), kWhole, kWhole, Sharding::split(dense)}, {kPartial});
   }
 
-  /// Every expert's inner width is shared; that experts are, the maps say. What is kept for the
-  /// gradient holds, on each device, the part of its weights: only the gradient reads it.
+  /// Every expert's inner width is shared; that experts are, the maps say. What is kept for the gradient holds, on each
+  /// device, the part of its weights: only the gradient reads it.
   void own(dnn::MoeExpertsOp experts) {
     if (!divides(experts.getW1(), 1))
       return;
@@ -278,8 +277,8 @@ private:
     }
   }
 
-  /// Each device adds up the rows of its experts, or its summand of every row. Both gradients are
-  /// linear in what depends on that; the rows' own does not.
+  /// Each device adds up the rows of its experts, or its summand of every row. Both gradients are linear in what
+  /// depends on that; the rows' own does not.
   void own(dnn::MoeCombineOp combine) {
     Sharding experts = Sharding::split(tensorOf(combine.getTokens()).getRank() - 2);
     if (divides(combine.getTokens(), experts.dimension))

@@ -1,7 +1,7 @@
 // Latency models over parallel degrees against plans of each pair of degrees.
 #include "test/support/LatencyCluster.h"
 #include "LatencyFixture.h"
-#include "lib/latency/build/CollectiveNodes.h"
+#include "lib/latency/build/MachineArguments.h"
 #include "lib/latency/model/LatencySweep.h"
 #include "gtest/gtest.h"
 
@@ -47,8 +47,8 @@ TEST(LatencyCluster, IsThePlanAtEveryPairOfDegrees) {
           double flops = 0;
           for (OperationId id = 0; id < plan->graph.operations.size(); ++id)
             flops += double(plan->graph.operations[id].flops) * double(plan->graph.executions(id));
-          // The order is that of micro-batches of 2 and the longest sequence: elsewhere another one
-          // may be shorter or longer.
+          // The order is that of micro-batches of 2 and the longest sequence: elsewhere another one may be shorter or
+          // longer.
           double step = plan->schedule.step.seconds().value;
           bool own = microbatch == 2 && !s;
           EXPECT_NEAR(found.result.step, step, (own ? 1e-12 : 0.03) * step) << t << " x " << d << ", " << microbatch;
@@ -76,8 +76,7 @@ TEST(LatencyCluster, RefusesWhatTheDevicesDoNotAllow) {
   EXPECT_EQ(refusal(argumentsAt(model, 1, 12, 24, 3)), "the micro-batch is larger than the samples of a replica");
 }
 
-/// Faster networks never make the same order slower, and numbers that the model does not know of
-/// change nothing.
+/// Faster networks never make the same order slower, and numbers that the model does not know of change nothing.
 TEST(LatencyCluster, FollowsItsNetworks) {
   test::ClusterCase gpt("gpt2.dnn", "gpt2", 24);
   auto made = gpt.model({1, 2}, {1, 6}, 2);

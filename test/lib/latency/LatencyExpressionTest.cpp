@@ -17,8 +17,8 @@ std::vector<LatencyArgument> twoNaturals() {
 
 } // namespace
 
-// Chains of sums and maxima over durations, as schedules make them, against the same computed step
-// by step without any normal form.
+// Chains of sums and maxima over durations, as schedules make them, against the same computed step by step without any
+// normal form.
 TEST(LatencyExpression, NormalFormsKeepTheValue) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 300; ++round) {
@@ -102,8 +102,8 @@ TEST(LatencyExpression, DividesUpwards) {
     }
 }
 
-// Folds of a 128 x 128 array that fills and drains: output stationary, a fold takes
-// rows + cols + K - 2 cycles (SCALE-Sim v3, scalesim/compute/systolic_compute_os.py).
+// Folds of a 128 x 128 array that fills and drains: output stationary, a fold takes rows + cols + K - 2 cycles
+// (SCALE-Sim v3, scalesim/compute/systolic_compute_os.py).
 TEST(LatencyFormats, FindsFoldsOfAnArray) {
   Machine machine;
   machine.clock = Hertz(1e9);

@@ -65,16 +65,15 @@ void writeMain(const LatencyModel &model, const std::string &folder) {
     if (a.integer)
       main << "    a." << a.name << " = i_" << a.name << ";\n";
   main << "    int status = " << model.name << "_evaluate(&a, &r);\n"
-       << "    printf(\"%d %.17g %.17g %.17g\\n\", status, r.step_time_s, r.memory_bytes, "
-          "r.flops);\n  }\n  return 0;\n}\n";
+       << "    printf(\"%d %.17g %.17g %.17g\\n\", status, r.step_time_s, r.memory_bytes, r.flops);\n  }\n"
+          "  return 0;\n}\n";
 }
 
 void writePython(const LatencyModel &model, const std::string &folder) {
   std::ofstream run(folder + "/run.py");
   run << "import sys\nimport latency_model as m\n"
          "for line in open(sys.argv[1]):\n"
-         "    values = [int(w) if a.integer else float(w) for a, w in zip(m.ARGUMENTS, "
-         "line.split())]\n"
+         "    values = [int(w) if a.integer else float(w) for a, w in zip(m.ARGUMENTS, line.split())]\n"
          "    try:\n        r = m.evaluate(*values)\n        print(0, *map(repr, r))\n"
          "    except ValueError as e:\n"
          "        names = [a.name for a in m.ARGUMENTS]\n"
@@ -129,9 +128,8 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
     if (std::system(("command -v " + first + " > /dev/null").c_str()) != 0)
       continue;
     std::string program = folder + "/run";
-    ASSERT_EQ(std::system(fmt::format("{} -std=c99 -Wall -Wextra -Werror -pedantic -o '{}' "
-                                      "'{}/main.c'",
-                                      compiler, program, folder)
+    ASSERT_EQ(std::system(fmt::format("{} -std=c99 -Wall -Wextra -Werror -pedantic -o '{}' '{}/main.c'", compiler,
+                                      program, folder)
                               .c_str()),
               0);
     programs.push_back({compiler, linesOf("'" + program + "' < '" + folder + "/configurations'", all.size())});
@@ -151,8 +149,8 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
     for (const auto &[name, lines] : programs)
       expectSame(expected, lines[i], name != "python3", where + ", " + name);
   }
-  // Where tiles were searched for, times are no formula of the sizes and the machine: all but the
-  // batch stay at the plan's values, and few configurations hold.
+  // Where tiles were searched for, times are no formula of the sizes and the machine: all but the batch stay at the
+  // plan's values, and few configurations hold.
   bool swept = std::ranges::any_of(model.arguments(), [](const LatencyArgument &argument) {
     return argument.name != "batch" && argument.min < argument.max;
   });
@@ -192,8 +190,8 @@ TEST_P(LatencyFormats, CheckThemselves) {
   auto passes = [&](const std::string &header, const std::string &module) {
     std::ofstream(folder + "/latency_model.h") << header;
     std::ofstream(folder + "/latency_model.py") << module;
-    EXPECT_EQ(std::system(fmt::format("cc -std=c99 -Wall -Wextra -Werror -pedantic "
-                                      "-DMODEL_SELF_TEST -x c '{0}/latency_model.h' -o '{0}/self'",
+    EXPECT_EQ(std::system(fmt::format("cc -std=c99 -Wall -Wextra -Werror -pedantic -DMODEL_SELF_TEST -x c "
+                                      "'{0}/latency_model.h' -o '{0}/self'",
                                       folder)
                               .c_str()),
               0);

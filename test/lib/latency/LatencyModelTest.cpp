@@ -90,8 +90,7 @@ TEST(LatencyModel, GeneratedCAgrees) {
     }
   main << "  printf(\"%.17g \", gpt_small_step_time_s(32, 1024));\n";
   main << "  printf(\"%.17g \", gpt_small_step_time_scaled_s(32, 4, 1024, 2.0, 1.0));\n";
-  main << "  printf(\"%.17g\\n\", gpt_small_step_time_scaled_s(32, 4, 1024, 2.0, 2.0));\n  return "
-          "0;\n}\n";
+  main << "  printf(\"%.17g\\n\", gpt_small_step_time_scaled_s(32, 4, 1024, 2.0, 2.0));\n  return 0;\n}\n";
   main.close();
   std::string build = "cc -std=c99 -O1 -Wall -Wextra -Werror -pedantic -o '" + folder + "/run' '" + folder + "/main.c'";
   ASSERT_EQ(std::system(build.c_str()), 0);
@@ -128,8 +127,7 @@ TEST(LatencyModel, NamesWhatIsNoPolynomial) {
 }
 
 TEST(LatencyModel, FollowsTheTilesOfAnArray) {
-  // Weight-stationary array of 128 x 128: utilization from the extents of the product (lib/cost,
-  // model "array").
+  // Weight-stationary array of 128 x 128: utilization from the extents of the product (lib/cost, model "array").
   Fitted f;
   Core &tc = f.plan.machine.cores[0];
   tc.rows = tc.cols = 128;

@@ -82,6 +82,5 @@ TEST(EmitPolynomial, Domination) {
   EXPECT_FALSE(dominated(b, a));
   a.c[0][1] = 1;
   EXPECT_FALSE(dominated(a, b));
-  EXPECT_EQ(b.code(), "7.0 + B * (S * (S * 3.0))");
   EXPECT_EQ(add(a, b, 2)->text(), "6*B*S^2 + 1*S + 19");
 }

@@ -124,8 +124,8 @@ TEST(AccuracyMeasurements, MoreSamplesNeverLoosen) {
   }
 }
 
-// A true accuracy that is just below what is required passes as rarely as the confidence says,
-// though the best of five configurations is taken.
+// A true accuracy that is just below what is required passes as rarely as the confidence says, though the best of five
+// configurations is taken.
 TEST(AccuracyMeasurements, TheBestOfSeveralIsNotToldFromChanceMoreOftenThanAllowed) {
   std::mt19937 random(6);
   std::binomial_distribution<int> draw(300, 0.7);
@@ -173,9 +173,9 @@ TEST(AccuracyMeasurements, LossesOfLayersCountOnceForAllThatWereMeasuredTogether
                                              "block.* false 0.01 true", "head true 0.001 true", " true 0 true"}));
   EXPECT_TRUE(e.rejections.empty());
   EXPECT_TRUE(evaluated(kLayers, request(0.74, 0.9, 1.25), queries).guaranteed);
-  EXPECT_THAT(fmt::format("{}", fmt::join(e.assumptions, "\n")),
-              testing::HasSubstr("all losses together are at most 1.25 times their sum: the margin "
-                                 "is stated, not measured"));
+  EXPECT_THAT(
+      fmt::format("{}", fmt::join(e.assumptions, "\n")),
+      testing::HasSubstr("all losses together are at most 1.25 times their sum: the margin is stated, not measured"));
 
   // Whatever the true accuracies inside of their limits are, what keeps the budget is as accurate.
   AccuracyEvaluation sure = evaluated(kLayers, request(0.74, 0.9, 1.25), queries);
@@ -236,8 +236,8 @@ TEST(AccuracyMeasurements, OthersMeasurementsNeedAMargin) {
   AccuracyEvaluation e = evaluateAccuracy(r, {file}, queries);
   ASSERT_EQ(e.rejections.size(), 1u);
   EXPECT_EQ(e.rejections[0].error.code, Code::RequirementNotShown);
-  EXPECT_EQ(e.rejections[0].error.message, "an accuracy of at least 0.74 is required, and losses that "
-                                           "others measured are estimates without a margin");
+  EXPECT_EQ(e.rejections[0].error.message,
+            "an accuracy of at least 0.74 is required, and losses that others measured are estimates without a margin");
   r.margin = 1.5;
   e = evaluateAccuracy(r, {file}, queries);
   EXPECT_TRUE(e.rejections.empty());
@@ -247,8 +247,8 @@ TEST(AccuracyMeasurements, OthersMeasurementsNeedAMargin) {
   e = evaluateAccuracy(r, {file}, queries); // 0.02856
   ASSERT_TRUE(e.results[0].rejected);
   EXPECT_EQ(e.results[0].rejected->error.message,
-            "an accuracy of at least 0.74 is required, and unstructured(0.2) alone in 'a' may lose "
-            "0.0168 times the margin 1.7, more than the 0.028 that the dense network leaves");
+            "an accuracy of at least 0.74 is required, and unstructured(0.2) alone in 'a' may lose 0.0168 times the "
+            "margin 1.7, more than the 0.028 that the dense network leaves");
 }
 
 // Refusals.
@@ -270,11 +270,11 @@ TEST(AccuracyRejections, NoAccuracyMeasurements) {
   std::vector<AccuracyQuery> queries{ask("a", {}), ask("a", {"nm(2, 4)"})};
   AccuracyEvaluation e = evaluateAccuracy(r, {}, queries);
   EXPECT_EQ(e.level, AccuracyBasis::None);
-  expect(e, {"A1001",
-             "an accuracy of at least 0.74 with confidence 0.95 is required, and nothing that was "
-             "measured is stated",
-             "measure the network dense and with nm(2, 4) and state: accuracy \"top1\" from "
-             "\"measured.csv\" samples 50000"});
+  expect(
+      e,
+      {"A1001",
+       "an accuracy of at least 0.74 with confidence 0.95 is required, and nothing that was measured is stated",
+       "measure the network dense and with nm(2, 4) and state: accuracy \"top1\" from \"measured.csv\" samples 50000"});
   EXPECT_TRUE(e.results[0].measured); // dense
   EXPECT_FALSE(e.results[1].measured);
   r.accuracy.reset();
@@ -292,8 +292,8 @@ TEST(AccuracyRejections, SparserThanMeasured) {
   const char *text = "density,top1\n1,0.76\n0.5,0.75\n0.2,0.74\n";
   expect(evaluated(text, request(0.7), {ask("a", {"unstructured(density = 0.05)"})}),
          {"A1002",
-          "unstructured(density = 0.05) is sparser than what was measured: unstructured with "
-          "density 0.2 is the sparsest (m.csv, line 4)",
+          "unstructured(density = 0.05) is sparser than what was measured: unstructured with density 0.2 is the "
+          "sparsest (m.csv, line 4)",
           "density = 0.2, or a measurement at 0.05 or below"});
   EXPECT_TRUE(evaluated(text, request(0.7), {ask("a", {"unstructured(0.2)"})}).rejections.empty());
   EXPECT_TRUE(evaluated(text, request(-1), {ask("a", {"unstructured(0.05)"})}).rejections.empty()); // no require
@@ -309,9 +309,7 @@ TEST(AccuracyRejections, AnotherPattern) {
           "a measurement with pattern nm(2, 4) transposable: others do not show it"});
   AccuracyQuery activations{"a", {sparsity("unstructured(0.5)", GemmOperand::Activations)}, {"t.accel", 2, 3}};
   expect(evaluated(text, request(0.7), {activations}),
-         {"A1003",
-          "nothing was measured of unstructured(0.5) of activations; measured was unstructured "
-          "(lines 3 to 4)",
+         {"A1003", "nothing was measured of unstructured(0.5) of activations; measured was unstructured (lines 3 to 4)",
           "a measurement with pattern unstructured of activations: others do not show it"});
   activations.sparsity.push_back(sparsity("unstructured(0.5)"));
   expect(evaluated(text, request(0.7), {activations}),
@@ -325,10 +323,10 @@ TEST(AccuracyRejections, RankingAlone) {
   AccuracyEvaluation e =
       evaluateAccuracy(r, {good("layer,sensitivity\na,1\n", r.measurements[0])}, {ask("a", {"nm(2, 4)"})});
   EXPECT_EQ(e.level, AccuracyBasis::SensitivityRanking);
-  expect(e, {"A1004",
-             "an accuracy of at least 0.74 is required, and there are sensitivities alone, from "
-             "which no accuracy follows",
-             "measured accuracies: accuracy \"top1\" from \"measured.csv\" samples 50000"});
+  expect(e,
+         {"A1004",
+          "an accuracy of at least 0.74 is required, and there are sensitivities alone, from which no accuracy follows",
+          "measured accuracies: accuracy \"top1\" from \"measured.csv\" samples 50000"});
 }
 
 TEST(AccuracyRejections, TooWeak) {
@@ -336,8 +334,8 @@ TEST(AccuracyRejections, TooWeak) {
   // P(738 or more of 1000 right) is 0.01 at 0.70424 (sum of binomial terms in decimals).
   expect(evaluated(few, request(0.74, 0.99), {ask("a", {"nm(2, 4)"})}),
          {"A1005",
-          "an accuracy of at least 0.74 with confidence 0.99 is required, and nm(2, 4) with density "
-          "0.5, the densest that was measured, shows only 0.704241 (738 of 1000 right, m.csv line 2)",
+          "an accuracy of at least 0.74 with confidence 0.99 is required, and nm(2, 4) with density 0.5, the densest "
+          "that was measured, shows only 0.704241 (738 of 1000 right, m.csv line 2)",
           "no number of samples with this share shows it; a requirement of 0.704241 is kept"});
   AccuracyEvaluation e = evaluated(few, request(0.72, 0.99), {ask("a", {"nm(2, 4)"})});
   ASSERT_EQ(e.rejections.size(), 1u);
@@ -358,15 +356,15 @@ TEST(AccuracyRejections, TooWeak) {
   EXPECT_TRUE(e.rejections.empty());
   EXPECT_FALSE(e.results[0].rejected);
   ASSERT_TRUE(e.results[1].rejected);
-  EXPECT_EQ(e.results[1].rejected->error.message,
-            "an accuracy of at least 0.74 is required, and nm(2, 4) shows only 0.738 (738 of 1000 "
-            "right, m.csv line 3)");
+  EXPECT_EQ(
+      e.results[1].rejected->error.message,
+      "an accuracy of at least 0.74 is required, and nm(2, 4) shows only 0.738 (738 of 1000 right, m.csv line 3)");
   expect(evaluated(kLayers, request(0.74), {ask("head", {"unstructured(0.5)"})}),
          {"A1005",
-          "an accuracy of at least 0.74 is required, and losses of layers that were measured apart "
-          "are estimates without a margin",
-          "'margin = 1.25' states by how much all losses together may exceed their sum; or measure "
-          "whole configurations of this model"});
+          "an accuracy of at least 0.74 is required, and losses of layers that were measured apart are estimates "
+          "without a margin",
+          "'margin = 1.25' states by how much all losses together may exceed their sum; or measure whole "
+          "configurations of this model"});
 }
 
 TEST(AccuracyRejections, LayersThatMeanTheSame) {

@@ -66,8 +66,8 @@ TEST(AccuracyFileReading, ErrorsHavePlacesAndWaysOut) {
       {"pattern,density,top1\n\"nm(2, 4)\",0.25,0.7\n", 2, 12, "nm(2, 4) has a density of 0.5, not 0.25", nullptr},
       {"pattern,top1\nunstructured,0.7\n", 2, 1, "no density of unstructured", nullptr},
       {"pattern,top1\nunstructred,0.7\n", 2, 1,
-       "'unstructred' is no pattern; it is dense, unstructured, nm(n, m), block(rows, columns) or "
-       "banded(band): did you mean 'unstructured'?",
+       "'unstructred' is no pattern; it is dense, unstructured, nm(n, m), block(rows, columns) or banded(band): did "
+       "you mean 'unstructured'?",
        nullptr},
       {"pattern,top1\n\"nm(5, 4)\",0.7\n", 2, 1, "'nm(5, 4)' keeps more than it has", nullptr},
       {"pattern,top1\n\"nm(2\",0.7\n", 2, 1, "'nm(2': expected ',' or ')' at letter 5", nullptr},

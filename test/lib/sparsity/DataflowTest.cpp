@@ -1,6 +1,6 @@
 // Layers on a dataflow device against trying all foldings, cycles against counting, and ResNet-18.
 #include "lib/sparsity/solve/Dataflow.h"
-#include "lib/sparsity/solve/DataflowLayers.h"
+#include "lib/sparsity/solve/FabricLayers.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "test/support/CatalogueWork.h"
 #include <array>
@@ -14,8 +14,8 @@ using namespace accord;
 
 namespace {
 
-/// Cycles of the products by going through them, a window of each folded channel and filter after
-/// the other; zeros independent with `share`, over all masks of a window.
+/// Cycles of the products by going through them, a window of each folded channel and filter after the other; zeros
+/// independent with `share`, over all masks of a window.
 double countedProducts(const DataflowLayer &layer, const DataflowFolding &folding, double share) {
   int window = static_cast<int>(layer.kernelRows * layer.kernelColumns);
   double expected = 0;
@@ -48,8 +48,8 @@ DataflowLayer convolution(std::string name, int64_t channels, int64_t filters, i
   return layer;
 }
 
-/// He et al.: Deep residual learning for image recognition, CVPR 2016, table 1; all but the first
-/// layer with zeros in products.
+/// He et al.: Deep residual learning for image recognition, CVPR 2016, table 1; all but the first layer with zeros in
+/// products.
 DataflowProblem resnet18(double share, int64_t multipliers = 12288, double hertz = 250e6) {
   DataflowProblem out;
   out.fabric.multipliers = multipliers;

@@ -1,5 +1,4 @@
-// Arrays stepped over every mask of small operands: means to the digit, deviations and quantiles
-// that hold.
+// Arrays stepped over every mask of small operands: means to the digit, deviations and quantiles that hold.
 #include "test/lib/sparsity/SparseProductFixture.h"
 #include "test/lib/sparsity/SteppedCycles.h"
 #include <array>
@@ -30,8 +29,7 @@ struct Truth {
   double mean = 0, square = 0, within = 0;
 };
 
-/// Every pair of masks with its probability; `density` of each element, or exactly ceil(density *
-/// elements) of them.
+/// Every pair of masks with its probability; `density` of each element, or exactly ceil(density * elements) of them.
 Truth everyMask(const SparseProduct &p, const SparseCore &core, const ProductArray &array, bool skipW, bool skipX,
                 double limit) {
   const int64_t ws = skipW ? p.columns * p.depth : 0, xs = skipX ? p.rows * p.depth : 0;
@@ -97,8 +95,8 @@ TEST(ExhaustiveMasks, DotProductsInLanes) {
               testing::PrintToString(std::vector<int64_t>{c.rows, c.columns, c.depth, c.tile, c.slots, c.lanes,
                                                           c.granule, c.skipW, c.skipX, independent}) +
               " at " + std::to_string(density);
-          // Lanes that draw from one small operand without replacement are not independent: drawn;
-          // at one lane all is exact.
+          // Lanes that draw from one small operand without replacement are not independent: drawn; at one lane all is
+          // exact.
           if (independent || c.lanes == 1)
             EXPECT_NEAR(found.mean, truth.mean, 1e-9) << what;
           else

@@ -1,5 +1,5 @@
 // Densities by layer, and published ratios of work, from the catalogue's network.
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include "test/support/CatalogueWork.h"
 #include <cmath>
@@ -42,8 +42,8 @@ TEST(LayerDensities, LayersOfResNet50) {
 }
 
 TEST(LayerDensities, PublishedRatiosOfResNet50) {
-  // Evci et al.: Rigging the Lottery, ICML 2020, table 2 and its repository: ERK at 80, 90 and 95 %
-  // zeros 0.42, 0.24, 0.12 of the dense work; uniform at 80 % 0.23.
+  // Evci et al.: Rigging the Lottery, ICML 2020, table 2 and its repository: ERK at 80, 90 and 95 % zeros 0.42, 0.24,
+  // 0.12 of the dense work; uniform at 80 % 0.23.
   auto layers = maskedLayers(resnet50());
   auto ratio = [&](const std::vector<double> &by) { return inferenceFlops(resnet50(), layers, by).ratio(); };
   EXPECT_EQ(hundredths(ratio(densities(erkDensities(layers, 0.2)))), 42);
@@ -54,8 +54,8 @@ TEST(LayerDensities, PublishedRatiosOfResNet50) {
 }
 
 TEST(LayerDensities, ContractionsAloneAsRecomputed) {
-  // From the rule and the layers' shapes alone: 0.4138, 0.2418, 0.1217 (ERK) and 0.2231, 0.1260
-  // (uniform) of the products.
+  // From the rule and the layers' shapes alone: 0.4138, 0.2418, 0.1217 (ERK) and 0.2231, 0.1260 (uniform) of the
+  // products.
   auto layers = maskedLayers(resnet50());
   auto forward = [&](const std::vector<double> &by) {
     double masked = 0, dense = 0;
@@ -95,8 +95,8 @@ TEST(LayerDensities, TheStepOfTheGraph) {
 }
 
 TEST(LayerDensities, GradientsFollowTheirLayer) {
-  // Without any weights what is left is attention's products of activations, forward and backward;
-  // the table that is looked up and then multiplied with has a gradient of its own name.
+  // Without any weights what is left is attention's products of activations, forward and backward; the table that is
+  // looked up and then multiplied with has a gradient of its own name.
   auto work = test::ofCatalogue("gpt2.dnn", "gpt2", "a100_80g", 1);
   ASSERT_TRUE(work);
   auto layers = maskedLayers(work->first);

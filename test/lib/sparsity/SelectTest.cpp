@@ -11,6 +11,17 @@ using namespace accord;
 
 namespace {
 
+/// Of all operations at most `max` take an option that is `sparse`.
+SelectionRule limitSparseLayers(const SelectionProblem &problem, int64_t max) {
+  SelectionRule rule;
+  rule.max = max;
+  for (unsigned o = 0; o < problem.operations.size(); ++o)
+    for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
+      if (problem.operations[o].options[i].sparse)
+        rule.options.push_back({o, i});
+  return rule;
+}
+
 constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
 
 struct SelectRandom {
@@ -275,8 +286,8 @@ TEST(Select, DenseWinsTies) {
 }
 
 TEST(Select, WhatALimitCutsIsAGap) {
-  // All options have the same value for each loss, and odd losses cannot fill an even budget, so
-  // that bounds decide little.
+  // All options have the same value for each loss, and odd losses cannot fill an even budget, so that bounds decide
+  // little.
   SelectRandom random(5);
   SelectionProblem problem;
   for (int o = 0; o < 40; ++o) {

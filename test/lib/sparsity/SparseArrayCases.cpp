@@ -150,8 +150,8 @@ SparseCase structuredProducts(Random &random) {
   c.core.tile = random.percent(50) ? 1 : w.of * between(random, 1, 8);
   drawProduct(random, 300'000, c);
   SparseProduct &p = c.product;
-  // What is short of a whole tile is full of zeros that nobody stored; only the dense form of the
-  // other operand has them.
+  // What is short of a whole tile is full of zeros that nobody stored; only the dense form of the other operand has
+  // them.
   bool moved = random.percent(50);
   int64_t step = std::max(c.core.tile, w.of);
   if (moved && random.percent(50)) {
@@ -172,8 +172,7 @@ SparseCase structuredProducts(Random &random) {
     c.array.stationaryWords = static_cast<double>(between(random, 2, 16));
     c.core.metadataBits = static_cast<double>(between(random, 0, 3));
     c.core.wordsPerCycle = static_cast<double>(between(random, 1, 2 * step + 16));
-    // Where a memory is about as fast as what is asked of it at random, the depth of the buffer
-    // decides.
+    // Where a memory is about as fast as what is asked of it at random, the depth of the buffer decides.
     auto words = static_cast<int64_t>(c.array.stationaryWords);
     if (c.core.streaming.compress)
       c.core.wordsPerCycle = static_cast<double>(

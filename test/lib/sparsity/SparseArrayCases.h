@@ -12,8 +12,7 @@ struct SparseCase {
   ProductArray array;
 };
 
-/// Products of 16 to 400 in each dimension, any pattern of either operand on any tiles; at most so
-/// many engines.
+/// Products of 16 to 400 in each dimension, any pattern of either operand on any tiles; at most so many engines.
 SparseCase dotProducts(fuzz::Random &random, int64_t engines);
 SparseCase outerProducts(fuzz::Random &random, int64_t engines);
 /// Weights in N:M that the core takes, and what it does about the other operand and its memory.

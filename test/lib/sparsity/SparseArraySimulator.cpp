@@ -172,8 +172,8 @@ std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth, cons
   return words;
 }
 
-/// Words of a step, which takes places `first` to `last`, when all tiles come in order, each for as
-/// many of all `places` as any other.
+/// Words of a step, which takes places `first` to `last`, when all tiles come in order, each for as many of all
+/// `places` as any other.
 double streamed(const std::vector<double> &words, int64_t first, int64_t last, int64_t places) {
   auto tiles = static_cast<int64_t>(words.size());
   double sum = 0;

@@ -1,5 +1,5 @@
-// The simulator of sparse arrays itself: what it writes can be read again, cases counted by hand,
-// and what others measured or published.
+// The simulator of sparse arrays itself: what it writes can be read again, cases counted by hand, and what others
+// measured or published.
 #include "test/lib/sparsity/SparseArraySimulator.h"
 #include "test/lib/sparsity/SparsePublished.h"
 #include <cmath>

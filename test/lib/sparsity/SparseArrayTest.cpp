@@ -1,5 +1,5 @@
-// Cycles and energy of products on cores that use zeros against arrays that are stepped over masks
-// drawn at random: the mean, and how often a run takes longer than the quantile.
+// Cycles and energy of products on cores that use zeros against arrays that are stepped over masks drawn at random: the
+// mean, and how often a run takes longer than the quantile.
 #include "lib/sparsity/cost/Format.h"
 #include "test/lib/sparsity/SparseArrayCases.h"
 #include "test/lib/sparsity/SparsePublished.h"
@@ -204,9 +204,8 @@ TEST(SparseArray, StoredBits) {
   EXPECT_GT(held, 500);
 }
 
-/// The published counts of one element that skips the zeros of both operands: with densities alone
-/// to three cycles of Sparseloop, which states them with two digits; with the masks to the cycle of
-/// what was simulated.
+/// The published counts of one element that skips the zeros of both operands: with densities alone to three cycles of
+/// Sparseloop, which states them with two digits; with the masks to the cycle of what was simulated.
 TEST(SparseArray, MasksOfAPublishedLayer) {
   SparseCore core;
   core.stationary = core.streaming = {.mode = SparseAcceleration::Mode::Skip, .compress = true};

@@ -51,8 +51,7 @@ SparseMask drawGroups(const SparsityPattern &pattern, SparseMask mask, Random &r
   return mask;
 }
 
-/// Squares with as many in each row as in each column: a band around the cylinder, rows and columns
-/// shuffled.
+/// Squares with as many in each row as in each column: a band around the cylinder, rows and columns shuffled.
 SparseMask drawSquares(const SparsityPattern &pattern, SparseMask mask, Random &random) {
   int64_t side = pattern.of;
   for (int64_t r = 0; r < mask.rows(); r += side)
@@ -106,8 +105,7 @@ public:
   }
 };
 
-/// Elements in the order in which a format has them: blocks (of one element, unless stated) row
-/// behind row.
+/// Elements in the order in which a format has them: blocks (of one element, unless stated) row behind row.
 struct Blocks {
   int64_t high, wide, rows, columns, across, down;
   Blocks(const SparseFormat &format, int64_t rows, int64_t columns)
@@ -130,6 +128,74 @@ bool any(const SparseMask &mask, const Blocks &in, int64_t block) {
 void putBlock(Stream &out, const SparseMask &mask, const Blocks &in, int64_t block, int64_t width) {
   for (int64_t e = 0; e < in.high * in.wide; ++e)
     out.put(in.inside(block, e) && mask.at(in.row(block, e), in.column(block, e)), width);
+}
+
+/// Places of blocks: their low bits are enough while no two neighbours are further apart. False: they are.
+bool putCoordinates(Stream &out, const SparseMask &mask, const Blocks &in, const SparseFormat &format, int64_t width) {
+  int64_t before = -1;
+  for (int64_t block = 0; block < in.down * in.across; ++block)
+    if (any(mask, in, block)) {
+      if (bitsFor(block - before) > format.coordinateBits)
+        return false;
+      out.put(static_cast<uint64_t>(block), format.coordinateBits);
+      putBlock(out, mask, in, block, width);
+      before = block;
+    }
+  return true;
+}
+
+/// N:M with the place of each value in its group. False: a group holds more than N.
+bool putGroups(Stream &out, const SparseMask &mask, const SparseFormat &format, int64_t width) {
+  for (int64_t r = 0; r < mask.rows(); ++r)
+    for (int64_t c = 0; c < mask.columns(); c += format.of) {
+      int64_t held = 0;
+      for (int64_t i = 0; i < format.of && c + i < mask.columns(); ++i)
+        if (mask.at(r, c + i)) {
+          out.put(1, width);
+          out.put(static_cast<uint64_t>(i), bitsFor(format.of));
+          ++held;
+        }
+      if (held > format.kept)
+        return false;
+      for (; held < format.kept; ++held)
+        out.put(0, width + bitsFor(format.of));
+    }
+  return true;
+}
+
+/// Pointers to the first block of each row, then columns and blocks. False: one of these numbers needs more bits.
+bool putRows(Stream &out, const SparseMask &mask, const Blocks &in, const SparseFormat &format, int64_t width) {
+  int64_t kept = 0;
+  if (bitsFor(in.across) > format.coordinateBits)
+    return false;
+  for (int64_t row = 0; row <= in.down; ++row) {
+    if (bitsFor(kept + 1) > format.pointerBits)
+      return false;
+    out.put(static_cast<uint64_t>(kept), format.pointerBits);
+    for (int64_t column = 0; row < in.down && column < in.across; ++column)
+      kept += any(mask, in, row * in.across + column);
+  }
+  for (int64_t block = 0; block < in.down * in.across; ++block)
+    if (any(mask, in, block)) {
+      out.put(static_cast<uint64_t>(block % in.across), format.coordinateBits);
+      putBlock(out, mask, in, block, width);
+    }
+  return true;
+}
+
+/// How many zeros stand before a value; where they are too many to say, one of them is written as a value.
+void putRunLengths(Stream &out, const SparseMask &mask, const SparseFormat &format, int64_t width) {
+  int64_t run = 0, longest = (int64_t{1} << format.coordinateBits) - 1;
+  for (int64_t r = 0; r < mask.rows(); ++r)
+    for (int64_t c = 0; c < mask.columns(); ++c) {
+      if (!mask.at(r, c) && run < longest) {
+        ++run;
+        continue;
+      }
+      out.put(static_cast<uint64_t>(run), format.coordinateBits);
+      out.put(mask.at(r, c), width);
+      run = 0;
+    }
 }
 
 void getBlock(Stream &from, SparseMask &mask, const Blocks &in, int64_t block, int64_t width) {
@@ -197,7 +263,8 @@ SparseMask drawMask(const SparsityPattern &pattern, int64_t rows, int64_t column
 
 std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format, int64_t width) {
   Stream out;
-  Blocks in(format, mask.rows(), mask.columns());
+  const Blocks in(format, mask.rows(), mask.columns());
+  bool fits = true;
   switch (format.kind) {
   case SparseFormat::Kind::Dense:
     for (int64_t r = 0; r < mask.rows(); ++r)
@@ -211,71 +278,20 @@ std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseForm
       if (any(mask, in, block))
         putBlock(out, mask, in, block, width);
     break;
-  case SparseFormat::Kind::Coordinates: {
-    // The low bits of the place are enough while no two neighbours are further apart.
-    int64_t before = -1;
-    for (int64_t block = 0; block < in.down * in.across; ++block)
-      if (any(mask, in, block)) {
-        if (bitsFor(block - before) > format.coordinateBits)
-          return std::nullopt;
-        out.put(static_cast<uint64_t>(block), format.coordinateBits);
-        putBlock(out, mask, in, block, width);
-        before = block;
-      }
+  case SparseFormat::Kind::Coordinates:
+    fits = putCoordinates(out, mask, in, format, width);
     break;
-  }
   case SparseFormat::Kind::Structured:
-    for (int64_t r = 0; r < mask.rows(); ++r)
-      for (int64_t c = 0; c < mask.columns(); c += format.of) {
-        int64_t held = 0;
-        for (int64_t i = 0; i < format.of && c + i < mask.columns(); ++i)
-          if (mask.at(r, c + i)) {
-            out.put(1, width);
-            out.put(static_cast<uint64_t>(i), bitsFor(format.of));
-            ++held;
-          }
-        if (held > format.kept)
-          return std::nullopt;
-        for (; held < format.kept; ++held)
-          out.put(0, width + bitsFor(format.of));
-      }
+    fits = putGroups(out, mask, format, width);
     break;
-  case SparseFormat::Kind::Rows: {
-    int64_t kept = 0;
-    if (bitsFor(in.across) > format.coordinateBits)
-      return std::nullopt;
-    for (int64_t row = 0; row <= in.down; ++row) {
-      if (bitsFor(kept + 1) > format.pointerBits)
-        return std::nullopt;
-      out.put(static_cast<uint64_t>(kept), format.pointerBits);
-      for (int64_t column = 0; row < in.down && column < in.across; ++column)
-        kept += any(mask, in, row * in.across + column);
-    }
-    for (int64_t block = 0; block < in.down * in.across; ++block)
-      if (any(mask, in, block)) {
-        out.put(static_cast<uint64_t>(block % in.across), format.coordinateBits);
-        putBlock(out, mask, in, block, width);
-      }
+  case SparseFormat::Kind::Rows:
+    fits = putRows(out, mask, in, format, width);
+    break;
+  case SparseFormat::Kind::RunLength:
+    putRunLengths(out, mask, format, width);
     break;
   }
-  case SparseFormat::Kind::RunLength: {
-    // How many zeros stand before a value; where they are too many to say, one of them is written
-    // as a value.
-    int64_t run = 0, longest = (int64_t{1} << format.coordinateBits) - 1;
-    for (int64_t r = 0; r < mask.rows(); ++r)
-      for (int64_t c = 0; c < mask.columns(); ++c) {
-        if (!mask.at(r, c) && run < longest) {
-          ++run;
-          continue;
-        }
-        out.put(static_cast<uint64_t>(run), format.coordinateBits);
-        out.put(mask.at(r, c), width);
-        run = 0;
-      }
-    break;
-  }
-  }
-  return out.bits;
+  return fits ? std::optional(out.bits) : std::nullopt;
 }
 
 SparseMask decode(const std::vector<bool> &bits, const SparseFormat &format, int64_t width, int64_t rows,

@@ -1,6 +1,5 @@
-// Zeros drawn one by one, and tensors written to a stream of bits: what the simulator of sparse
-// arrays works on. Nothing here is a formula: what a share, a mean or a size is follows from the
-// elements.
+// Zeros drawn one by one, and tensors written to a stream of bits: what the simulator of sparse arrays works on.
+// Nothing here is a formula: what a share, a mean or a size is follows from the elements.
 #pragma once
 #include "lib/machine/model/Sparsity.h"
 #include "test/support/Random.h"
@@ -9,8 +8,8 @@
 
 namespace accord::simulator {
 
-/// Which elements of a matrix are not zero. A row is one vector along the reduction: of Y = X W, a
-/// row of X or a column of W.
+/// Which elements of a matrix are not zero. A row is one vector along the reduction: of Y = X W, a row of X or a column
+/// of W.
 class SparseMask {
 public:
   SparseMask(int64_t rows, int64_t columns, bool kept = false);
@@ -37,14 +36,13 @@ private:
   std::vector<uint64_t> words_;
 };
 
-/// A matrix with these zeros. Unstructured: ceil(density * elements) of them anywhere, or each by
-/// itself; blocks alike, by block; N:M in each whole or last, shorter group of neighbours along the
-/// reduction, or of rows, or (transposable) of both; windows of a histogram along the reduction.
+/// A matrix with these zeros. Unstructured: ceil(density * elements) of them anywhere, or each by itself; blocks alike,
+/// by block; N:M in each whole or last, shorter group of neighbours along the reduction, or of rows, or (transposable)
+/// of both; windows of a histogram along the reduction.
 SparseMask drawMask(const SparsityPattern &pattern, int64_t rows, int64_t columns, fuzz::Random &random);
 
-/// The matrix written bit by bit, row behind row; values that are not zero are ones of
-/// `elementBits`. Nothing if the format cannot hold it: a group of `Structured` with more than it
-/// keeps, a coordinate that does not fit.
+/// The matrix written bit by bit, row behind row; values that are not zero are ones of `elementBits`. Nothing if the
+/// format cannot hold it: a group of `Structured` with more than it keeps, a coordinate that does not fit.
 std::optional<std::vector<bool>> encode(const SparseMask &mask, const SparseFormat &format, int64_t elementBits);
 
 /// What was written.

@@ -1,14 +1,12 @@
-// Cycles that others published of sparse accelerators: outputs and measured values in the artifact
-// of Sparseloop (Wu et al., MICRO 2022; github.com/Accelergy-Project/micro22-sparseloop-artifact),
-// by folder of it.
+// Cycles that others published of sparse accelerators: outputs and measured values in the artifact of Sparseloop (Wu et
+// al., MICRO 2022; github.com/Accelergy-Project/micro22-sparseloop-artifact), by folder of it.
 #pragma once
 #include <cstdint>
 
 namespace accord::published {
 
-/// fig13_dstc_setup/scripts/baseline.yaml: time of the dual-side sparse tensor core (Wang et al.,
-/// ISCA 2021, figure 21) at densities of both operands, read off a chart; outer products of 32 x 32
-/// on 8 x 16 multipliers.
+/// fig13_dstc_setup/scripts/baseline.yaml: time of the dual-side sparse tensor core (Wang et al., ISCA 2021, figure 21)
+/// at densities of both operands, read off a chart; outer products of 32 x 32 on 8 x 16 multipliers.
 struct DualSide {
   double a, b, time;
 };
@@ -17,9 +15,8 @@ inline constexpr DualSide kDualSide[] = {
     {0.7, 0.4, 1820}, {0.5, 1.0, 2690}, {0.5, 0.4, 1480}, {0.3, 1.0, 1930}, {0.3, 0.4, 1100},
 };
 
-/// fig12_eyerissv2_pe_setup: point-wise layers of MobileNet 0.5 on one processing element of
-/// Eyeriss v2 that skips the zeros of both operands: densities as stated (to two digits), cycles of
-/// its simulator and of Sparseloop.
+/// fig12_eyerissv2_pe_setup: point-wise layers of MobileNet 0.5 on one processing element of Eyeriss v2 that skips the
+/// zeros of both operands: densities as stated (to two digits), cycles of its simulator and of Sparseloop.
 struct SinglePe {
   const char *layer;
   int64_t outputs, pixels, inputs;
@@ -33,9 +30,8 @@ inline constexpr SinglePe kSinglePe[] = {
     {"L25", 512, 4 * 4, 256, 0.68, 0.65, 948572, 926942},   {"L27", 512, 4 * 4, 512, 0.58, 0.30, 775316, 729810},
 };
 
-/// L07 again, as its masks are (workload/mobilenet0.5-sparse/actual_data): pixels and outputs that
-/// are not zero, by input channel. Of each channel every pair meets, so these counts say all that a
-/// single element's cycles follow from.
+/// L07 again, as its masks are (workload/mobilenet0.5-sparse/actual_data): pixels and outputs that are not zero, by
+/// input channel. Of each channel every pair meets, so these counts say all that a single element's cycles follow from.
 inline constexpr int kL07Pixels[] = {1021, 799,  1024, 1024, 1024, 946,  31,   1024, 1024, 0,    1024, 1023, 995,
                                      925,  255,  963,  732,  1019, 798,  1023, 951,  0,    769,  356,  1024, 183,
                                      993,  948,  0,    930,  1020, 1024, 1005, 1007, 1022, 632,  63,   809,  1012,
@@ -46,10 +42,10 @@ inline constexpr int kL07Outputs[] = {37, 45, 36, 44, 29, 35, 25, 38, 38, 0,  37
                                       29, 27, 33, 35, 33, 41, 33, 41, 35, 32, 34, 29, 30, 38, 29, 32,
                                       47, 44, 42, 39, 0,  32, 39, 37, 41, 34, 37, 32, 38, 30, 42, 43};
 
-/// fig15_stc_related_setup/ref_outputs: Sparseloop on 1,024 multipliers of eight bits beside a
-/// memory of 42 words a cycle; weights keep `kept` of `of`; `activations` is the density of the
-/// other operand, which is moved dense, or (`compressed`) as a mask and what is not zero. Words
-/// that a full cycle of multipliers asks for are of the artifact's architecture files.
+/// fig15_stc_related_setup/ref_outputs: Sparseloop on 1,024 multipliers of eight bits beside a memory of 42 words a
+/// cycle; weights keep `kept` of `of`; `activations` is the density of the other operand, which is moved dense, or
+/// (`compressed`) as a mask and what is not zero. Words that a full cycle of multipliers asks for are of the artifact's
+/// architecture files.
 struct Structured {
   int64_t m, k, n, kept, of;
   double activations;

@@ -1,5 +1,4 @@
-// Cycles of products with zeros: published figures, and arrays stepped over every mask of small
-// operands.
+// Cycles of products with zeros: published figures, and arrays stepped over every mask of small operands.
 #include "lib/sparsity/cost/Cycles.h"
 #include "test/lib/sparsity/SparseProductFixture.h"
 #include <cmath>
@@ -14,8 +13,7 @@ using namespace accord::test;
 
 namespace {
 
-/// The core of 1,024 multipliers behind 42 words a cycle, that keeps 16 of each tile of the
-/// reduction.
+/// The core of 1,024 multipliers behind 42 words a cycle, that keeps 16 of each tile of the reduction.
 SparseCore structuredCore(int64_t kept, int64_t of, double extraBits) {
   SparseCore core;
   core.stationary.mode = SparseAcceleration::Mode::Skip;
@@ -48,16 +46,15 @@ double structuredCycles(int64_t kept, int64_t of, double extraBits, int64_t dept
 }
 
 TEST(SparsityCycles, StructuredFollowsBandwidth) {
-  // Sparse tensor core of 1,024 multipliers, 42 words of 8 bits a cycle (Sparseloop, MICRO 2022,
-  // artifact): demand 42 at 2:4, 60 at 2:6, 76 at 2:8; so 2:6 gains 2.10 and 2:8 gains 2.21, not 3
-  // and 4.
+  // Sparse tensor core of 1,024 multipliers, 42 words of 8 bits a cycle (Sparseloop, MICRO 2022, artifact): demand 42
+  // at 2:4, 60 at 2:6, 76 at 2:8; so 2:6 gains 2.10 and 2:8 gains 2.21, not 3 and 4.
   const double dense = 1024.0 * 128 * 1152 / 1024;
   EXPECT_EQ(structuredCycles(2, 4, 0, 1152), dense / 2);
   EXPECT_EQ(structuredCycles(2, 6, 1, 1152), std::ceil(dense / 3 * 60 / 42));
   EXPECT_NEAR(dense / structuredCycles(2, 6, 1, 1152), 2.10, 5e-3);
   EXPECT_NEAR(dense / structuredCycles(2, 8, 1, 1152), 2.21, 5e-3);
-  // The reduction is padded to 48 at 2:6: 128 to 144, 1,024 to 1,056; so on a short one 2:6 is
-  // slower than 2:4 would suggest.
+  // The reduction is padded to 48 at 2:6: 128 to 144, 1,024 to 1,056; so on a short one 2:6 is slower than 2:4 would
+  // suggest.
   EXPECT_EQ(structuredCycles(2, 6, 1, 128), std::ceil(128.0 * 144 / 3 * 60 / 42));
   EXPECT_EQ(structuredCycles(2, 6, 1, 1024), std::ceil(128.0 * 1056 / 3 * 60 / 42));
 }
@@ -135,8 +132,8 @@ TEST(SparsityCycles, OneElementMeetsNonZerosOnly) {
 }
 
 TEST(SparsityCycles, OuterProductsOfTiles) {
-  // Dual-side sparse tensor core: 32 by 32 tiles on 8 by 16 multipliers, E[ceil(A / 8)] * E[ceil(B
-  // / 16)] per step of the reduction; here by summing over every pair of counts.
+  // Dual-side sparse tensor core: 32 by 32 tiles on 8 by 16 multipliers, E[ceil(A / 8)] * E[ceil(B / 16)] per step of
+  // the reduction; here by summing over every pair of counts.
   const int64_t size = 128;
   ProductArray array{128, 8, 16, 0};
   for (double dw : {0.1, 0.35, 0.8})

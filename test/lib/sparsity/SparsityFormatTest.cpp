@@ -65,8 +65,7 @@ TEST(SparsityFormat, WhereAFormatPays) {
 }
 
 TEST(SparsityFormat, ResNetTableOfRigL) {
-  // 25.5 million weights of 32 bits at 80 % zeros as a bitmask: 23.62 MB of 23.68 published, the
-  // rest are biases.
+  // 25.5 million weights of 32 bits at 80 % zeros as a bitmask: 23.62 MB of 23.68 published, the rest are biases.
   EXPECT_NEAR(bits(unstructured(0.2), format(Kind::Bitmask), {25502912, 1}, 32).mean / 8e6, 23.6, 0.06);
 }
 

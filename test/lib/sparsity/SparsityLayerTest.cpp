@@ -1,8 +1,8 @@
 // Layers of a training step with zeros: all their operations together.
 #include "lib/machine/cost/Estimate.h"
 #include "lib/sparsity/cost/Format.h"
-#include "lib/sparsity/cost/LayerCost.h"
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "lib/sparsity/cost/SparseCost.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "test/support/CatalogueWork.h"
 #include <gtest/gtest.h>
 #include <set>

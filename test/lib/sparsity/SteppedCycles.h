@@ -1,5 +1,4 @@
-// Cycles of small products, stepped over masks that are given: what lib/sparsity/cost/Cycles.h says, done
-// literally.
+// Cycles of small products, stepped over masks that are given: what lib/sparsity/cost/Cycles.h says, done literally.
 #pragma once
 #include "lib/sparsity/cost/Cycles.h"
 #include <algorithm>

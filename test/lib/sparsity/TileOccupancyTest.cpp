@@ -26,12 +26,12 @@ SparsityPattern blocks(int64_t rows, int64_t columns, double density, bool indep
 
 Occupancy occupancy(const SparsityPattern &p, OperandShape shape, int64_t tile,
                     TileDirection direction = TileDirection::Reduction) {
-  auto found = tileOccupancy(p, shape, tile, direction);
+  auto found = tileParts(p, shape, tile, direction);
   if (!found) {
     ADD_FAILURE() << found.error().message;
     return {};
   }
-  return *found;
+  return total(*found);
 }
 
 void expectSame(const Occupancy &found, const Histogram &expected, double tolerance = 1e-12) {
@@ -92,8 +92,7 @@ TEST(TileOccupancy, UnstructuredTilesAreAllDrawsCounted) {
 }
 
 TEST(TileOccupancy, GroupsThatATileCuts) {
-  // Every mask of three groups of 2:4 in a row of 12; tiles of three neighbours cut groups at 3, 6
-  // and 9.
+  // Every mask of three groups of 2:4 in a row of 12; tiles of three neighbours cut groups at 3, 6 and 9.
   Histogram expected(4, 0.0);
   double count = 0;
   everyMask(12, 6, [&](unsigned bits) {
@@ -106,8 +105,7 @@ TEST(TileOccupancy, GroupsThatATileCuts) {
   for (double &each : expected)
     each /= count;
   expectSame(occupancy(structured(2, 4), {1, 12}, 3), expected);
-  // Whole groups leave nothing to chance; across groups each element is a draw of its own, unless
-  // both ways are kept.
+  // Whole groups leave nothing to chance; across groups each element is a draw of its own, unless both ways are kept.
   expectSame(occupancy(structured(2, 4), {8, 12}, 8), {0, 0, 0, 0, 1, 0, 0, 0, 0});
   expectSame(occupancy(structured(2, 4), {8, 12}, 2, TileDirection::Output), {.25, .5, .25});
   SparsityPattern both = structured(2, 4);
@@ -124,14 +122,13 @@ TEST(TileOccupancy, BlocksComeWhole) {
   });
   expectSame(occupancy(blocks(2, 2, 0.5), {4, 4}, 4), expected);
   expectSame(occupancy(blocks(2, 8, 0.5), {8, 64}, 4), {.5, 0, 0, 0, .5}); // inside of one block
-  // Blocks of three under tiles of two: tile 0 is inside, tile 1 has the end of one and the start
-  // of the next.
+  // Blocks of three under tiles of two: tile 0 is inside, tile 1 has the end of one and the start of the next.
   expectSame(occupancy(blocks(1, 3, 0.5, true), {1, 12}, 2), {(.5 + .25 + .5) / 3, .5 / 3, (.5 + .25 + .5) / 3});
 }
 
 TEST(TileOccupancy, BlocksThatATileCuts) {
-  // Blocks of 2 by 3 on 5 by 10: three by four of them, of which five are kept; tiles of four along
-  // either side, and what is left behind them.
+  // Blocks of 2 by 3 on 5 by 10: three by four of them, of which five are kept; tiles of four along either side, and
+  // what is left behind them.
   const SparsityPattern p = blocks(2, 3, 0.4);
   const OperandShape shape{5, 10};
   for (auto direction : {TileDirection::Reduction, TileDirection::Output}) {
@@ -246,8 +243,7 @@ TEST(TileOccupancy, OverlapIsWhereNeitherIsZero) {
 }
 
 TEST(TileOccupancy, TheLargestOfLanes) {
-  // Every outcome of four lanes of eight places, half of them zero (published: 2915816807 /
-  // 536870912).
+  // Every outcome of four lanes of eight places, half of them zero (published: 2915816807 / 536870912).
   Occupancy lane = binomial(8, 0.5);
   EXPECT_NEAR(largest({lane, lane, lane, lane}).mean(), 2915816807.0 / 536870912.0, 1e-12);
   EXPECT_NEAR(largest(std::vector<Occupancy>(16, binomial(64, 0.25))).mean(), 22.286, 5e-4);
@@ -267,7 +263,7 @@ TEST(TileOccupancy, QuantilesAreNotExceeded) {
 
 TEST(TileOccupancy, WrongPatternsAreRefused) {
   auto refused = [](const SparsityPattern &p, OperandShape shape = {4, 8}, int64_t tile = 4) {
-    auto found = tileOccupancy(p, shape, tile);
+    auto found = tileParts(p, shape, tile);
     ASSERT_TRUE(!found);
     EXPECT_EQ(found.error().code, Code::NotSkipped);
     EXPECT_FALSE(found.error().message.empty());

@@ -1,5 +1,4 @@
-// Which products of a training step zeros help: bounds of the literature, and the operations of a
-// graph.
+// Which products of a training step zeros help: what follows a mask, and the operations of a graph.
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include "lib/sparsity/cost/Format.h"
 #include "test/support/CatalogueWork.h"
@@ -18,80 +17,10 @@ SparsityPattern unstructured(double density) {
   return p;
 }
 
-SparsityPattern twoOfFour(bool transposable) {
-  SparsityPattern p;
-  p.kind = SparsityPattern::Kind::Structured;
-  p.kept = 2;
-  p.of = 4;
-  p.transposable = transposable;
-  return p;
-}
-
 OperandSparsity stored(const SparsityPattern &pattern) {
   OperandSparsity sparsity{pattern, {}};
   sparsity.format.kind = SparseFormat::Kind::Bitmask;
   return sparsity;
-}
-
-SparseCore skipping(bool streaming) {
-  SparseCore core;
-  core.stationary.mode = SparseAcceleration::Mode::Skip;
-  core.streaming.mode = streaming ? SparseAcceleration::Mode::Skip : SparseAcceleration::Mode::None;
-  return core;
-}
-
-PhaseShares shares(const LinearSparsity &sparsity, const SparseCore &core) {
-  auto found = workShares(sparsity, core, 256, 128, 512);
-  if (!found) {
-    ADD_FAILURE() << found.error().message;
-    return {};
-  }
-  return *found;
-}
-
-TEST(TrainingSparsity, BoundsOfStaticWeights) {
-  for (double d : {0.05, 0.2, 0.5, 1.0}) {
-    PhaseShares found = shares({stored(unstructured(d)), {}, {}, false}, skipping(false));
-    EXPECT_DOUBLE_EQ(speedUpBound(found), 3 / (2 * d + 1));
-    EXPECT_EQ(found.weightGradient, 1);
-  }
-  EXPECT_NEAR(speedUpBound(shares({stored(unstructured(0.2)), {}, {}, false}, skipping(true))), 2.143, 5e-4);
-}
-
-TEST(TrainingSparsity, BoundsOfTwoOfFour) {
-  SparseCore core = skipping(false);
-  core.stationary.kept = 2;
-  core.stationary.of = 4;
-  PhaseShares along = shares({stored(twoOfFour(false)), {}, {}, false}, core);
-  EXPECT_EQ(along.forward, 0.5);
-  EXPECT_EQ(along.dataGradient, 1); // there the groups lie across the reduction
-  EXPECT_DOUBLE_EQ(speedUpBound(along), 1.2);
-  EXPECT_DOUBLE_EQ(speedUpBound(shares({stored(twoOfFour(true)), {}, {}, false}, core)), 1.5);
-  // A pattern that the core does not take, or zeros that are stored, gain nothing.
-  EXPECT_EQ(speedUpBound(shares({stored(unstructured(0.5)), {}, {}, false}, core)), 1);
-  EXPECT_EQ(speedUpBound(shares({{twoOfFour(true), {}}, {}, {}, false}, core)), 1);
-}
-
-TEST(TrainingSparsity, BothSides) {
-  LinearSparsity sparsity{stored(unstructured(0.2)), stored(unstructured(0.5)), stored(unstructured(0.5)), false};
-  PhaseShares found = shares(sparsity, skipping(true));
-  EXPECT_DOUBLE_EQ(found.forward, 0.1);
-  EXPECT_DOUBLE_EQ(found.dataGradient, 0.1);
-  EXPECT_DOUBLE_EQ(found.weightGradient, 0.25);
-  EXPECT_NEAR(speedUpBound(found), 6.67, 5e-3);
-  sparsity.maskedGradients = true;
-  EXPECT_DOUBLE_EQ(shares(sparsity, skipping(true)).weightGradient, 0.05);
-  sparsity.weights.pattern.dynamic = true; // to find another mask, all gradients are wanted
-  EXPECT_DOUBLE_EQ(shares(sparsity, skipping(true)).weightGradient, 0.25);
-  // Sparse weights and activations in all three products: 80 % less work.
-  LinearSparsity swat{stored(unstructured(0.2)), stored(unstructured(0.2)), {}, false};
-  PhaseShares one = shares(swat, skipping(false));
-  EXPECT_DOUBLE_EQ(one.mean(), 0.2);
-}
-
-TEST(TrainingSparsity, DenseGradientsNowAndThen) {
-  EXPECT_NEAR(shareWithDenseGradients(0.2, 100), 0.2026, 5e-5);
-  EXPECT_DOUBLE_EQ(shareWithDenseGradients(1, 100), 1);
 }
 
 TEST(TrainingSparsity, WhatFollowsAMask) {

@@ -1,5 +1,5 @@
-// Whole models of the catalogue, scaled down: gradients against finite differences, through
-// repeats, shared parameters, dropout and whatever else meets in them.
+// Whole models of the catalogue, scaled down: gradients against finite differences, through repeats, shared parameters,
+// dropout and whatever else meets in them.
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "mlir/Transforms/Passes.h"

@@ -315,8 +315,7 @@ protected:
     return cantFail(interpret::checkDerivatives(graph, inputs, 1000));
   }
 
-  /// The mean square distance of an operation's result from what is expected; its operand is
-  /// trained.
+  /// The mean square distance of an operation's result from what is expected; its operand is trained.
   double distance(const Case &one, std::vector<double> operand, std::vector<double> expected) {
     dnn::TrainingGraphOp graph = graphOf(one);
     interpret::StepInputs inputs = cantFail(interpret::randomInputs(graph, 1, 1));

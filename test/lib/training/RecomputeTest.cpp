@@ -84,8 +84,8 @@ TEST(Recompute, SameOnSeveralDevices) {
     }
 }
 
-// Korthikanti et al., 2022, table 2, for 16-bit activations and masks of one byte: everything;
-// without what attention computes again; the input alone.
+// Korthikanti et al., 2022, table 2, for 16-bit activations and masks of one byte: everything; without what attention
+// computes again; the input alone.
 TEST(Recompute, KeepsWhatIsPublished) {
   constexpr int64_t kLayers = 3, s = 8, b = 2, h = 16, a = 4;
   EXPECT_EQ(keptBy("none"), kLayers * (34 * s * b * h + 5 * a * s * s * b));

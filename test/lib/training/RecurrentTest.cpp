@@ -1,5 +1,5 @@
-// Time as a repeat: what a layer written out over time computes, what it costs and what it keeps,
-// held against the layer as one operation, whose kernels are written down from PyTorch's equations.
+// Time as a repeat: what a layer written out over time computes, what it costs and what it keeps, held against the
+// layer as one operation, whose kernels are written down from PyTorch's equations.
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/planning/analysis/SavedActivations.h"
@@ -21,8 +21,8 @@ const Layer kLayers[] = {
     {"LstmWithoutBias", "let y = lstm(x, hidden = 4, bias = false)"},
     {"LstmBothWays", "let y = lstm(x, hidden = 2, bidirectional = true)"},
     {"LstmBothWaysWithoutBias", "let y = lstm(x, hidden = 2, bias = false, bidirectional = true)"},
-    {"LstmOfOneStep", "let y = concat(lstm(slice(x, axis = 0, start = 1, size = 1), hidden = 4), "
-                      "linear(slice(x, axis = 0, start = 0, size = 4), out = 4), axis = 0)"},
+    {"LstmOfOneStep", "let y = concat(lstm(slice(x, axis = 0, start = 1, size = 1), hidden = 4), linear(slice(x, axis "
+                      "= 0, start = 0, size = 4), out = 4), axis = 0)"},
     {"LstmOfALinear", "let y = tanh(lstm(linear(x, out = 2), hidden = 4))"},
     {"LstmsOnTopOfEachOther", "let y = lstm(lstm(x, hidden = 3), hidden = 4)"},
     {"LstmsInARepeat", "var y = lstm(x, hidden = 4)\n"
@@ -91,8 +91,7 @@ TEST_P(Recurrent, HasTheContractionsAndParametersOfTheLayer) {
   EXPECT_TRUE(check(a).empty());
   EXPECT_EQ(a.parameters, b.parameters);
   EXPECT_TRUE(contractions(a, Phase::Forward) == contractions(b, Phase::Forward));
-  // The layer's gradient is one operation that counts the gradient of x even where nothing asks for
-  // it.
+  // The layer's gradient is one operation that counts the gradient of x even where nothing asks for it.
   bool ofInput = text.find("lstm(x,") != std::string::npos || text.find("lstm(slice(x,") != std::string::npos ||
                  text.find("lstm(lstm(x,") != std::string::npos || text.find("gru(x,") != std::string::npos;
   if (ofInput)
@@ -164,10 +163,10 @@ const Operation *named(const WorkGraph &graph, llvm::StringRef name) {
 
 } // namespace
 
-/// 5 steps, 4 hidden, fp32. Kept of an LSTM's step: i, f, g, o, tanh(c), h, and c, the last of
-/// which nobody reads again. Of a GRU's: r, z, n, the state's part of n, h - n, and h. What is kept
-/// twice (h for the product of the next step and for the loss) counts once. The projected inputs,
-/// and the GRU's bias of the state, are there before and not needed after.
+/// 5 steps, 4 hidden, fp32. Kept of an LSTM's step: i, f, g, o, tanh(c), h, and c, the last of which nobody reads
+/// again. Of a GRU's: r, z, n, the state's part of n, h - n, and h. What is kept twice (h for the product of the next
+/// step and for the loss) counts once. The projected inputs, and the GRU's bias of the state, are there before and not
+/// needed after.
 TEST(RecurrentWork, KeepsWhatTheBackwardPassReads) {
   for (int64_t samples : {1, 3}) {
     auto lstm = findSavedActivations(workOver("let y = lstm(linear(x, out = 3), hidden = 4)", samples));

@@ -1,8 +1,8 @@
 // Every network of the catalogue at its real size, on 2 and 8 devices: the program of one device verifies, no work is
 // lost, and what is divided is divided.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Sharded programs on 2 and 4 virtual devices against the same step on one device.
-#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
@@ -392,8 +392,7 @@ TEST(ShardAndReplicate, TensorAndDataParallel) {
   }
 }
 
-// Experts are parts on both axes: first those of a device's tensor rank, then those of its data
-// rank.
+// Experts are parts on both axes: first those of a device's tensor rank, then those of its data rank.
 TEST(ShardAndReplicate, ExpertsOnBothAxes) {
   TrainingGraph one(kExperts);
   ASSERT_TRUE(one.graph);
@@ -414,8 +413,8 @@ TEST(ShardAndReplicate, ExpertsOnBothAxes) {
   expectSameStep(*found, expected);
 }
 
-// Lepikhin et al., GShard, 2020, section 3.2: the slots travel to the experts and the rows back, in
-// the forward pass and, as gradients, in the backward pass.
+// Lepikhin et al., GShard, 2020, section 3.2: the slots travel to the experts and the rows back, in the forward pass
+// and, as gradients, in the backward pass.
 TEST(ShardTraffic, ExpertsExchangeTheirSlotsFourTimes) {
   TrainingGraph one(kExperts);
   ReplicateOptions options;
@@ -437,8 +436,7 @@ TEST(ShardTraffic, ExpertsExchangeTheirSlotsFourTimes) {
   EXPECT_EQ(all.sent, all.payload * 3 / 4);
 }
 
-// Mudigere et al., 2022: each way batch / n * tables * dim values per device, as parts of n times
-// as many.
+// Mudigere et al., 2022: each way batch / n * tables * dim values per device, as parts of n times as many.
 TEST(ShardTraffic, TablesByColumnsExchangeTheirRows) {
   TrainingGraph one(kDlrm);
   ReplicateOptions options;
@@ -476,16 +474,16 @@ std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64
 
 } // namespace
 
-// Shoeybi et al., 2019, section 3: two all-reduces of [batch, sequence, hidden] in the forward and
-// two in the backward pass of each layer.
+// Shoeybi et al., 2019, section 3: two all-reduces of [batch, sequence, hidden] in the forward and two in the backward
+// pass of each layer.
 TEST(ShardTraffic, MegatronReducesFourTimesPerLayer) {
   constexpr int64_t kActivation = 2 * 8 * 16 * 2; // batch, sequence, hidden, bytes
   EXPECT_EQ(ofOneLayer(kGpt, false, 3, kActivation), (std::map<std::string, int64_t>{{"all_reduce", 4}}));
 }
-// Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which
-// send as much; and the two inputs of column parallel layers are not kept whole but gathered once
-// more. The scales and offsets of the two layer norms, replicated, add up what each part of the
-// sequence gives (smaller than one activation each: not counted here).
+// Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which send as much; and
+// the two inputs of column parallel layers are not kept whole but gathered once more. The scales and offsets of the two
+// layer norms, replicated, add up what each part of the sequence gives (smaller than one activation each: not counted
+// here).
 TEST(ShardTraffic, SequencesGatherAndScatterInstead) {
   constexpr int64_t kActivation = 2 * 8 * 16 * 2;
   EXPECT_EQ(ofOneLayer(kGpt, true, 3, kActivation),

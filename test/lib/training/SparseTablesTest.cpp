@@ -1,8 +1,8 @@
-// Tables with sparse gradients: the same gradients as dense ones, on one device and on several, and
-// what they take, counted by hand.
+// Tables with sparse gradients: the same gradients as dense ones, on one device and on several, and what they take,
+// counted by hand.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/training/shard/CollectiveTraffic.h"
 #include "passes/shard/Passes.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/format.h>
 
@@ -104,8 +104,8 @@ TEST(SparseTables, DevicesThatShareTablesEqualOne) {
   }
 }
 
-// 2 micro-batches of 4 samples. Rows of 8 fp32 and an id of 4 bytes for each lookup; the update
-// reads them, and reads and writes the rows of the table, no more than it has.
+// 2 micro-batches of 4 samples. Rows of 8 fp32 and an id of 4 bytes for each lookup; the update reads them, and reads
+// and writes the rows of the table, no more than it has.
 TEST(SparseTables, TouchTheRowsOfTheirLookups) {
   Step step(model(true));
   ASSERT_TRUE(step.one.graph);
@@ -164,8 +164,8 @@ TEST(SparseTables, StatesOfOptimizers) {
   }
 }
 
-// Replicas that have the tables whole gather rows: (n - 1) / n of what all have. Those that divide
-// them exchange nothing at the end.
+// Replicas that have the tables whole gather rows: (n - 1) / n of what all have. Those that divide them exchange
+// nothing at the end.
 TEST(SparseTables, ReplicasGatherRows) {
   for (const char *tables : {"whole", "columns"}) {
     Step step(model(true));

@@ -6,13 +6,13 @@
 
 namespace accord::shard {
 
-/// The collectives of one kind on one axis. Bytes are of one device and one execution, summed over
-/// executions (iterations of repeats are counted).
+/// The collectives of one kind on one axis. Bytes are of one device and one execution, summed over executions
+/// (iterations of repeats are counted).
 struct CollectiveTraffic {
   int64_t count = 0;
   int64_t payload = 0; ///< the whole tensor: what is reduced, or what all parts together are
-  /// Sent by each device with ring algorithms: all-reduce 2 (n-1)/n payload; all-gather,
-  /// reduce-scatter and all-to-all (n-1)/n payload (Thakur et al., 2005; Patarasuk and Yuan, 2009).
+  /// Sent by each device with ring algorithms: all-reduce 2 (n-1)/n payload; all-gather, reduce-scatter and all-to-all
+  /// (n-1)/n payload (Thakur et al., 2005; Patarasuk and Yuan, 2009).
   int64_t sent = 0;
 };
 struct CollectiveKey {

@@ -1,4 +1,4 @@
-#include "lib/sparsity/solve/LayerDensities.h"
+#include "test/lib/sparsity/LayerDensities.h"
 #include "lib/sparsity/cost/TrainingSparsity.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -36,8 +36,7 @@ std::vector<int64_t> dimsOf(const LoopTensor &tensor, const std::vector<Loop> &d
   return dims;
 }
 
-/// Densities of the layers' own operations and of those that are named after one: "x",
-/// "x.data_gradient".
+/// Densities of the layers' own operations and of those that are named after one: "x", "x.data_gradient".
 class Densities {
 public:
   Densities(const WorkGraph &graph, const std::vector<MaskedLayer> &layers, const std::vector<double> &densities) {

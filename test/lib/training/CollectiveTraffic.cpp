@@ -1,4 +1,4 @@
-#include "lib/training/shard/CollectiveTraffic.h"
+#include "test/lib/training/CollectiveTraffic.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
