@@ -535,9 +535,9 @@ ModelValue OperationBuilder::experts() {
                   m.builder.getNamedAttr("dims", m.builder.getDenseI64ArrayAttr(dims)), range);
 }
 
-ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call, SourceRange range) {
-  std::string label = std::exchange(pendingName, {});
-  return OperationBuilder(*this, spec, call, range).build(std::move(label));
+ModelValue buildOperation(ModelBuilder &model, const OperationSpec &spec, const ast::Call &call, SourceRange range,
+                          std::string label) {
+  return OperationBuilder(model, spec, call, range).build(std::move(label));
 }
 
 } // namespace accord
