@@ -135,6 +135,32 @@ static std::string checkBlock(const KeySchema &key, DictionaryAttr entries) {
   });
 }
 
+static std::string checkMap(const KeySchema &key, DictionaryAttr map, const std::string &wrong) {
+  return each(map, [&](NamedAttribute entry) -> std::string {
+    if (key.words.empty() && !isCount(entry.getName()))
+      return "has a wrong name: '" + entry.getName().str() + "' is no positive integer";
+    if (std::string error = key.words.empty() ? "" : checkWord(key, entry.getName()); !error.empty())
+      return "has a wrong name: it " + error;
+    if (isa<ChoiceAttr, ReferenceAttr, ApplyAttr>(entry.getValue()))
+      return "";
+    auto quantity = dyn_cast<QuantityAttr>(entry.getValue());
+    std::string error = quantity ? checkQuantity(key, quantity) : wrong;
+    return error.empty() ? "" : "of '" + entry.getName().str() + "' " + error;
+  });
+}
+
+static std::string checkArray(const KeySchema &key, ArrayAttr array, const std::string &wrong) {
+  if (key.kind == ValueKind::Shape && (array.size() < key.minRank || array.size() > key.maxRank))
+    return wrong + ", found " + std::to_string(array.size());
+  KeySchema single = key;
+  single.kind = key.kind == ValueKind::Shape ? ValueKind::Integer : ValueKind::Word;
+  return each(array, [&](Attribute member) -> std::string {
+    if (key.kind == ValueKind::References)
+      return isa<FlatSymbolRefAttr>(member) ? "" : wrong;
+    return valueError(single, member);
+  });
+}
+
 std::string valueError(const KeySchema &key, Attribute value) {
   std::string wrong = "must be " + expected(key);
   if (isa<ReferenceAttr, ApplyAttr>(value))
@@ -168,38 +194,16 @@ std::string valueError(const KeySchema &key, Attribute value) {
     if (auto entries = dyn_cast<DictionaryAttr>(value))
       return checkBlock(key, entries);
     return wrong;
-  case ValueKind::QuantityMap: {
-    auto map = dyn_cast<DictionaryAttr>(value);
-    if (!map || map.empty())
-      return wrong;
-    return each(map, [&](NamedAttribute entry) -> std::string {
-      if (key.words.empty() && !isCount(entry.getName()))
-        return "has a wrong name: '" + entry.getName().str() + "' is no positive integer";
-      if (std::string error = key.words.empty() ? "" : checkWord(key, entry.getName()); !error.empty())
-        return "has a wrong name: it " + error;
-      auto quantity = dyn_cast<QuantityAttr>(entry.getValue());
-      if (isa<ChoiceAttr, ReferenceAttr, ApplyAttr>(entry.getValue()))
-        return "";
-      std::string error = quantity ? checkQuantity(key, quantity) : wrong;
-      return error.empty() ? "" : "of '" + entry.getName().str() + "' " + error;
-    });
-  }
+  case ValueKind::QuantityMap:
+    if (auto map = dyn_cast<DictionaryAttr>(value); map && !map.empty())
+      return checkMap(key, map, wrong);
+    return wrong;
   case ValueKind::WordSet:
   case ValueKind::References:
-  case ValueKind::Shape: {
-    auto array = dyn_cast<ArrayAttr>(value);
-    if (!array || array.empty())
-      return wrong;
-    if (key.kind == ValueKind::Shape && (array.size() < key.minRank || array.size() > key.maxRank))
-      return wrong + ", found " + std::to_string(array.size());
-    return each(array, [&](Attribute member) -> std::string {
-      if (key.kind == ValueKind::References)
-        return isa<FlatSymbolRefAttr>(member) ? "" : wrong;
-      KeySchema single = key;
-      single.kind = key.kind == ValueKind::Shape ? ValueKind::Integer : ValueKind::Word;
-      return valueError(single, member);
-    });
-  }
+  case ValueKind::Shape:
+    if (auto array = dyn_cast<ArrayAttr>(value); array && !array.empty())
+      return checkArray(key, array, wrong);
+    return wrong;
   }
   return "";
 }

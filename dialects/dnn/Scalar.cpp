@@ -32,6 +32,7 @@ ScalarAttr scalarPosition(MLIRContext *context, unsigned dimension) {
 static bool isNumber(ScalarAttr a) { return a.getKind() == Kind::Number; }
 static bool isNumber(ScalarAttr a, double value) { return isNumber(a) && a.getNumber().getValueAsDouble() == value; }
 
+// complexity: one case for each kind of step
 static double compute(Kind kind, double a, double b, double c) {
   switch (kind) {
   case Kind::Negate:

@@ -33,108 +33,119 @@ std::string MlirImporter::batchText() const {
   return batchIsOpen ? "the batch is open in the file" : fmt::format("the file fixes the batch at {}", batch);
 }
 
+Diagnostics::Builder MlirImporter::argumentError(mlir::BlockArgument argument, Code code, const std::string &reason) {
+  return diags.error(
+      code, placeOf(argument.getLoc()),
+      fmt::format("the argument {} of '{}' {}", argument.getArgNumber(), shown(function.getName().str()), reason));
+}
+
+static bool opensBatch(mlir::BlockArgument argument) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
+  return type && type.getRank() > 0 && type.isDynamicDim(0);
+}
+
+/// An image that is read with its channels last is an input with its channels first.
+static bool isReadChannelsLast(mlir::BlockArgument argument) {
+  auto readsLast = [](mlir::Operation *user) {
+    llvm::StringRef name = user->getName().getStringRef();
+    return name.contains("nhwc") || name == "tosa.conv2d" || name == "tosa.depthwise_conv2d" ||
+           name == "tosa.transpose_conv2d" || name.ends_with("_pool2d");
+  };
+  return llvm::any_of(argument.getUsers(), [&](mlir::Operation *user) {
+    bool pads = user->getName().stripDialect() == "pad";
+    return readsLast(user) || (pads && llvm::any_of(user->getUsers(), readsLast));
+  });
+}
+
+/// Whether an argument has the shape and the elements of an input or a weight; reports what it lacks.
+bool MlirImporter::checkArgument(mlir::BlockArgument argument, bool input) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
+  if (!type) {
+    argumentError(argument, Code::ImportSetting, "is no tensor of known rank")
+        .help("export the function with the shapes that it is trained with; only the batch, an "
+              "input's first extent, may be open");
+    return false;
+  }
+  Shape known(type.getShape());
+  bool open = llvm::any_of(llvm::drop_begin(known, input && !known.empty()), mlir::ShapedType::isDynamic);
+  if (open || (input && known.empty())) {
+    argumentError(argument, Code::ImportSetting,
+                  !input ? "is a weight whose extents are not known"
+                  : open ? "has an open extent other than the first, which is the batch"
+                         : "is a single number, so that it has no batch")
+        .help(!input ? "export the function with the shapes that it is trained with, or count it "
+                       "among the inputs with --inputs"
+                     : "export the function with the shapes that it is trained with; only the "
+                       "batch, an input's first extent, may be open");
+    return false;
+  }
+  mlir::Type element = type.getElementType();
+  if (!element.isFloat() && !(input && element.isInteger())) {
+    argumentError(argument, Code::ImportUnsupported, "holds no floating-point numbers");
+    return false;
+  }
+  if (input && mlir::ShapedType::isDynamic(known[0]))
+    known[0] = 1;
+  if (!known.empty() && !elementsOf(known)) {
+    argumentError(argument, Code::ImportSetting, "has impossible extents");
+    return false;
+  }
+  return true;
+}
+
+void MlirImporter::addInput(mlir::BlockArgument argument, const std::string &name) {
+  auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+  MlirValue value;
+  value.kind = Kind::Computed;
+  value.full.assign(type.getShape().begin(), type.getShape().end());
+  value.full[0] = batch;
+  value.batchDim = 0;
+  for (int i = value.full.size() > 1 ? 1 : 0; i < static_cast<int>(value.full.size()); ++i)
+    value.dims.push_back(i);
+  if (value.full.size() == 4 && isReadChannelsLast(argument)) {
+    value.dims = {3, 1, 2};
+    noteOnce("inputs that are read with their channels last have them first here");
+  }
+  Shape sample;
+  for (int dim : value.dims)
+    sample.push_back(extent(value, dim));
+  value.id = textBuilder.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
+  values[argument] = value;
+}
+
 /// With `--inputs N` the first N arguments are inputs. Else those whose first extent is open, and
 /// where none is, the first alone. The others are weights.
 bool MlirImporter::readArguments() {
   size_t before = diags.errors();
-  auto error = [&](mlir::BlockArgument argument, Code code, const std::string &reason) {
-    return diags.error(
-        code, placeOf(argument.getLoc()),
-        fmt::format("the argument {} of '{}' {}", argument.getArgNumber(), shown(function.getName().str()), reason));
-  };
   auto arguments = function.getArguments();
   if (options.inputs > static_cast<int64_t>(arguments.size()))
     diags.error(Code::ImportSetting, placeOf(function.getLoc()),
                 fmt::format("--inputs {}: '{}' has {} arguments", options.inputs, shown(function.getName().str()),
                             arguments.size()));
-  auto openBatch = [](mlir::BlockArgument argument) {
-    auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
-    return type && type.getRank() > 0 && type.isDynamicDim(0);
-  };
-  bool anyOpen = llvm::any_of(arguments, openBatch);
+  bool anyOpen = llvm::any_of(arguments, opensBatch);
   std::vector<mlir::BlockArgument> inputs;
   for (mlir::BlockArgument argument : arguments) {
-    auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
-    if (!type) {
-      error(argument, Code::ImportSetting, "is no tensor of known rank")
-          .help("export the function with the shapes that it is trained with; only the batch, an "
-                "input's first extent, may be open");
+    int64_t number = argument.getArgNumber();
+    bool input = options.inputs ? number < options.inputs : anyOpen ? opensBatch(argument) : !number;
+    if (!checkArgument(argument, input))
       continue;
-    }
-    auto number = static_cast<int64_t>(argument.getArgNumber());
-    bool input = options.inputs ? number < options.inputs : anyOpen ? openBatch(argument) : !number;
-    llvm::ArrayRef<int64_t> shape = type.getShape();
-    bool open = false;
-    for (size_t i = input ? 1 : 0; i < shape.size(); ++i)
-      open |= mlir::ShapedType::isDynamic(shape[i]);
-    if (open || (input && shape.empty())) {
-      error(argument, Code::ImportSetting,
-            !input ? "is a weight whose extents are not known"
-            : open ? "has an open extent other than the first, which is the batch"
-                   : "is a single number, so that it has no batch")
-          .help(!input ? "export the function with the shapes that it is trained with, or count it "
-                         "among the inputs with --inputs"
-                       : "export the function with the shapes that it is trained with; only the "
-                         "batch, an input's first extent, may be open");
-      continue;
-    }
-    mlir::Type element = type.getElementType();
-    if (!element.isFloat() && !(input && element.isInteger())) {
-      error(argument, Code::ImportUnsupported, "holds no floating-point numbers");
-      continue;
-    }
-    Shape full(shape.begin(), shape.end()), known = full;
-    if (input && mlir::ShapedType::isDynamic(shape[0]))
-      known[0] = 1;
-    if (!known.empty() && !elementsOf(known)) {
-      error(argument, Code::ImportSetting, "has impossible extents");
-      continue;
-    }
     if (input)
       inputs.push_back(argument);
     else
-      values[argument] = weightOf(argument, full);
+      values[argument] = weightOf(argument, Shape(llvm::cast<mlir::RankedTensorType>(argument.getType()).getShape()));
   }
   for (mlir::BlockArgument argument : inputs) {
     int64_t first = llvm::cast<mlir::RankedTensorType>(argument.getType()).getDimSize(0);
-    if (!mlir::ShapedType::isDynamic(first)) {
-      if (!batchIsOpen && first != batch)
-        error(argument, Code::ImportUnsupported,
-              fmt::format("has the batch {} as its first extent, and one before it {}", first, batch));
-      batchIsOpen = false;
-      batch = first;
-    }
+    if (mlir::ShapedType::isDynamic(first))
+      continue;
+    if (!batchIsOpen && first != batch)
+      argumentError(argument, Code::ImportUnsupported,
+                    fmt::format("has the batch {} as its first extent, and one before it {}", first, batch));
+    batchIsOpen = false;
+    batch = first;
   }
-  for (mlir::BlockArgument argument : inputs) {
-    auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
-    MlirValue value;
-    value.kind = Kind::Computed;
-    value.full.assign(type.getShape().begin(), type.getShape().end());
-    value.full[0] = batch;
-    value.batchDim = 0;
-    for (int i = value.full.size() > 1 ? 1 : 0; i < static_cast<int>(value.full.size()); ++i)
-      value.dims.push_back(i);
-    // An image that is read with its channels last is an input with its channels first.
-    auto readsLast = [](mlir::Operation *user) {
-      llvm::StringRef name = user->getName().getStringRef();
-      return name.contains("nhwc") || name == "tosa.conv2d" || name == "tosa.depthwise_conv2d" ||
-             name == "tosa.transpose_conv2d" || name.ends_with("_pool2d");
-    };
-    bool last = value.full.size() == 4 && llvm::any_of(argument.getUsers(), [&](auto *user) {
-                  bool pads = user->getName().stripDialect() == "pad";
-                  return readsLast(user) || (pads && llvm::any_of(user->getUsers(), readsLast));
-                });
-    if (last) {
-      value.dims = {3, 1, 2};
-      noteOnce("inputs that are read with their channels last have them first here");
-    }
-    Shape sample;
-    for (int dim : value.dims)
-      sample.push_back(extent(value, dim));
-    std::string name = inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x";
-    value.id = textBuilder.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
-    values[argument] = value;
-  }
+  for (mlir::BlockArgument argument : inputs)
+    addInput(argument, inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x");
   if (inputs.empty() && diags.errors() == before)
     diags.error(Code::ImportSetting, placeOf(function.getLoc()),
                 fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
@@ -153,9 +164,9 @@ void MlirImporter::operation(mlir::Operation *op) {
     auto result = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
     if (result && op->getNumOperands() && !result.getElementType().isFloat())
       reportUnsupported("computes something else than floating-point numbers");
-    if (auto found = joined.find(op); found != joined.end()) {
+    if (auto found = forms.joined.find(op); found != forms.joined.end()) {
       MlirValue x = plain(found->second.second);
-      if (auto axis = formAxis.find(op); axis != formAxis.end())
+      if (auto axis = forms.axis.find(op); axis != forms.axis.end())
         return setResult(op, softmaxOf(x, axis->second));
       return setResult(op, unary(found->second.first.c_str(), x));
     }
@@ -176,7 +187,7 @@ bool MlirImporter::run() {
   }
   if (!readArguments())
     return false;
-  findPatterns();
+  forms = findForms(function);
   // What the results need, backwards.
   llvm::DenseSet<mlir::Operation *> needed;
   std::vector<mlir::Operation *> order;
@@ -189,7 +200,7 @@ bool MlirImporter::run() {
       if (mlir::Operation *from = value.getDefiningOp())
         needed.insert(from);
     };
-    if (auto found = joined.find(&op); found != joined.end())
+    if (auto found = forms.joined.find(&op); found != forms.joined.end())
       need(found->second.second);
     else
       op.walk([&](mlir::Operation *inner) { llvm::for_each(inner->getOperands(), need); });
@@ -198,7 +209,7 @@ bool MlirImporter::run() {
   }
   std::map<std::string, std::pair<size_t, mlir::Operation *>> unknown;
   for (mlir::Operation *op : llvm::reverse(order))
-    if (std::string name = op->getName().getStringRef().str(); !joined.count(op) && !handlers().count(name))
+    if (std::string name = op->getName().getStringRef().str(); !forms.joined.count(op) && !handlers().count(name))
       if (auto &[count, first] = unknown[name]; count++ == 0)
         first = op;
   for (const auto &[name, found] : unknown)

@@ -4,6 +4,7 @@
 #include "lib/import/text/DnnTextBuilder.h"
 #include "lib/import/text/Mlir.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace accord::import {
@@ -22,6 +23,15 @@ struct MlirValue {
   double padding = 0;         ///< its value
   bool computed() const { return kind == Kind::Computed; }
 };
+
+/// Operations that together are one of the language, such as a gelu.
+struct Forms {
+  /// By the last operation of a form: its name here, and what it reads.
+  llvm::DenseMap<mlir::Operation *, std::pair<std::string, mlir::Value>> joined;
+  llvm::DenseMap<mlir::Operation *, int> axis; ///< of a softmax among them
+  llvm::DenseSet<mlir::Operation *> inside;    ///< what they consist of
+};
+Forms findForms(mlir::func::FuncOp function);
 
 class MlirImporter {
 public:
@@ -42,6 +52,9 @@ private:
 
   // Importer.cpp
   bool readArguments();
+  bool checkArgument(mlir::BlockArgument argument, bool input);
+  void addInput(mlir::BlockArgument argument, const std::string &name);
+  Diagnostics::Builder argumentError(mlir::BlockArgument argument, Code code, const std::string &reason);
   void operation(mlir::Operation *op);
   void results(mlir::Operation *op);
   [[noreturn]] void reportUnsupported(const std::string &reason);
@@ -67,16 +80,17 @@ private:
 
   // Elementwise.cpp
   MlirValue unary(const char *call, const MlirValue &x);
-  MlirValue binary(char sign, MlirValue a, MlirValue b);
+  MlirValue binary(char sign, const MlirValue &a, const MlirValue &b);
+  MlirValue withNumber(char sign, const MlirValue &x, double number, bool numberLast);
+  void checkBatch(const MlirValue &a, const MlirValue &b, int batchDim);
+  std::vector<int> orderFor(const MlirValue &lead, const MlirValue &y) const;
   MlirValue scaled(const MlirValue &x, double factor);
   MlirValue clamped(const MlirValue &x, double low, double high);
   /// One operation of one or two operands that have the same rank.
   MlirValue element(mlir::Operation *op, llvm::ArrayRef<MlirValue> operands);
   void elementwise(mlir::Operation *op);
   void generic(mlir::Operation *op);
-  /// Operations that stand for one: gelu, silu, softmax.
-  bool pattern(mlir::Operation *op);
-  void findPatterns();
+  MlirValue readThrough(const MlirValue &x, mlir::AffineMap map, size_t rank);
 
   // Layers.cpp
   void convolution(mlir::Operation *op);
@@ -85,6 +99,12 @@ private:
   void matmul(mlir::Operation *op);
   /// The addition of a bias that only reads what `op` gives, as part of `op`.
   bool takesBias(mlir::Operation *op, int64_t channels, int dim);
+  bool addsBias(mlir::Operation *user, unsigned side, int64_t channels, int64_t dim) const;
+  bool hasOwnBias(mlir::Operation *op, int64_t out);
+  void checkPoolPadding(const MlirValue &x, bool greatest, size_t channel);
+  void turnByMaps(mlir::Operation *op, MlirValue &a, MlirValue &b);
+  void linear(mlir::Operation *op, const MlirValue &a, const MlirValue &b);
+  void product(mlir::Operation *op, const MlirValue &a, const MlirValue &b);
   struct Window {
     std::vector<std::string> attributes;
     Shape extents;
@@ -111,10 +131,7 @@ private:
   mlir::func::FuncOp function;
   const MlirOptions &options;
   llvm::DenseMap<mlir::Value, MlirValue> values;
-  /// The last operation of a form taken apart, and what it reads.
-  llvm::DenseMap<mlir::Operation *, std::pair<std::string, mlir::Value>> joined;
-  llvm::DenseMap<mlir::Operation *, int> formAxis;                            ///< of a softmax among them
-  llvm::DenseSet<mlir::Operation *> inForm;                                   ///< what they consist of
+  Forms forms;
   llvm::DenseMap<mlir::Operation *, mlir::Value> absorbed;                    ///< a bias: gives what it reads
   std::map<DnnTextBuilder::Id, std::pair<DnnTextBuilder::Id, int64_t>> means; ///< sums: the mean, how many
   std::map<DnnTextBuilder::Id, int> softmaxAxis;                              ///< the file's dimension
@@ -124,6 +141,8 @@ private:
   bool batchIsOpen = true;
 };
 
+/// The operation without its dialect, by one name for all of them: "add", "exp".
+std::string kindOf(mlir::Operation *op);
 /// The numbers of a constant attribute or value that are few and known.
 std::optional<std::vector<int64_t>> integersOf(mlir::Attribute attribute);
 std::optional<std::vector<int64_t>> integersOf(mlir::Value value);

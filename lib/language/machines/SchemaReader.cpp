@@ -90,75 +90,84 @@ bool SchemaReader::understood(const Constant &value) {
   return ok;
 }
 
+Attribute SchemaReader::quantity(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                                 llvm::StringRef source) {
+  auto *number = value.as<Quantity>();
+  if (!number) {
+    // A word without a meaning of its own is a name that nothing declares.
+    bool word = value.as<Word>() != nullptr;
+    wrong(
+        word ? Code::UnknownName : Code::WrongType, key, value,
+        fmt::format("is {}, not {}{}", accel::expected(key), value.describe(), word ? ", which nothing declares" : ""));
+    return {};
+  }
+  if (llvm::is_contained(key.dimensions, number->dimension))
+    return accel::QuantityAttr::get(&context, *number, text, source);
+  bool plain = llvm::is_contained(key.dimensions, Dimension{});
+  if (number->dimensionless())
+    wrong(Code::MissingUnit, key, value, fmt::format("is {} and needs a unit", accel::expected(key)));
+  else
+    wrong(plain ? Code::UnexpectedUnit : Code::WrongDimension, key, value,
+          fmt::format("is {}, but this is {}", accel::expected(key), describe(number->dimension)));
+  return {};
+}
+
+Attribute SchemaReader::integer(const accel::KeySchema &key, const Constant &value) {
+  auto *number = value.as<Quantity>();
+  if (auto integer = number && number->dimensionless() ? number->toInt64() : std::nullopt)
+    return builder.getI64IntegerAttr(*integer);
+  Code code = !number                     ? Code::WrongType
+              : !number->dimensionless()  ? Code::UnexpectedUnit
+              : number->value.isInteger() ? Code::NumberTooLarge
+                                          : Code::NotAnInteger;
+  wrong(code, key, value, fmt::format("is an integer, not {}", value.describe()));
+  return {};
+}
+
+Attribute SchemaReader::word(const accel::KeySchema &key, const Constant &value) {
+  auto *word = value.as<Word>();
+  auto *call = value.as<CallValue>();
+  llvm::StringRef given = word ? accel::canonicalWord(word->text) : llvm::StringRef();
+  if (llvm::is_contained(key.words, given))
+    return builder.getStringAttr(given);
+  std::vector<std::string> known(key.words.begin(), key.words.end());
+  auto error = diags.error(Code::UnknownChoice, value.range,
+                           fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
+  if (call && llvm::is_contained(key.words, llvm::StringRef(call->name)))
+    error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it", call->name));
+  else
+    error.suggest(word ? nearest(word->text, known) : call ? nearest(call->name, known) : "");
+  return {};
+}
+
 Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                                llvm::StringRef source) {
   using accel::ValueKind;
-  if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer ||
-                          key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
+  if (symbolic(value) &&
+      llvm::is_contained({ValueKind::Quantity, ValueKind::Integer, ValueKind::Shape, ValueKind::QuantityMap}, key.kind))
     return understood(value) ? attributeOf(value, text, source) : Attribute();
-  auto *number = value.as<Quantity>();
-  auto *word = value.as<Word>();
-  auto *call = value.as<CallValue>();
   switch (key.kind) {
   case ValueKind::Quantity:
-  case ValueKind::QuantityMap: {
-    if (!number) {
-      // A word without a meaning of its own is a name that nothing declares.
-      wrong(word ? Code::UnknownName : Code::WrongType, key, value,
-            fmt::format("is {}, not {}{}", accel::expected(key), value.describe(),
-                        word ? ", which nothing declares" : ""));
-      return {};
-    }
-    bool plain = llvm::is_contained(key.dimensions, Dimension{});
-    if (!llvm::is_contained(key.dimensions, number->dimension)) {
-      Code code = number->dimensionless() ? Code::MissingUnit : plain ? Code::UnexpectedUnit : Code::WrongDimension;
-      wrong(code, key, value,
-            number->dimensionless()
-                ? fmt::format("is {} and needs a unit", accel::expected(key))
-                : fmt::format("is {}, but this is {}", accel::expected(key), describe(number->dimension)));
-      return {};
-    }
-    return accel::QuantityAttr::get(&context, *number, text, source);
-  }
+  case ValueKind::QuantityMap:
+    return quantity(key, value, text, source);
   case ValueKind::Integer:
-  case ValueKind::Shape: {
-    auto integer = number && number->dimensionless() ? number->toInt64() : std::nullopt;
-    if (integer)
-      return builder.getI64IntegerAttr(*integer);
-    Code code = !number                     ? Code::WrongType
-                : !number->dimensionless()  ? Code::UnexpectedUnit
-                : number->value.isInteger() ? Code::NumberTooLarge
-                                            : Code::NotAnInteger;
-    wrong(code, key, value, fmt::format("is an integer, not {}", value.describe()));
-    return {};
-  }
+  case ValueKind::Shape:
+    return integer(key, value);
+  case ValueKind::Word:
+  case ValueKind::WordSet:
+    return word(key, value);
   case ValueKind::Boolean:
     if (auto *truth = value.as<bool>())
       return builder.getBoolAttr(*truth);
     break;
-  case ValueKind::Word:
-  case ValueKind::WordSet: {
-    llvm::StringRef given = word ? accel::canonicalWord(word->text) : llvm::StringRef();
-    if (llvm::is_contained(key.words, given))
-      return builder.getStringAttr(given);
-    std::vector<std::string> known(key.words.begin(), key.words.end());
-    auto error = diags.error(Code::UnknownChoice, value.range,
-                             fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
-    std::string meant = word ? nearest(word->text, known) : call ? nearest(call->name, known) : "";
-    if (call && llvm::is_contained(key.words, llvm::StringRef(call->name)))
-      error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it", call->name));
-    else
-      error.suggest(meant);
-    return {};
-  }
   case ValueKind::String:
     if (auto *string = value.as<ast::Text>())
       return builder.getStringAttr(string->value);
     break;
   case ValueKind::Reference:
   case ValueKind::References:
-    if (word)
-      return FlatSymbolRefAttr::get(&context, word->text);
+    if (auto *name = value.as<Word>())
+      return FlatSymbolRefAttr::get(&context, name->text);
     break;
   case ValueKind::Block:
     break;
@@ -167,92 +176,95 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
   return {};
 }
 
+ArrayAttr SchemaReader::list(const accel::KeySchema &key, const Constants &members, llvm::StringRef source) {
+  llvm::SmallVector<Attribute> all;
+  for (const Constant &member : members) {
+    llvm::StringRef text = diags.sources().text(member.range);
+    all.push_back(key.kind == accel::ValueKind::Shape ? convert(key, member, text, source)
+                                                      : scalar(key, member, text, source));
+    if (!all.back())
+      return {};
+  }
+  return builder.getArrayAttr(all);
+}
+
+/// {bf16: 312 TFLOP/s, tf32: 156 TFLOP/s}
+DictionaryAttr SchemaReader::map(const accel::KeySchema &key, const MapValue &map, llvm::StringRef source) {
+  llvm::SmallVector<NamedAttribute> all;
+  std::vector<std::string> known(key.words.begin(), key.words.end());
+  for (auto &[name, member] : map.pairs) {
+    if (key.words.empty() && !accel::isCount(name.text)) {
+      diags
+          .error(Code::UnknownChoice, name.range,
+                 fmt::format("'{}' is no count that '{}' can be stated for", name.text, key.name.str()))
+          .help("for example: {2: 48 GB/s, 8: 310 GB/s}");
+      return {};
+    }
+    if (!key.words.empty() && !llvm::is_contained(key.words, llvm::StringRef(name.text))) {
+      diags
+          .error(Code::UnknownChoice, name.range,
+                 fmt::format("'{}' is no number format that '{}' can be stated for", name.text, key.name.str()))
+          .suggest(nearest(name.text, known))
+          .help(fmt::format("formats are {}", fmt::join(known, ", ")));
+      return {};
+    }
+    Attribute one = scalar(key, *member, diags.sources().text(member->range), source);
+    if (!one)
+      return {};
+    all.push_back(builder.getNamedAttr(name.text, one));
+  }
+  return builder.getDictionaryAttr(all);
+}
+
+Attribute SchemaReader::choice(const accel::KeySchema &key, const Constant &value, llvm::StringRef source) {
+  using accel::ValueKind;
+  const Choice &choice = *value.as<Choice>();
+  bool set = choice.kind == Choice::Kind::Set;
+  if (llvm::is_contained({ValueKind::String, ValueKind::Boolean, ValueKind::QuantityMap}, key.kind) ||
+      (!set && key.kind == ValueKind::Word)) {
+    wrong(Code::ChoiceNotAllowed, key, value, fmt::format("is {} and cannot be a choice", accel::expected(key)));
+    return {};
+  }
+  if (set && choice.members->empty()) {
+    wrong(Code::EmptyRange, key, value, "has no value to choose from");
+    return {};
+  }
+  Constants members;
+  if (set)
+    members = *choice.members;
+  else
+    members = {Constant{value.range, choice.low}, Constant{value.range, choice.high}};
+  if (choice.kind == Choice::Kind::Range && !(choice.step == Quantity(Rational(1), choice.step.dimension)))
+    members.push_back(Constant{value.range, choice.step});
+  llvm::SmallVector<Attribute> all;
+  for (const Constant &member : members) {
+    bool written = set || !member.as<Quantity>();
+    all.push_back(scalar(key, member, written ? diags.sources().text(member.range) : llvm::StringRef(), source));
+    if (!all.back())
+      return {};
+  }
+  return accel::ChoiceAttr::get(&context,
+                                set                                        ? "set"
+                                : choice.kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                           : "range",
+                                builder.getArrayAttr(all));
+}
+
 Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                                 llvm::StringRef source) {
   using accel::ValueKind;
-  auto each = [&](const Constants &members) -> ArrayAttr {
-    llvm::SmallVector<Attribute> all;
-    for (const Constant &member : members) {
-      llvm::StringRef written = diags.sources().text(member.range);
-      Attribute one =
-          key.kind == ValueKind::Shape ? convert(key, member, written, source) : scalar(key, member, written, source);
-      if (!one)
-        return {};
-      all.push_back(one);
-    }
-    return builder.getArrayAttr(all);
-  };
-  if (auto *map = value.as<MapValue>(); map && key.kind == ValueKind::QuantityMap) {
-    llvm::SmallVector<NamedAttribute> all;
-    std::vector<std::string> known(key.words.begin(), key.words.end());
-    for (auto &[name, member] : map->pairs) {
-      if (key.words.empty() && !accel::isCount(name.text)) {
-        diags
-            .error(Code::UnknownChoice, name.range,
-                   fmt::format("'{}' is no count that '{}' can be stated for", name.text, key.name.str()))
-            .help("for example: {2: 48 GB/s, 8: 310 GB/s}");
-        return {};
-      }
-      if (!key.words.empty() && !llvm::is_contained(key.words, llvm::StringRef(name.text))) {
-        diags
-            .error(Code::UnknownChoice, name.range,
-                   fmt::format("'{}' is no number format that '{}' can be stated for", name.text, key.name.str()))
-            .suggest(nearest(name.text, known))
-            .help(fmt::format("formats are {}", fmt::join(known, ", ")));
-        return {};
-      }
-      Attribute one = scalar(key, *member, diags.sources().text(member->range), source);
-      if (!one)
-        return {};
-      all.push_back(builder.getNamedAttr(name.text, one));
-    }
-    return builder.getDictionaryAttr(all);
-  }
-  if (auto *list = value.as<ListValue>()) {
-    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References || key.kind == ValueKind::WordSet)
-      return each(*list->elements);
-  }
-  if (auto *choice = value.as<Choice>()) {
-    bool set = choice->kind == Choice::Kind::Set;
-    if (set && (key.kind == ValueKind::WordSet || key.kind == ValueKind::References))
-      return each(*choice->members);
-    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean || key.kind == ValueKind::QuantityMap ||
-        (!set && key.kind == ValueKind::Word)) {
-      wrong(Code::ChoiceNotAllowed, key, value, fmt::format("is {} and cannot be a choice", accel::expected(key)));
-      return {};
-    }
-    Constants members;
-    if (set && choice->members->empty()) {
-      wrong(Code::EmptyRange, key, value, "has no value to choose from");
-      return {};
-    }
-    if (set)
-      members = *choice->members;
-    else
-      members = {Constant{value.range, choice->low}, Constant{value.range, choice->high}};
-    if (choice->kind == Choice::Kind::Range && !(choice->step == Quantity(Rational(1), choice->step.dimension)))
-      members.push_back(Constant{value.range, choice->step});
-    llvm::SmallVector<Attribute> all;
-    for (const Constant &member : members) {
-      auto *number = member.as<Quantity>();
-      Attribute one =
-          scalar(key, member, set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
-      if (!one)
-        return {};
-      all.push_back(one);
-    }
-    return accel::ChoiceAttr::get(&context,
-                                  set                                         ? "set"
-                                  : choice->kind == Choice::Kind::PowersOfTwo ? "pow2"
-                                                                              : "range",
-                                  builder.getArrayAttr(all));
+  bool severalWords = key.kind == ValueKind::References || key.kind == ValueKind::WordSet;
+  if (auto *pairs = value.as<MapValue>(); pairs && key.kind == ValueKind::QuantityMap)
+    return map(key, *pairs, source);
+  if (auto *elements = value.as<ListValue>(); elements && (key.kind == ValueKind::Shape || severalWords))
+    return list(key, *elements->elements, source);
+  if (auto *given = value.as<Choice>()) {
+    if (given->kind == Choice::Kind::Set && severalWords)
+      return list(key, *given->members, source);
+    return choice(key, value, source);
   }
   Attribute one = scalar(key, value, text, source);
-  if (one && key.kind == ValueKind::References)
-    return builder.getArrayAttr(one);
-  if (one && key.kind == ValueKind::WordSet)
-    return builder.getArrayAttr(one);
-  return one;
+  return one && severalWords ? builder.getArrayAttr(one) : one;
 }
 
 void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {

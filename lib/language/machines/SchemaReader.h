@@ -34,6 +34,13 @@ private:
                           llvm::StringRef source);
   mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                          llvm::StringRef source);
+  mlir::Attribute quantity(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                           llvm::StringRef source);
+  mlir::Attribute integer(const accel::KeySchema &key, const Constant &value);
+  mlir::Attribute word(const accel::KeySchema &key, const Constant &value);
+  mlir::ArrayAttr list(const accel::KeySchema &key, const Constants &members, llvm::StringRef source);
+  mlir::DictionaryAttr map(const accel::KeySchema &key, const MapValue &map, llvm::StringRef source);
+  mlir::Attribute choice(const accel::KeySchema &key, const Constant &value, llvm::StringRef source);
   void wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string reason);
   mlir::Location at(SourceRange range);
 

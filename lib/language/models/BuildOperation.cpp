@@ -16,7 +16,25 @@ public:
 
 private:
   bool collect();
-  bool attribute(const AttributeSpec &attribute, const ast::Argument &argument);
+  bool attribute(const AttributeSpec &attribute, const ast::Expr &expr);
+  bool word(const AttributeSpec &attribute, const ast::Expr &expr);
+  bool number(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
+  bool pair(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
+  bool timeOrSize(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
+  bool atLeast(const AttributeSpec &attribute, int64_t value, SourceRange at) {
+    return value >= attribute.min ||
+           outOfRange(attribute, fmt::format("at least {}", attribute.min), std::to_string(value), at);
+  }
+  bool outOfRange(const AttributeSpec &attribute, std::string_view allowed, std::string_view found, SourceRange at) {
+    m.diags.error(Code::OutOfRange, at,
+                  fmt::format("'{}' is {}, but this is {}", attribute.name.str(), allowed, found));
+    return false;
+  }
+  bool wrong(const AttributeSpec &attribute, const char *expected, const ModelValue &value, SourceRange at) {
+    m.diags.error(Code::WrongType, at,
+                  fmt::format("'{}' is {}, not {}", attribute.name.str(), expected, value.describe()));
+    return false;
+  }
   ModelValue fail(Code code, std::string message, std::string help = {}) {
     auto error = m.diags.error(code, range, std::move(message));
     if (!help.empty())
@@ -38,8 +56,21 @@ private:
     return found == booleans.end() ? otherwise : found->second;
   }
   void keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
-  bool weights();                  ///< appends the trained operands
-  ModelValue experts();            ///< a mixture of experts: to the slots, through the experts, and back
+  bool addWeights();               ///< appends the trained operands
+  Value tied(llvm::StringRef key, llvm::ArrayRef<int64_t> shape); ///< a given tensor, or a trained one; null: an error
+  void addBias(int64_t size, llvm::StringRef role = "bias");
+  bool linearWeights();
+  bool convolutionWeights();
+  bool tableWeights();
+  bool normWeights();
+  bool channelNormWeights();
+  bool recurrentWeights();
+  bool profiledWeights();
+  bool expertWeights();
+  ModelValue parameter(const std::string &wanted);
+  bool takeOperands();
+  void keepAttributes();
+  ModelValue experts(); ///< a mixture of experts: to the slots, through the experts, and back
   Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) { return m.parameter(label, role, shape, range); }
   /// The extent of a per-sample dimension of the first operand; -1 for the last.
   int64_t extent(int64_t dim) const {
@@ -64,32 +95,80 @@ private:
   llvm::SmallVector<NamedAttribute> attributes;
 };
 
-bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argument &argument) {
+bool OperationBuilder::word(const AttributeSpec &attribute, const ast::Expr &expr) {
   std::string name = attribute.name.str();
-  const ast::Expr &expr = *argument.value;
-  auto outOfRange = [&](std::string allowed, std::string found) {
-    m.diags.error(Code::OutOfRange, expr.range, fmt::format("'{}' is {}, but this is {}", name, allowed, found));
+  auto *word = expr.as<ast::Reference>();
+  auto *text = expr.as<ast::Text>();
+  std::string given = word ? word->name : text ? text->value : "";
+  if (!llvm::is_contained(attribute.words, llvm::StringRef(given))) {
+    std::vector<std::string> known(attribute.words.begin(), attribute.words.end());
+    m.diags.error(Code::UnknownChoice, expr.range, fmt::format("'{}' is one of {}", name, fmt::join(known, ", ")))
+        .suggest(nearest(given, known));
     return false;
-  };
-  auto atLeast = [&](int64_t i) {
-    return i >= attribute.min || outOfRange(fmt::format("at least {}", attribute.min), std::to_string(i));
-  };
-  if (attribute.kind == AttributeKind::Word) {
-    auto *word = expr.as<ast::Reference>();
-    auto *text = expr.as<ast::Text>();
-    std::string given = word ? word->name : text ? text->value : "";
-    if (!llvm::is_contained(attribute.words, llvm::StringRef(given))) {
-      std::vector<std::string> known(attribute.words.begin(), attribute.words.end());
-      m.diags.error(Code::UnknownChoice, expr.range, fmt::format("'{}' is one of {}", name, fmt::join(known, ", ")))
-          .suggest(nearest(given, known));
+  }
+  words[name] = given;
+  return true;
+}
+
+bool OperationBuilder::pair(const AttributeSpec &attribute, const ModelValue &value, SourceRange at) {
+  std::string name = attribute.name.str();
+  if (const Quantity *number = value.number()) {
+    auto i = number->dimensionless() ? number->toInt64() : std::nullopt;
+    if (!i)
+      return wrong(attribute, "an integer or a pair of integers", value, at);
+    integers[name] = {*i};
+  } else {
+    if (!value.list() || value.list()->size() != 2)
+      return wrong(attribute, "an integer or a pair of integers", value, at);
+    auto list = m.integersOf(value, at, name.c_str());
+    if (!list)
       return false;
-    }
-    words[name] = given;
+    integers[name] = *list;
+  }
+  return llvm::all_of(integers[name], [&](int64_t i) { return atLeast(attribute, i, at); });
+}
+
+bool OperationBuilder::number(const AttributeSpec &attribute, const ModelValue &value, SourceRange at) {
+  if (!value.number() || !value.number()->dimensionless())
+    return wrong(attribute, "a plain number", value, at);
+  std::string name = attribute.name.str();
+  auto real = m.real(*value.number(), at, "'" + name + "'");
+  if (!real)
+    return false;
+  numbers[name] = *real;
+  llvm::StringRef allowed = attribute.outside(*real);
+  return allowed.empty() || outOfRange(attribute, allowed, value.number()->print(), at);
+}
+
+bool OperationBuilder::timeOrSize(const AttributeSpec &attribute, const ModelValue &value, SourceRange at) {
+  bool time = attribute.kind == AttributeKind::Time;
+  std::string name = attribute.name.str();
+  const Quantity *quantity = value.number();
+  if (!quantity || quantity->dimension != Dimension::of(time ? Base::Second : Base::Byte))
+    return wrong(attribute, time ? "a time, such as 1.2 ms" : "a size, such as 12 MiB", value, at);
+  if (quantity->value.sign() < 0)
+    return outOfRange(attribute, time ? "at least 0 s" : "at least 0 B", quantity->print(), at);
+  auto real = m.real(*quantity, at, "'" + name + "'");
+  if (!real)
+    return false;
+  if (time) {
+    numbers[name] = *real;
     return true;
   }
+  if (*real > 4.0 * ModelBuilder::kMaxScalars)
+    return outOfRange(attribute, "at most 1 EiB", quantity->print(), at);
+  // In fp32 numbers, the last one perhaps not full.
+  integers[name] = {std::max<int64_t>(1, static_cast<int64_t>(std::ceil(*real / 4)))};
+  return true;
+}
+
+bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Expr &expr) {
+  std::string name = attribute.name.str();
+  if (attribute.kind == AttributeKind::Word)
+    return word(attribute, expr);
   if (attribute.kind == AttributeKind::Integer) {
     auto value = m.integer(expr, ("'" + name + "'").c_str());
-    if (!value || !atLeast(*value))
+    if (!value || !atLeast(attribute, *value, expr.range))
       return false;
     integers[name] = {*value};
     return true;
@@ -97,66 +176,22 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
   ModelValue value = m.eval(expr);
   if (value.failed())
     return false;
-  auto wrong = [&](const char *expected) {
-    m.diags.error(Code::WrongType, expr.range, fmt::format("'{}' is {}, not {}", name, expected, value.describe()));
-    return false;
-  };
   switch (attribute.kind) {
-  case AttributeKind::Pair: {
-    if (value.number()) {
-      auto i = value.number()->dimensionless() ? value.number()->toInt64() : std::nullopt;
-      if (!i)
-        return wrong("an integer or a pair of integers");
-      integers[name] = {*i};
-    } else {
-      if (!value.list() || value.list()->size() != 2)
-        return wrong("an integer or a pair of integers");
-      auto list = m.integersOf(value, expr.range, name.c_str());
-      if (!list)
-        return false;
-      integers[name] = *list;
-    }
-    return llvm::all_of(integers[name], atLeast);
-  }
-  case AttributeKind::Number: {
-    if (!value.number() || !value.number()->dimensionless())
-      return wrong("a plain number");
-    auto real = m.real(*value.number(), expr.range, "'" + name + "'");
-    if (!real)
-      return false;
-    numbers[name] = *real;
-    llvm::StringRef allowed = attribute.outside(*real);
-    return allowed.empty() || outOfRange(allowed.str(), value.number()->print());
-  }
+  case AttributeKind::Pair:
+    return pair(attribute, value, expr.range);
+  case AttributeKind::Number:
+    return number(attribute, value, expr.range);
   case AttributeKind::Time:
-  case AttributeKind::Size: {
-    bool time = attribute.kind == AttributeKind::Time;
-    const Quantity *quantity = value.number();
-    if (!quantity || quantity->dimension != Dimension::of(time ? Base::Second : Base::Byte))
-      return wrong(time ? "a time, such as 1.2 ms" : "a size, such as 12 MiB");
-    if (quantity->value.sign() < 0)
-      return outOfRange(time ? "at least 0 s" : "at least 0 B", quantity->print());
-    auto real = m.real(*quantity, expr.range, "'" + name + "'");
-    if (!real)
-      return false;
-    if (time) {
-      numbers[name] = *real;
-      return true;
-    }
-    if (*real > 4.0 * ModelBuilder::kMaxScalars)
-      return outOfRange("at most 1 EiB", quantity->print());
-    // In fp32 numbers, the last one perhaps not full.
-    integers[name] = {std::max<int64_t>(1, static_cast<int64_t>(std::ceil(*real / 4)))};
-    return true;
-  }
+  case AttributeKind::Size:
+    return timeOrSize(attribute, value, expr.range);
   case AttributeKind::Boolean:
     if (!value.truth())
-      return wrong("true or false");
+      return wrong(attribute, "true or false", value, expr.range);
     booleans[name] = *value.truth();
     return true;
   case AttributeKind::Tensor:
     if (!value.tensor())
-      return wrong("a tensor");
+      return wrong(attribute, "a tensor", value, expr.range);
     tensors[name] = {*value.tensor(), expr.range};
     return true;
   default:
@@ -219,7 +254,7 @@ bool OperationBuilder::collect() {
       ok = false;
       continue;
     }
-    ok &= attribute(*a, argument);
+    ok &= attribute(*a, *argument.value);
   }
   if (places.size() + spec.optionalOperands < spec.operands.size() && ok) {
     fail(Code::WrongOperandCount,
@@ -259,164 +294,196 @@ void OperationBuilder::keep(llvm::StringRef name) {
     attributes.push_back(b.getNamedAttr(name, b.getStringAttr(w->second)));
 }
 
-/// Shapes as in PyTorch: linear [out, in], conv2d [out, in/groups, kh, kw], lstm [4 hidden, in] and
-/// [4 hidden, hidden].
-bool OperationBuilder::weights() {
-  llvm::StringRef name = spec.name;
-  auto tied = [&](llvm::StringRef key, llvm::ArrayRef<int64_t> shape) -> Value {
-    auto found = tensors.find(key.str());
-    if (found == tensors.end())
-      return trained(key, shape);
-    auto type = cast<RankedTensorType>(found->second.first.getType());
-    if (type.getShape() == shape)
-      return found->second.first;
-    ModelValue given{found->second.first};
-    m.diags.error(Code::ShapeMismatch, found->second.second,
-                  fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(), name.str(), shape[0],
-                              shape[1], given.describe()));
+// ---- Trained operands, of the shapes that PyTorch gives them: linear [out, in], conv2d [out, in/groups, kh, kw], lstm
+// [4 hidden, in] and [4 hidden, hidden].
+
+Value OperationBuilder::tied(llvm::StringRef key, llvm::ArrayRef<int64_t> shape) {
+  auto found = tensors.find(key.str());
+  if (found == tensors.end())
+    return trained(key, shape);
+  auto [tensor, at] = found->second;
+  if (cast<RankedTensorType>(tensor.getType()).getShape() == shape)
+    return tensor;
+  m.diags.error(Code::ShapeMismatch, at,
+                fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(), spec.name.str(),
+                            shape[0], shape[1], ModelValue{tensor}.describe()));
+  return {};
+}
+
+void OperationBuilder::addBias(int64_t size, llvm::StringRef role) {
+  if (flag("bias", true))
+    operands.push_back(trained(role, size));
+}
+
+bool OperationBuilder::linearWeights() {
+  if (!rank(1, "at least one dimension"))
+    return false;
+  int64_t out = integer("out", 1);
+  Value w = tied("weight", {out, extent(-1)});
+  if (!w)
+    return false;
+  operands.push_back(w);
+  addBias(out);
+  return true;
+}
+
+bool OperationBuilder::convolutionWeights() {
+  if (!rank(3, "[channels, height, width]"))
+    return false;
+  auto [kh, kw] = pair("kernel", 1);
+  int64_t channels = extent(0), out = integer("out", channels),
+          groups = spec.name == "depthwise_conv2d" ? channels : integer("groups", 1);
+  if (channels % groups || out % groups) {
+    fail(Code::BadAttribute,
+         fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups, channels, out),
+         "both channel counts are multiples of 'groups'");
+    return false;
+  }
+  bool transposed = spec.name == "conv_transpose2d";
+  operands.push_back(trained("weight", {transposed ? channels : out, (transposed ? out : channels) / groups, kh, kw}));
+  addBias(out);
+  return true;
+}
+
+bool OperationBuilder::tableWeights() {
+  operands.push_back(tied("table", {integer("rows", 1), integer("dim", 1)}));
+  return operands.back() != nullptr;
+}
+
+bool OperationBuilder::normWeights() {
+  if (!rank(1, "at least one dimension"))
+    return false;
+  operands.push_back(trained("scale", extent(-1)));
+  if (spec.name == "layer_norm")
+    addBias(extent(-1), "offset");
+  return true;
+}
+
+bool OperationBuilder::channelNormWeights() {
+  if (!rank(1, "[channels, …]"))
+    return false;
+  operands.push_back(trained("scale", extent(0)));
+  operands.push_back(trained("offset", extent(0)));
+  return true;
+}
+
+bool OperationBuilder::recurrentWeights() {
+  if (!rank(2, "[seq, features]"))
+    return false;
+  int64_t gates = spec.name == "lstm" ? 4 : 3, hidden = integer("hidden", 1), in = extent(-1);
+  if (hidden > ModelBuilder::kMaxScalars / gates) {
+    fail(Code::NumberTooLarge, "this parameter has more than 2^58 scalars");
+    return false;
+  }
+  llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden}, b{2, gates * hidden};
+  if (flag("bidirectional", false))
+    for (auto *shape : {&ih, &hh, &b})
+      shape->insert(shape->begin(), 2);
+  operands.push_back(trained("weight_ih", ih));
+  operands.push_back(trained("weight_hh", hh));
+  if (flag("bias", true))
+    operands.push_back(trained("bias", b));
+  return true;
+}
+
+bool OperationBuilder::profiledWeights() {
+  if (integers.count("parameters"))
+    operands.push_back(trained("weights", integer("parameters", 1)));
+  return true;
+}
+
+bool OperationBuilder::expertWeights() {
+  if (!rank(1, "at least one dimension"))
+    return false;
+  int64_t experts = integer("experts", 1), inner = integer("inner", 1), d = extent(-1);
+  operands.push_back(trained("gate", {experts, d}));
+  operands.push_back(trained("up", {experts, inner, d}));
+  operands.push_back(trained("down", {experts, d, inner}));
+  if (flag("gated", false))
+    operands.push_back(trained("factor", {experts, inner, d}));
+  return true;
+}
+
+bool OperationBuilder::addWeights() {
+  using B = OperationBuilder;
+  static const std::map<llvm::StringRef, bool (B::*)()> kinds = {{"linear", &B::linearWeights},
+                                                                 {"conv2d", &B::convolutionWeights},
+                                                                 {"conv_transpose2d", &B::convolutionWeights},
+                                                                 {"depthwise_conv2d", &B::convolutionWeights},
+                                                                 {"embedding", &B::tableWeights},
+                                                                 {"embedding_bag", &B::tableWeights},
+                                                                 {"layer_norm", &B::normWeights},
+                                                                 {"rms_norm", &B::normWeights},
+                                                                 {"batch_norm", &B::channelNormWeights},
+                                                                 {"group_norm", &B::channelNormWeights},
+                                                                 {"lstm", &B::recurrentWeights},
+                                                                 {"gru", &B::recurrentWeights},
+                                                                 {"profiled", &B::profiledWeights},
+                                                                 {"moe", &B::expertWeights}};
+  auto found = kinds.find(spec.name);
+  return found == kinds.end() || (this->*found->second)();
+}
+
+// ---- The operation
+
+/// `parameter([rows, columns])` and `positions(seq, hidden)`: a trained tensor and nothing else.
+ModelValue OperationBuilder::parameter(const std::string &wanted) {
+  std::vector<int64_t> dims;
+  if (spec.name == "positions") {
+    for (auto &[value, where] : places) {
+      auto i = value.number() ? value.number()->toInt64() : std::nullopt;
+      if (!i)
+        return fail(Code::NotAnInteger, "'positions' takes two integers: positions(seq, hidden)");
+      dims.push_back(*i);
+    }
+  } else if (auto list = m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
+    dims = *list;
+  } else {
     return {};
-  };
-  auto bias = [&](int64_t size, llvm::StringRef role = "bias") {
-    if (flag("bias", true))
-      operands.push_back(trained(role, size));
-  };
-  if (name == "linear") {
-    if (!rank(1, "at least one dimension"))
-      return false;
-    int64_t out = integer("out", 1);
-    Value w = tied("weight", {out, extent(-1)});
-    if (!w)
-      return false;
-    operands.push_back(w);
-    bias(out);
-  } else if (name == "conv2d" || name == "conv_transpose2d" || name == "depthwise_conv2d") {
-    if (!rank(3, "[channels, height, width]"))
-      return false;
-    auto [kh, kw] = pair("kernel", 1);
-    int64_t channels = extent(0), out = integer("out", channels),
-            groups = name == "depthwise_conv2d" ? channels : integer("groups", 1);
-    if (channels % groups || out % groups) {
-      fail(Code::BadAttribute,
-           fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups, channels, out),
-           "both channel counts are multiples of 'groups'");
-      return false;
-    }
-    if (name == "conv_transpose2d")
-      operands.push_back(trained("weight", {channels, out / groups, kh, kw}));
-    else
-      operands.push_back(trained("weight", {out, channels / groups, kh, kw}));
-    bias(out);
-  } else if (name == "embedding" || name == "embedding_bag") {
-    Value table = tied("table", {integer("rows", 1), integer("dim", 1)});
-    if (!table)
-      return false;
-    operands.push_back(table);
-  } else if (name == "layer_norm" || name == "rms_norm") {
-    if (!rank(1, "at least one dimension"))
-      return false;
-    operands.push_back(trained("scale", extent(-1)));
-    if (name == "layer_norm")
-      bias(extent(-1), "offset");
-  } else if (name == "batch_norm" || name == "group_norm") {
-    if (!rank(1, "[channels, …]"))
-      return false;
-    operands.push_back(trained("scale", extent(0)));
-    operands.push_back(trained("offset", extent(0)));
-  } else if (name == "lstm" || name == "gru") {
-    if (!rank(2, "[seq, features]"))
-      return false;
-    int64_t gates = name == "lstm" ? 4 : 3, hidden = integer("hidden", 1), in = extent(-1);
-    if (hidden > ModelBuilder::kMaxScalars / gates) {
-      fail(Code::NumberTooLarge, "this parameter has more than 2^58 scalars");
+  }
+  if (llvm::any_of(dims, [](int64_t d) { return d < 1; }))
+    return fail(Code::OutOfRange, "the extents of a parameter are at least 1");
+  label = m.path(wanted);
+  Value p = m.parameter(label, "", dims, range);
+  return p ? ModelValue{p} : ModelValue{};
+}
+
+/// The tensors among what was given by place; the shape of `reshape` and `transpose` becomes an attribute.
+bool OperationBuilder::takeOperands() {
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto &[value, where] = places[i];
+    if (i == 1 && (spec.name == "reshape" || spec.name == "transpose")) {
+      auto dims = m.integersOf(value, where, spec.operands[1].str().c_str());
+      if (!dims)
+        return false;
+      attributes.push_back(m.builder.getNamedAttr(spec.operands[1], m.builder.getDenseI64ArrayAttr(*dims)));
+    } else if (spec.variadic && value.list()) {
+      for (const ModelValue &element : *value.list()) {
+        if (!element.tensor()) {
+          fail(Code::NotATensor, fmt::format("'{}' takes tensors, but one is {}", spec.name.str(), element.describe()));
+          return false;
+        }
+        operands.push_back(*element.tensor());
+      }
+    } else if (value.tensor()) {
+      operands.push_back(*value.tensor());
+    } else {
+      m.diags.error(Code::NotATensor, where,
+                    fmt::format("operand '{}' of '{}' is a tensor, not {}",
+                                spec.operands[std::min(i, spec.operands.size() - 1)].str(), spec.name.str(),
+                                value.describe()));
       return false;
     }
-    bool both = flag("bidirectional", false);
-    llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden}, b{2, gates * hidden};
-    if (both)
-      for (auto *shape : {&ih, &hh, &b})
-        shape->insert(shape->begin(), 2);
-    operands.push_back(trained("weight_ih", ih));
-    operands.push_back(trained("weight_hh", hh));
-    if (flag("bias", true))
-      operands.push_back(trained("bias", b));
-  } else if (name == "profiled") {
-    if (integers.count("parameters"))
-      operands.push_back(trained("weights", integer("parameters", 1)));
-  } else if (name == "moe") {
-    if (!rank(1, "at least one dimension"))
-      return false;
-    int64_t experts = integer("experts", 1), inner = integer("inner", 1), d = extent(-1);
-    operands.push_back(trained("gate", {experts, d}));
-    operands.push_back(trained("up", {experts, inner, d}));
-    operands.push_back(trained("down", {experts, d, inner}));
-    if (flag("gated", false))
-      operands.push_back(trained("factor", {experts, inner, d}));
   }
   return true;
 }
 
-ModelValue OperationBuilder::build(std::string wanted) {
-  if (!collect())
-    return {};
+/// Those attributes that are not said by the shapes of the trained operands.
+void OperationBuilder::keepAttributes() {
+  static const std::set<llvm::StringRef> shapesAParameter = {
+      "out", "bias", "weight", "table", "rows", "dim", "experts", "inner", "gated", "output", "parameters", "hidden"};
   llvm::StringRef name = spec.name;
   OpBuilder &b = m.builder;
-  if (name == "parameter" || name == "positions") {
-    std::vector<int64_t> dims;
-    if (name == "positions") {
-      for (auto &[value, where] : places) {
-        auto i = value.number() ? value.number()->toInt64() : std::nullopt;
-        if (!i)
-          return fail(Code::NotAnInteger, "'positions' takes two integers: positions(seq, hidden)");
-        dims.push_back(*i);
-      }
-    } else if (auto list = m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
-      dims = *list;
-    } else {
-      return {};
-    }
-    if (llvm::any_of(dims, [](int64_t d) { return d < 1; }))
-      return fail(Code::OutOfRange, "the extents of a parameter are at least 1");
-    label = m.path(wanted.empty() ? name.str() : wanted);
-    Value p = m.parameter(label, "", dims, range);
-    return p ? ModelValue{p} : ModelValue{};
-  }
-  if (name == "zeros")
-    return m.zeros(places[0].first, places[0].second, wanted.empty() ? "zeros" : wanted, range);
-  std::optional<std::vector<int64_t>> dims;
-  for (size_t i = 0; i < places.size(); ++i) {
-    auto &[value, where] = places[i];
-    if (i == 1 && (name == "reshape" || name == "transpose")) {
-      dims = m.integersOf(value, where, spec.operands[1].str().c_str());
-      if (!dims)
-        return {};
-      attributes.push_back(b.getNamedAttr(spec.operands[1], b.getDenseI64ArrayAttr(*dims)));
-      continue;
-    }
-    if (spec.variadic && value.list()) {
-      for (const ModelValue &element : *value.list())
-        if (element.tensor())
-          operands.push_back(*element.tensor());
-        else
-          return fail(Code::NotATensor,
-                      fmt::format("'{}' takes tensors, but one is {}", name.str(), element.describe()));
-      continue;
-    }
-    if (!value.tensor()) {
-      m.diags.error(Code::NotATensor, where,
-                    fmt::format("operand '{}' of '{}' is a tensor, not {}",
-                                spec.operands[std::min(i, spec.operands.size() - 1)].str(), name.str(),
-                                value.describe()));
-      return {};
-    }
-    operands.push_back(*value.tensor());
-  }
-  label = m.path(wanted.empty() ? name.str() : wanted);
-  if (!weights())
-    return {};
-  if (llvm::is_contained(operands, Value()))
-    return {};
-  static const std::set<std::string> shapesAParameter = {"out",     "bias",  "weight", "table",  "rows",      "dim",
-                                                         "experts", "inner", "gated",  "output", "parameters"};
   if (name == "profiled") {
     if (integers.count("output"))
       attributes.push_back(b.getNamedAttr("elements", b.getI64IntegerAttr(integer("output", 1))));
@@ -424,19 +491,32 @@ ModelValue OperationBuilder::build(std::string wanted) {
       attributes.push_back(b.getNamedAttr("trained", b.getBoolAttr(true)));
   }
   bool pool = name == "max_pool" || name == "avg_pool";
-  for (const AttributeSpec &a : spec.attributes) {
-    bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) || (a.name == "hidden") ||
-                     (a.name == "groups" && name == "depthwise_conv2d");
-    if (!ofWeights)
+  for (const AttributeSpec &a : spec.attributes)
+    if (!shapesAParameter.count(a.name) && (a.name != "kernel" || pool) &&
+        (a.name != "groups" || name != "depthwise_conv2d"))
       keep(a.name);
-  }
   if (pool && !integers.count("stride")) {
     integers["stride"] = integers["kernel"];
     keep("stride");
   }
-  if (name == "moe")
-    return experts();
-  return m.create(spec.dialect, label, operands, attributes, range);
+}
+
+ModelValue OperationBuilder::build(std::string wanted) {
+  if (!collect())
+    return {};
+  if (wanted.empty())
+    wanted = spec.name.str();
+  if (spec.name == "parameter" || spec.name == "positions")
+    return parameter(wanted);
+  if (spec.name == "zeros")
+    return m.zeros(places[0].first, places[0].second, wanted, range);
+  if (!takeOperands())
+    return {};
+  label = m.path(wanted);
+  if (!addWeights() || llvm::is_contained(operands, Value()))
+    return {};
+  keepAttributes();
+  return spec.name == "moe" ? experts() : m.create(spec.dialect, label, operands, attributes, range);
 }
 
 ModelValue OperationBuilder::experts() {
@@ -455,9 +535,9 @@ ModelValue OperationBuilder::experts() {
                   m.builder.getNamedAttr("dims", m.builder.getDenseI64ArrayAttr(dims)), range);
 }
 
-ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call, SourceRange range) {
-  std::string label = std::exchange(pendingName, {});
-  return OperationBuilder(*this, spec, call, range).build(std::move(label));
+ModelValue buildOperation(ModelBuilder &model, const OperationSpec &spec, const ast::Call &call, SourceRange range,
+                          std::string label) {
+  return OperationBuilder(model, spec, call, range).build(std::move(label));
 }
 
 } // namespace accord

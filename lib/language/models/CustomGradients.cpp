@@ -13,15 +13,6 @@ namespace {
 
 using interpret::Array;
 
-constexpr double kMaxPoints = 1e6;
-
-double pointsOf(const CustomShape &shape) {
-  double points = 1;
-  for (const CustomShape::Index &index : shape.indices)
-    points *= index.extent;
-  return points;
-}
-
 /// One sample of an operation: tensors by their number, each with random elements.
 class Sample {
 public:
@@ -160,35 +151,13 @@ std::string derivativeText(const CustomShape &shape, unsigned tensor,
 
 } // namespace
 
-void CustomOperation::checkGradients() {
-  CustomShape real = shape;
-  std::optional<CustomShape> small;
-  size_t before = diags.errors();
-  for (int64_t min : {2, 3, 4, 5, 7, 9, 12, 17, 24, 40, 80}) {
-    std::map<std::string, int64_t> sizes; // neighbours differ
-    std::vector<llvm::SmallVector<int64_t>> tried;
-    for (const ast::Parameter *operand : operands) {
-      tried.emplace_back();
-      for (const ast::Name &index : operand->indices) {
-        int64_t next = min + static_cast<int64_t>(sizes.size() % 2);
-        tried.back().push_back(sizes.try_emplace(index.text, next).first->second);
-      }
-    }
-    std::optional<CustomShape> known = read(tried, places);
-    diags.dropErrors(before);
-    if (known && pointsOf(*known) <= kMaxPoints) {
-      small = std::move(known);
-      break;
-    }
-  }
-  if (!small && pointsOf(real) <= kMaxPoints)
-    small = real;
-
+void checkGradients(const CustomShape &real, const std::optional<CustomShape> &small,
+                    llvm::function_ref<std::string(unsigned)> nameOf, Diagnostics &diags) {
   for (size_t g = 0; g < real.gradients.size(); ++g) {
     const CustomBody &stated = real.gradients[g];
     if (stated.surrogate)
       continue;
-    const std::string &name = operands[stated.of]->name.text;
+    std::string name = nameOf(stated.of);
     unsigned checked = 0;
     std::vector<Sample::Slopes> wrong;
     if (small)
@@ -216,16 +185,15 @@ void CustomOperation::checkGradients() {
     // At one of the samples a difference may reach over a corner.
     if (wrong.size() < std::min(checked, 2u))
       continue;
-    std::string derived = derivativeText(real, stated.of, [&](unsigned tensor) { return tensorName(tensor); });
+    std::string derived = derivativeText(real, stated.of, nameOf);
     diags
         .error(Code::WrongGradient, stated.at,
                fmt::format("the gradient of '{}' is not the derivative of '{}': along some "
                            "direction it says {:.6g}, and the result changes by {:.6g}",
-                           name, resultName, wrong[0].stated, wrong[0].found))
+                           name, nameOf(real.result()), wrong[0].stated, wrong[0].found))
         .help(fmt::format("{}{}write 'surrogate {} = …' if another gradient is meant",
                           derived.empty() ? "" : "the derivative is " + derived, derived.empty() ? "" : "; ", name));
   }
-  shape = std::move(real);
 }
 
 } // namespace accord

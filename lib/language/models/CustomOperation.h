@@ -51,6 +51,10 @@ struct CustomWork {
 /// `batched` by tensor: operands, result, gradient of the result.
 CustomWork customWork(const CustomShape &shape, const CustomBody &body, llvm::ArrayRef<bool> batched);
 
+/// Holds the gradients that `real` states against central differences of `small` at random elements; `nameOf` a tensor.
+void checkGradients(const CustomShape &real, const std::optional<CustomShape> &small,
+                    llvm::function_ref<std::string(unsigned)> nameOf, Diagnostics &diags);
+
 class CustomOperation {
 public:
   CustomOperation(ModelBuilder &model, const ast::Declaration &declaration, SourceRange call);
@@ -63,16 +67,17 @@ private:
     SourceRange declared;
   };
 
-  // CustomOperation.cpp
   bool takeOperands(const ast::Call &call);
   SourceRange argumentAt(const ast::Call &call, size_t parameter) const;
   ModelValue emit(const CustomShape &shape);
   mlir::Type elementOf() const;
   std::string tensorName(unsigned tensor) const;
 
-  // CustomBody.cpp: the statements, for operands of these extents
+  // The statements, for operands of these extents.
   std::optional<CustomShape> read(llvm::ArrayRef<llvm::SmallVector<int64_t>> extents, llvm::ArrayRef<SourceRange> at);
-  bool bindIndices(const ast::Parameter &operand, llvm::ArrayRef<int64_t> extents, SourceRange at);
+  void bindIndices(unsigned place, llvm::ArrayRef<int64_t> extents, SourceRange at);
+  void result(const ast::Bind &bind, size_t errorsBefore);
+  void gradient(const ast::Bind &bind);
   bool declare(const ast::Name &name);
   void let(const ast::Bind &bind);
   void define(const ast::Bind &bind, CustomBody &into);
@@ -96,9 +101,7 @@ private:
   bool inside(unsigned tensor, mlir::AffineExpr at, unsigned dimension, SourceRange range);
   std::vector<std::string> namesHere() const;
 
-  // CustomGradients.cpp
-  /// Holds the stated gradients against the derivatives, on small operands with random elements.
-  void checkGradients();
+  std::optional<CustomShape> smallExample();
 
   ModelBuilder &model;
   Diagnostics &diags;

@@ -78,7 +78,7 @@ private:
     const ast::Declaration *declaration = nullptr; ///< whose body this is
   };
 
-  // Statements (ModelBuilder.cpp)
+  // Statements.
   void run(const std::vector<ast::Statement> &body);
   void run(const ast::Statement &statement);
   void input(const ast::Input &input);
@@ -91,7 +91,7 @@ private:
   /// False when the model is given up: too large, or wrong in too many places.
   bool proceed(SourceRange range, size_t steps = 1);
 
-  // Repeats and scans (ModelRepeats.cpp)
+  // Repeats and scans.
   struct CarriedNames {
     std::vector<Variable *> variables;
     std::vector<ast::Name> places; ///< where each is assigned first
@@ -114,7 +114,14 @@ private:
   ModelValue evalRange(const ast::Range &bounds, SourceRange range);
   ModelValue evalReference(const ast::Reference &reference, SourceRange range);
   ModelValue evalChain(const ast::Chain &chain);
-  ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b, SourceRange bAt);
+  ModelValue apply(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt, const ModelValue &b,
+                   SourceRange bAt);
+  ModelValue applyToTensors(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt,
+                            const ModelValue &b, SourceRange bAt);
+  ModelValue applyToNumbers(ast::BinaryOp op, SourceRange opAt, const Quantity &a, SourceRange aAt, const Quantity &b,
+                            SourceRange bAt);
+  ModelValue joined(const ModelList &a, const ModelList &b, SourceRange at);
+  ModelValue valueOf(const Result<Quantity> &number, SourceRange at); ///< reports the error
   ModelValue evalUnary(const ast::Unary &unary, SourceRange range);
   ModelValue evalIndex(const ast::Index &index, SourceRange range);
   ModelValue evalConditional(const ast::Conditional &conditional);
@@ -125,18 +132,18 @@ private:
   std::optional<std::vector<int64_t>> integers(const ast::Expr &expr, const char *what);
   std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at, const char *what);
 
-  // Calls (ModelCalls.cpp)
+  // Calls.
   ModelValue evalCall(const ast::Call &call, SourceRange range);
+  /// A function of values; nothing if `name` is none, or means an operation for these arguments.
   std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call, SourceRange range);
+  ModelValue functionOfNumbers(llvm::StringRef name, llvm::ArrayRef<ModelValue> arguments, SourceRange range);
+  ModelValue wrongUsage(llvm::StringRef name, const char *usage, SourceRange range);
   ModelValue recompute(const ast::Call &call, SourceRange range);
   ModelValue callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range);
-  ModelValue callOperation(const ast::Declaration &declaration, const ast::Call &call,
-                           SourceRange range); ///< CustomOperation.cpp
   bool bindParameters(Scope &into, const ast::Declaration &callee, const std::vector<ast::Argument> &arguments,
                       SourceRange range, Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
 
-  // Operations (BuildOperation.cpp, CreateOperation.cpp)
-  ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
+  // Operations.
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
   ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label, SourceRange range);
@@ -171,5 +178,9 @@ private:
   size_t operations = 0, steps = 0, depth = 0, errorsBefore = 0;
   bool hasGivenUp = false;
 };
+
+/// One call of an operation of the language; `label` names it, unless it is empty.
+ModelValue buildOperation(ModelBuilder &model, const OperationSpec &spec, const ast::Call &call, SourceRange range,
+                          std::string label);
 
 } // namespace accord

@@ -1,5 +1,5 @@
-// Expressions in a model body: numbers are computed exactly, tensors become element-wise
-// operations.
+// Expressions and calls in a model body: numbers are computed exactly, tensors become element-wise operations.
+#include "lib/language/models/CustomOperation.h"
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/syntax/Evaluate.h"
 #include <cmath>
@@ -124,79 +124,92 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   return {};
 }
 
-ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a, SourceRange aAt, ModelValue b,
-                               SourceRange bAt) {
+/// An operator with a tensor on one side or both.
+ModelValue ModelBuilder::applyToTensors(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt,
+                                        const ModelValue &b, SourceRange bAt) {
+  using enum ast::BinaryOp;
+  if (a.tensor() && b.tensor()) {
+    const char *name = op == Add        ? "add"
+                       : op == Subtract ? "sub"
+                       : op == Multiply ? "mul"
+                       : op == Divide   ? "div"
+                                        : nullptr;
+    if (name)
+      return create(std::string("dnn.") + name, path(name), {*a.tensor(), *b.tensor()}, {}, opAt);
+  } else if (op == Multiply || (op == Divide && a.tensor())) {
+    auto [tensor, number, numberAt] =
+        a.tensor() ? std::tuple(*a.tensor(), b.number(), bAt) : std::tuple(*b.tensor(), a.number(), aAt);
+    if (number && number->dimensionless()) {
+      Result<Quantity> exact = op == Divide ? divide(Quantity::number(1), *number) : *number;
+      if (!exact) {
+        diags.error(exact.error().code, numberAt, exact.error().message);
+        return {};
+      }
+      auto factor = real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
+      if (!factor)
+        return {};
+      return create("dnn.scale", path("scale"), tensor,
+                    builder.getNamedAttr("factor", builder.getF64FloatAttr(*factor)), opAt);
+    }
+  }
+  diags
+      .error(Code::WrongType, opAt,
+             fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
+      .help("tensors are added, subtracted, multiplied and divided with tensors, or multiplied "
+            "and divided by a number");
+  return {};
+}
+
+ModelValue ModelBuilder::applyToNumbers(ast::BinaryOp op, SourceRange opAt, const Quantity &a, SourceRange aAt,
+                                        const Quantity &b, SourceRange bAt) {
+  if (isComparison(op)) {
+    auto order = compare(a, b);
+    if (order)
+      return {*applyComparison(op, *order)};
+    diags.error(order.error().code, opAt, order.error().message)
+        .note(aAt, describe(a.dimension))
+        .note(bAt, describe(b.dimension));
+    return {};
+  }
+  return valueOf(applyArithmetic(op, a, b), opAt);
+}
+
+ModelValue ModelBuilder::valueOf(const Result<Quantity> &number, SourceRange at) {
+  if (number)
+    return {*number};
+  diags.error(number.error().code, at, number.error().message);
+  return {};
+}
+
+ModelValue ModelBuilder::joined(const ModelList &a, const ModelList &b, SourceRange at) {
+  size_t size = a.size() + b.size();
+  if (size > kMaxList) {
+    diags.error(Code::TooManyValues, at, fmt::format("a list of {} elements: at most {} are possible", size, kMaxList));
+    return {};
+  }
+  if (!proceed(at, size))
+    return {};
+  auto all = std::make_shared<ModelList>(a);
+  all->insert(all->end(), b.begin(), b.end());
+  return {all};
+}
+
+ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt,
+                               const ModelValue &b, SourceRange bAt) {
   using enum ast::BinaryOp;
   if (a.failed() || b.failed())
     return {};
-  if (a.tensor() || b.tensor()) {
-    if (a.tensor() && b.tensor()) {
-      const char *name = op == Add        ? "add"
-                         : op == Subtract ? "sub"
-                         : op == Multiply ? "mul"
-                         : op == Divide   ? "div"
-                                          : nullptr;
-      if (name)
-        return create(std::string("dnn.") + name, path(name), {*a.tensor(), *b.tensor()}, {}, opAt);
-    } else if (op == Multiply || (op == Divide && a.tensor())) {
-      const ModelValue &number = a.tensor() ? b : a;
-      if (number.number() && number.number()->dimensionless()) {
-        SourceRange numberAt = a.tensor() ? bAt : aAt;
-        Result<Quantity> exact = op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
-        if (!exact) {
-          diags.error(exact.error().code, numberAt, exact.error().message);
-          return {};
-        }
-        auto factor = real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
-        if (!factor)
-          return {};
-        mlir::Value tensor = a.tensor() ? *a.tensor() : *b.tensor();
-        return create("dnn.scale", path("scale"), tensor,
-                      builder.getNamedAttr("factor", builder.getF64FloatAttr(*factor)), opAt);
-      }
-    }
-    diags
-        .error(
-            Code::WrongType, opAt,
-            fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
-        .help("tensors are added, subtracted, multiplied and divided with tensors, or multiplied "
-              "and divided by a number");
-    return {};
-  }
+  if (a.tensor() || b.tensor())
+    return applyToTensors(op, opAt, a, aAt, b, bAt);
   if (op == And || op == Or) {
     if (a.truth() && b.truth())
       return {op == And ? *a.truth() && *b.truth() : *a.truth() || *b.truth()};
-  } else if (auto *x = a.number(), *y = b.number(); x && y) {
-    if (isComparison(op)) {
-      auto c = compare(*x, *y);
-      if (!c) {
-        diags.error(c.error().code, opAt, c.error().message)
-            .note(aAt, describe(x->dimension))
-            .note(bAt, describe(y->dimension));
-        return {};
-      }
-      return {*applyComparison(op, *c)};
-    }
-    Result<Quantity> r = applyArithmetic(op, *x, *y);
-    if (!r) {
-      diags.error(r.error().code, opAt, r.error().message);
-      return {};
-    }
-    return {*r};
+  } else if (a.number() && b.number()) {
+    return applyToNumbers(op, opAt, *a.number(), aAt, *b.number(), bAt);
   } else if ((op == Equal || op == NotEqual) && a.content.index() == b.content.index() && !a.list()) {
     return {(a.content == b.content) == (op == Equal)};
   } else if (op == Add && a.list() && b.list()) {
-    size_t size = a.list()->size() + b.list()->size();
-    if (size > kMaxList) {
-      diags.error(Code::TooManyValues, opAt,
-                  fmt::format("a list of {} elements: at most {} are possible", size, kMaxList));
-      return {};
-    }
-    if (!proceed(opAt, size))
-      return {};
-    auto joined = std::make_shared<ModelList>(*a.list());
-    joined->insert(joined->end(), b.list()->begin(), b.list()->end());
-    return {joined};
+    return joined(*a.list(), *b.list(), opAt);
   }
   diags
       .error(Code::WrongType, opAt,
@@ -222,7 +235,7 @@ ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
     }
     comparison = isComparison(link.op);
     ModelValue right = eval(*link.operand);
-    value = apply(link.op, link.opRange, std::move(value), range, std::move(right), link.operand->range);
+    value = apply(link.op, link.opRange, value, range, right, link.operand->range);
     range = range.to(link.operand->range);
   }
   return value;
@@ -363,6 +376,286 @@ std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &v
 
 std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr, const char *what) {
   return integersOf(eval(expr), expr.range, what);
+}
+
+// ---- Calls: built-in functions, modules, operations
+namespace {
+const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_div", "pow2",
+                                             "log2", "sum", "len",      "shape",     "sqrt"};
+/// What other frameworks call some operations.
+const std::map<llvm::StringRef, const char *> kElsewhere = {{"dense", "linear"},
+                                                            {"fc", "linear"},
+                                                            {"fully_connected", "linear"},
+                                                            {"conv", "conv2d"},
+                                                            {"bmm", "matmul"},
+                                                            {"dot", "matmul"},
+                                                            {"flatten", "reshape"},
+                                                            {"view", "reshape"},
+                                                            {"permute", "transpose"},
+                                                            {"cat", "concat"},
+                                                            {"softmax_cross_entropy", "cross_entropy"}};
+constexpr size_t kMaxCallDepth = 64;
+} // namespace
+
+ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
+  auto *callee = call.callee->as<ast::Reference>();
+  if (!callee) {
+    pendingName.clear();
+    diags.error(Code::WrongType, call.callee->range, "only operations, modules and functions can be called");
+    return {};
+  }
+  std::string label = std::exchange(pendingName, {});
+  const std::string &name = callee->name;
+  const ast::Declaration *found =
+      lookup(name) ? nullptr : declarations.find(name, *scope->declaration, call.callee->range);
+  if (found && found->kind == ast::DeclarationKind::Module) {
+    pendingName = label;
+    return callModule(*found, call, range);
+  }
+  if (found && found->kind == ast::DeclarationKind::Operation) {
+    pendingName = label;
+    return CustomOperation(*this, *found, range).build(call);
+  }
+  if (name == "recompute") {
+    pendingName = label;
+    return recompute(call, range);
+  }
+  if (auto value = function(name, call, range))
+    return *value;
+  if (const OperationSpec *spec = findOperation(name)) {
+    return buildOperation(*this, *spec, call, range, std::move(label));
+  }
+  if (found) {
+    diags
+        .error(Code::WrongNameKind, call.callee->range,
+               fmt::format("'{}' is {} and cannot be called here", name, ast::withArticle(found->kind)))
+        .note(found->name.range, "declared here");
+    return {};
+  }
+  if (Variable *variable = lookup(name)) {
+    diags
+        .error(Code::WrongNameKind, call.callee->range,
+               fmt::format("'{}' is {} and cannot be called", name, variable->value.describe()))
+        .note(variable->declared, "declared here");
+    return {};
+  }
+  std::vector<std::string> known = kFunctions;
+  known.push_back("recompute");
+  for (const OperationSpec &spec : operationTable())
+    known.push_back(spec.name.str());
+  for (std::string &n : declarations.names(*scope->declaration))
+    known.push_back(std::move(n));
+  auto error = diags.error(Code::UnknownOperation, call.callee->range, fmt::format("unknown operation '{}'", name));
+  auto elsewhere = kElsewhere.find(name);
+  if (name == "attention")
+    error.help("attention is a module: import \"catalog/transformer.dnn\"");
+  else
+    error.suggest(elsewhere != kElsewhere.end() ? elsewhere->second : nearest(name, known));
+  return {};
+}
+
+/// Marks what is computed between the parentheses: its results are not kept for the backward pass.
+ModelValue ModelBuilder::recompute(const ast::Call &call, SourceRange range) {
+  if (call.arguments.size() != 1 || call.arguments[0].name) {
+    pendingName.clear();
+    diags.error(Code::WrongType, range, "'recompute' is used as recompute(tensor)");
+    return {};
+  }
+  mlir::Block *block = builder.getInsertionBlock();
+  mlir::Operation *before = block->empty() ? nullptr : &block->back();
+  ModelValue value = eval(*call.arguments[0].value);
+  pendingName.clear();
+  if (value.failed())
+    return value;
+  auto marks = [&](mlir::Operation *op) {
+    if (!mlir::isa<dnn::ReadOp, dnn::RepeatOp, dnn::YieldOp>(op))
+      op->setAttr(dnn::DnnDialect::kRecomputeAttr, builder.getUnitAttr());
+  };
+  bool any = false;
+  for (auto op = before ? std::next(before->getIterator()) : block->begin(); op != block->end(); ++op) {
+    op->walk(marks);
+    any = true;
+  }
+  if (!any || !value.tensor()) {
+    diags
+        .error(Code::WrongType, call.arguments[0].value->range,
+               fmt::format("'recompute' is for operations, not {}", value.describe()))
+        .help("for example: let h = recompute(gelu(x))");
+    return {};
+  }
+  return value;
+}
+
+std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call, SourceRange range) {
+  if (!llvm::is_contained(kFunctions, name.str()))
+    return std::nullopt;
+  ModelList arguments;
+  for (const ast::Argument &argument : call.arguments) {
+    if (argument.name) {
+      diags.error(Code::UnknownArgument, argument.name->range,
+                  fmt::format("'{}' takes its arguments by place", name.str()));
+      return ModelValue{};
+    }
+    arguments.push_back(eval(*argument.value));
+    if (arguments.back().failed())
+      return ModelValue{};
+  }
+  if (name == "sqrt" && arguments.size() == 1 && arguments[0].tensor())
+    return std::nullopt;
+  if (name == "shape") {
+    if (arguments.size() != 1 || !arguments[0].tensor())
+      return wrongUsage(name, "shape(tensor)", range);
+    auto type = typeOf(*arguments[0].tensor());
+    auto list = std::make_shared<ModelList>();
+    for (int64_t extent : type.getShape().drop_front(dnn::batchRank(type)))
+      list->push_back({Quantity::number(extent)});
+    return ModelValue{list};
+  }
+  if (name == "len") {
+    if (arguments.size() != 1 || !arguments[0].list())
+      return wrongUsage(name, "len(list)", range);
+    return ModelValue{Quantity::number(arguments[0].list()->size())};
+  }
+  if (arguments.size() != 1 || !arguments[0].list())
+    return functionOfNumbers(name, arguments, range);
+  if (!proceed(range, arguments[0].list()->size()))
+    return ModelValue{};
+  return functionOfNumbers(name, *arguments[0].list(), range);
+}
+
+ModelValue ModelBuilder::wrongUsage(llvm::StringRef name, const char *usage, SourceRange range) {
+  diags.error(Code::WrongType, range, fmt::format("'{}' is used as {}", name.str(), usage));
+  return {};
+}
+
+ModelValue ModelBuilder::functionOfNumbers(llvm::StringRef name, llvm::ArrayRef<ModelValue> arguments,
+                                           SourceRange range) {
+  std::vector<Quantity> numbers;
+  for (const ModelValue &argument : arguments) {
+    if (!argument.number())
+      return wrongUsage(name, "a function of numbers", range);
+    numbers.push_back(*argument.number());
+  }
+  if (name == "pow2" || name == "log2") {
+    if (numbers.size() != 1)
+      return wrongUsage(name, "a function of one number", range);
+    return valueOf((name == "pow2" ? powerOfTwo : logTwo)(numbers[0]), range);
+  }
+  if (name == "sqrt") {
+    if (numbers.size() != 1 || !numbers[0].dimensionless() || numbers[0].value.sign() < 0)
+      return wrongUsage(name, "sqrt(number), not negative", range);
+    auto number = real(numbers[0], range, "the argument of 'sqrt'");
+    return number ? ModelValue{Quantity(Rational::ofDouble(std::sqrt(*number)))} : ModelValue{};
+  }
+  if (name == "ceil_div" || name == "floor_div") {
+    if (numbers.size() != 2)
+      return wrongUsage(name, "a function of two numbers", range);
+    return valueOf((name == "ceil_div" ? ceilDivide : floorDivide)(numbers[0], numbers[1]), range);
+  }
+  if (numbers.empty())
+    return wrongUsage(name, "a function of at least one number", range);
+  return valueOf(applyFold(name, numbers), range);
+}
+
+/// Evaluates arguments where they are written (`argumentScope`) and declares the callee's
+/// parameters in `into`.
+bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
+                                  const std::vector<ast::Argument> &arguments, SourceRange range, Scope *argumentScope,
+                                  const std::map<std::string, int64_t> &overrides) {
+  size_t errorsBefore = diags.errors();
+  std::vector<std::string> names;
+  for (const ast::Parameter &p : callee.parameters)
+    names.push_back(p.name.text);
+  std::map<std::string, std::pair<const ast::Argument *, ModelValue>> given;
+  size_t place = 0;
+  bool named = false;
+  Scope *saved = scope;
+  scope = argumentScope;
+  for (const ast::Argument &argument : arguments) {
+    std::string name;
+    SourceRange where = argument.name ? argument.name->range : argument.value->range;
+    if (argument.name) {
+      named = true;
+      name = argument.name->text;
+      if (!llvm::is_contained(names, name)) {
+        diags.error(Code::UnknownArgument, where, fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
+            .suggest(nearest(name, names))
+            .note(callee.name.range, fmt::format("'{}' is declared here", callee.name.text));
+        continue;
+      }
+    } else if (named) {
+      diags.error(Code::ArgumentOrder, where, "an argument by place cannot follow one by name");
+      continue;
+    } else if (place >= names.size()) {
+      diags
+          .error(Code::TooManyArguments, where,
+                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(), names.size() == 1 ? "" : "s"))
+          .note(callee.name.range, "declared here");
+      break;
+    } else {
+      name = names[place++];
+    }
+    if (auto earlier = given.find(name); earlier != given.end()) {
+      diags.error(Code::DuplicateArgument, where, fmt::format("'{}' is given twice", name))
+          .note(earlier->second.first->value->range, "the first time");
+      continue;
+    }
+    given[name] = {&argument, eval(*argument.value)};
+  }
+  scope = &into;
+  bool understood = diags.errors() == errorsBefore;
+  for (const ast::Parameter &p : callee.parameters) {
+    ModelValue value;
+    if (auto fixed = overrides.find(p.name.text); fixed != overrides.end()) {
+      value = {Quantity::number(fixed->second)};
+    } else if (auto found = given.find(p.name.text); found != given.end()) {
+      value = found->second.second;
+    } else if (p.defaultValue) {
+      value = eval(*p.defaultValue);
+    } else if (understood) { // else one that was not understood may be it
+      diags
+          .error(Code::MissingArgument, range,
+                 fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text))
+          .note(p.name.range, "this parameter has no default");
+    }
+    declare(p.name, std::move(value), false);
+  }
+  scope = saved;
+  return diags.errors() == errorsBefore;
+}
+
+ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range) {
+  std::string label = std::exchange(pendingName, {});
+  if (llvm::is_contained(calls, &module) || calls.size() > kMaxCallDepth) {
+    diags.error(Code::RecursiveDefinition, range, fmt::format("module '{}' uses itself", module.name.text))
+        .note(module.name.range, "declared here");
+    return {};
+  }
+  Scope body;
+  body.declaration = &module;
+  Scope *saved = scope;
+  if (!bindParameters(body, module, call.arguments, range, saved, {}))
+    return {};
+  std::string outer = prefix;
+  prefix = path(label.empty() ? module.name.text : label) + ".";
+  calls.push_back(&module);
+  scope = &body;
+  proceed(range, 20); // a call costs more than other expressions
+  run(module.body);
+  ModelList results;
+  for (const ast::Name &result : module.results) {
+    auto found = body.variables.find(result.text);
+    if (found == body.variables.end() && !hasGivenUp)
+      diags.error(Code::MissingResult, result.range,
+                  fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));
+    results.push_back(found == body.variables.end() ? ModelValue{} : found->second.value);
+  }
+  scope = saved;
+  calls.pop_back();
+  prefix = outer;
+  if (results.size() == 1)
+    return results[0];
+  return {std::make_shared<ModelList>(std::move(results))};
 }
 
 } // namespace accord

@@ -32,7 +32,9 @@ struct Program::Data {
       return constants[found] = value;
     };
   }
-  const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
+  const ast::Declaration *pick(const std::vector<const ast::Declaration *> &candidates, Code code, const char *several);
+  const ast::Declaration *chosenTraining();
+  const ast::Declaration *rejectTraining(const ast::Declaration &declaration);
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train, const ast::Node *member = nullptr);
   std::optional<TrainingJob> jobOfMember();
   TrainingJob ofModel(const ast::Declaration &model);

@@ -1,5 +1,6 @@
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/BlockReader.h"
+#include "lib/language/requests/PatternFiles.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -269,6 +270,142 @@ std::optional<EnsembleRequest> ensembleRequest(const ast::Declaration &block, Di
   EnsembleReader reader(diags, lookup);
   reader.read(block);
   return diags.errors() == before ? std::optional(std::move(reader.out)) : std::nullopt;
+}
+
+// ---- Tables of votes: which members were wrong on which sample
+namespace {
+
+constexpr int64_t kMaxSamples = int64_t(1) << 53;
+
+/// "wide.2": the second of kind wide. "wide" is the first.
+struct Column {
+  unsigned kind = 0;
+  int64_t copy = 1;
+  size_t index = 0; ///< in the file
+};
+
+std::optional<Column> columnOf(llvm::StringRef text, const EnsembleRequest &request) {
+  auto [name, number] = text.rsplit('.');
+  Column column;
+  if (!number.empty() && (number.getAsInteger(10, column.copy) || column.copy < 1))
+    return std::nullopt;
+  for (size_t i = 0; i < request.kinds.size(); ++i)
+    if (request.kinds[i].name == name) {
+      column.kind = i;
+      return column;
+    }
+  return std::nullopt;
+}
+
+class VoteReader {
+public:
+  VoteReader(const EnsembleRequest &request, const QualityTable &table, SourceRange from, Diagnostics &diags)
+      : request(request), table(table), from(from), diags(diags), head(diags.sources().at(table.file, {1, 1})) {}
+  std::optional<VoteTable> read() {
+    if (!readColumns())
+      return std::nullopt;
+    for (const Column &column : columns)
+      votes.kinds.push_back(column.kind);
+    if (!llvm::all_of(table.rows, [&](const calibrate::Record &row) { return add(row); }))
+      return std::nullopt;
+    if (votes.samples > 0)
+      return std::move(votes);
+    reject(head, "there is no vote in this file");
+    return std::nullopt;
+  }
+
+private:
+  Diagnostics::Builder reject(SourceRange at, const std::string &message) {
+    return diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
+  }
+
+  bool readColumns() {
+    size_t before = diags.errors();
+    std::vector<std::string> names{"count"};
+    for (const EnsembleRequest::Kind &kind : request.kinds)
+      names.push_back(kind.name);
+    for (auto [i, name] : llvm::enumerate(table.columns)) {
+      auto column = columnOf(name, request);
+      if (column) {
+        column->index = i;
+        columns.push_back(*column);
+      } else if (name == "count") {
+        count = i;
+      } else {
+        reject(head, fmt::format("column '{}' is no member", name)).suggest(nearest(name, names));
+      }
+    }
+    llvm::sort(columns,
+               [](const Column &a, const Column &b) { return std::tie(a.kind, a.copy) < std::tie(b.kind, b.copy); });
+    checkCopies();
+    if (columns.empty() && diags.errors() == before)
+      reject(head, "there is no column of a member");
+    if (columns.size() > kMaxMembers)
+      reject(head, fmt::format("{} columns of members, and at most {} vote", columns.size(), kMaxMembers));
+    if (table.rows.empty() && diags.errors() == before)
+      reject(head, "there is no vote in this file");
+    return diags.errors() == before;
+  }
+
+  /// The copies of a kind are numbered from 1 on without gaps.
+  void checkCopies() {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      bool first = i == 0 || columns[i - 1].kind != columns[i].kind;
+      int64_t expected = first ? 1 : columns[i - 1].copy + 1;
+      if (columns[i].copy == expected)
+        continue;
+      const std::string &kind = request.kinds[columns[i].kind].name;
+      reject(head, columns[i].copy < expected ? fmt::format("column '{}.{}' is there already", kind, columns[i].copy)
+                                              : fmt::format("there is a column '{}.{}', but none '{}.{}'", kind,
+                                                            columns[i].copy, kind, expected));
+    }
+  }
+
+  bool add(const calibrate::Record &row) {
+    uint64_t wrong = 0;
+    for (auto [i, column] : llvm::enumerate(columns)) {
+      const calibrate::Cell &cell = row[column.index];
+      if (cell.text == "0" || cell.text == "wrong") {
+        wrong |= uint64_t(1) << i;
+      } else if (cell.text != "1" && cell.text != "right") {
+        reject(table.at(diags, cell), fmt::format("'{}' is no vote: 1 or right, 0 or wrong", cell.text));
+        return false;
+      }
+    }
+    int64_t often = 1;
+    if (count && (llvm::StringRef(row[*count].text).getAsInteger(10, often) || often < 0 || often > kMaxSamples)) {
+      reject(table.at(diags, row[*count]), fmt::format("'{}' is no number of samples", row[*count].text));
+      return false;
+    }
+    SourceRange first = table.at(diags, row[columns[0].index]);
+    if (count && votes.votes.count(wrong)) {
+      reject(first, "these votes are counted already");
+      return false;
+    }
+    if (often > 0)
+      votes.votes[wrong] += often;
+    votes.samples += often;
+    if (votes.samples > kMaxSamples)
+      reject(first, fmt::format("more than {} samples", kMaxSamples));
+    return votes.samples <= kMaxSamples;
+  }
+
+  const EnsembleRequest &request;
+  const QualityTable &table;
+  SourceRange from;
+  Diagnostics &diags;
+  SourceRange head;
+  std::vector<Column> columns;
+  std::optional<size_t> count; ///< the column of that name
+  VoteTable votes;
+};
+} // namespace
+
+std::optional<VoteTable> readVotes(const EnsembleRequest &request, Diagnostics &diags) {
+  auto main = diags.sources().find(request.votesAt.file);
+  SourceRange from = main ? diags.sources().at(*main, {request.votesAt.line, request.votesAt.column}) : SourceRange{};
+  auto table = readTable(request.votesFile, from, diags);
+  return table ? VoteReader(request, *table, from, diags).read() : std::nullopt;
 }
 
 } // namespace accord

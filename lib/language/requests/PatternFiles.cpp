@@ -60,46 +60,61 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
   return table;
 }
 
-bool readHistogram(const std::string &path, SourceRange from, int64_t window, SparsityPattern &pattern,
-                   Diagnostics &diags) {
-  auto table = readTable(path, from, diags);
-  if (!table)
-    return false;
-  size_t before = diags.errors();
-  auto reject = [&](SourceRange at, const std::string &message) {
+namespace {
+/// Reads windows of sparsity from a table of zeros and counts or shares.
+class HistogramReader {
+public:
+  HistogramReader(const QualityTable &table, SourceRange from, int64_t window, Diagnostics &diags)
+      : table(table), from(from), diags(diags), window(window), found(window + 1), seen(window + 1) {}
+  bool read(SparsityPattern &pattern) {
+    if (!columns() || !llvm::all_of(table.rows, [&](const calibrate::Record &row) { return add(row); }))
+      return false;
+    if (!(sum > 0) || !std::isfinite(sum) || (shares && std::abs(sum - 1) > 1e-6)) {
+      reject({table.file, 0, 0},
+             shares ? fmt::format("the shares sum to {:.6g}, not to 1", sum) : "there is no window in this histogram");
+      return false;
+    }
+    for (double &share : found)
+      share /= sum;
+    pattern.kind = SparsityPattern::Kind::Histogram;
+    pattern.window = window;
+    pattern.histogram = std::move(found);
+    pattern.density = std::clamp(kept / sum / window, 0.0, 1.0);
+    return true;
+  }
+
+private:
+  Diagnostics::Builder reject(SourceRange at, const std::string &message) {
     return diags.error(Code::WrongQualityFile, at, message).note(from, "the file is named here");
-  };
-  std::optional<size_t> zeros, amount;
-  bool shares = false;
-  for (size_t i = 0; i < table->columns.size(); ++i)
-    if (table->columns[i] == "zeros")
-      zeros = i;
-    else if ((table->columns[i] == "count" || table->columns[i] == "share") && !amount)
-      amount = i, shares = table->columns[i] == "share";
-    else
-      reject({table->file, 0, 0}, fmt::format("a histogram has no column '{}'", table->columns[i]))
-          .help("its columns are zeros and count, or zeros and share");
-  if ((!zeros || !amount) && diags.errors() == before)
-    reject({table->file, 0, 0}, "a histogram has the columns zeros and count, or zeros and share");
-  if (diags.errors() > before)
-    return false;
-  std::vector<double> found(static_cast<size_t>(window) + 1);
-  std::vector<bool> seen(found.size());
-  double sum = 0, kept = 0;
-  for (const calibrate::Record &row : table->rows) {
+  }
+  bool columns() {
+    size_t before = diags.errors();
+    for (auto [i, name] : llvm::enumerate(table.columns))
+      if (name == "zeros")
+        zeros = i;
+      else if ((name == "count" || name == "share") && !amount)
+        amount = i, shares = name == "share";
+      else
+        reject({table.file, 0, 0}, fmt::format("a histogram has no column '{}'", name))
+            .help("its columns are zeros and count, or zeros and share");
+    if ((!zeros || !amount) && diags.errors() == before)
+      reject({table.file, 0, 0}, "a histogram has the columns zeros and count, or zeros and share");
+    return diags.errors() == before;
+  }
+  bool add(const calibrate::Record &row) {
     auto count = Rational::parse(row[*zeros].text);
     auto index = count ? count->toInt64() : std::nullopt;
-    if (!index || *index < 0 || *index > window || seen[*index]) {
-      reject(table->at(diags, row[*zeros]),
-             index && *index >= 0 && *index <= window
-                 ? fmt::format("windows with {} zeros are there already", *index)
-                 : fmt::format("'{}' is no number of zeros: 0 to {}", row[*zeros].text, window));
+    bool inside = index && *index >= 0 && *index <= window;
+    if (!inside || seen[*index]) {
+      reject(table.at(diags, row[*zeros]),
+             inside ? fmt::format("windows with {} zeros are there already", *index)
+                    : fmt::format("'{}' is no number of zeros: 0 to {}", row[*zeros].text, window));
       return false;
     }
     auto number = Rational::parse(row[*amount].text);
     double value = number ? number->toDouble() : -1;
     if (!number || !(value >= 0) || !std::isfinite(value) || (!shares && !number->isInteger())) {
-      reject(table->at(diags, row[*amount]),
+      reject(table.at(diags, row[*amount]),
              fmt::format("'{}' is no {} of windows", row[*amount].text, shares ? "share" : "number"));
       return false;
     }
@@ -107,19 +122,25 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Sp
     found[*index] = value;
     sum += value;
     kept += value * (window - *index);
+    return true;
   }
-  if (!(sum > 0) || !std::isfinite(sum) || (shares && std::abs(sum - 1) > 1e-6)) {
-    reject({table->file, 0, 0},
-           shares ? fmt::format("the shares sum to {:.6g}, not to 1", sum) : "there is no window in this histogram");
-    return false;
-  }
-  for (double &share : found)
-    share /= sum;
-  pattern.kind = SparsityPattern::Kind::Histogram;
-  pattern.window = window;
-  pattern.histogram = std::move(found);
-  pattern.density = std::clamp(kept / sum / window, 0.0, 1.0);
-  return true;
+
+  const QualityTable &table;
+  SourceRange from;
+  Diagnostics &diags;
+  int64_t window;
+  std::optional<size_t> zeros, amount;
+  bool shares = false;
+  std::vector<double> found;
+  std::vector<bool> seen;
+  double sum = 0, kept = 0;
+};
+} // namespace
+
+bool readHistogram(const std::string &path, SourceRange from, int64_t window, SparsityPattern &pattern,
+                   Diagnostics &diags) {
+  auto table = readTable(path, from, diags);
+  return table && HistogramReader(*table, from, window, diags).read(pattern);
 }
 
 bool readMask(const std::string &path, SourceRange from, SparsityPattern &pattern, Diagnostics &diags) {

@@ -1,56 +1,25 @@
 #include "lib/language/syntax/Builder.h"
 #include "grammar/DnnParser.h"
 #include "tree/TerminalNodeImpl.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
 
 std::vector<Rule> ruleTable(const std::vector<std::string> &names) {
+  // In the order of Rule, from File on.
+  static constexpr llvm::StringLiteral known[] = {
+      "file",       "importLine", "declaration", "constant", "description", "operation", "module",    "model",
+      "parameters", "parameter",  "indices",     "block",    "entry",       "item",      "count",     "type",
+      "pattern",    "clause",     "constraint",  "path",     "stop",        "body",      "statement", "input",
+      "bind",       "repeat",     "scan",        "forLoop",  "when",        "loss",      "expr",      "chain",
+      "infix",      "operand",    "sign",        "primary",  "braceItem",   "suffix",    "arguments", "argument"};
   std::vector<Rule> result;
-  for (const std::string &name : names)
-    result.push_back(llvm::StringSwitch<Rule>(name)
-                         .Case("file", Rule::File)
-                         .Case("importLine", Rule::ImportLine)
-                         .Case("declaration", Rule::Declaration)
-                         .Case("constant", Rule::Constant)
-                         .Case("description", Rule::Description)
-                         .Case("operation", Rule::Operation)
-                         .Case("module", Rule::Module)
-                         .Case("model", Rule::Model)
-                         .Case("parameters", Rule::Parameters)
-                         .Case("parameter", Rule::Parameter)
-                         .Case("indices", Rule::Indices)
-                         .Case("block", Rule::Block)
-                         .Case("entry", Rule::Entry)
-                         .Case("item", Rule::Item)
-                         .Case("count", Rule::Count)
-                         .Case("type", Rule::Type)
-                         .Case("pattern", Rule::Pattern)
-                         .Case("clause", Rule::Clause)
-                         .Case("constraint", Rule::Constraint)
-                         .Case("path", Rule::Path)
-                         .Case("stop", Rule::Stop)
-                         .Case("body", Rule::Body)
-                         .Case("statement", Rule::Statement)
-                         .Case("input", Rule::Input)
-                         .Case("bind", Rule::Bind)
-                         .Case("repeat", Rule::Repeat)
-                         .Case("scan", Rule::Scan)
-                         .Case("forLoop", Rule::ForLoop)
-                         .Case("when", Rule::When)
-                         .Case("loss", Rule::Loss)
-                         .Case("expr", Rule::Expr)
-                         .Case("chain", Rule::Chain)
-                         .Case("infix", Rule::Infix)
-                         .Case("operand", Rule::Operand)
-                         .Case("sign", Rule::Sign)
-                         .Case("primary", Rule::Primary)
-                         .Case("braceItem", Rule::BraceItem)
-                         .Case("suffix", Rule::Suffix)
-                         .Case("arguments", Rule::Arguments)
-                         .Case("argument", Rule::Argument)
-                         .Default(Rule::None));
+  for (const std::string &name : names) {
+    auto found = llvm::find(known, name);
+    result.push_back(found == std::end(known) ? Rule::None : Rule(found - std::begin(known) + 1));
+  }
   return result;
 }
 
@@ -129,6 +98,541 @@ void Builder::build(antlr4::ParserRuleContext *tree) {
     else if (parseChild.rule == Rule::Declaration)
       declaration(parseChild.context);
   }
+}
+
+// ---- Imports and declarations
+
+void Builder::importLine(antlr4::ParserRuleContext *context) {
+  start(range(context));
+  for (const ParseChild &parseChild : parseChildren(context))
+    if (parseChild.type == P::STRING)
+      file.imports.push_back({range(context), range(parseChild), text(parseChild).value});
+}
+
+void Builder::declaration(antlr4::ParserRuleContext *context) {
+  ParseChildren parts = parseChildren(context);
+  if (parts.empty() || !parts[0].context)
+    return;
+  ast::Declaration result;
+  result.range = range(context);
+  result.doc = docOf(context);
+  start(result.range);
+  ParseChildren inner = parseChildren(parts[0].context);
+  if (inner.empty())
+    return;
+  result.kindRange = range(inner[0]);
+  switch (parts[0].rule) {
+  case Rule::Constant:
+    result.kind = ast::DeclarationKind::Constant;
+    for (const ParseChild &parseChild : inner)
+      if (parseChild.type == P::IDENT)
+        result.name = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        result.value = expr(parseChild.context);
+    if (!result.value)
+      return;
+    break;
+  case Rule::Operation:
+  case Rule::Module:
+  case Rule::Model:
+    result.kind = parts[0].rule == Rule::Operation ? ast::DeclarationKind::Operation
+                  : parts[0].rule == Rule::Module  ? ast::DeclarationKind::Module
+                                                   : ast::DeclarationKind::Model;
+    module(parts[0].context, result);
+    break;
+  default: {
+    llvm::StringRef kind = diags.sources().text(result.kindRange);
+    using K = ast::DeclarationKind;
+    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "let"};
+    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
+                                                 "sparsity",  "ensemble", "jobs",  "let"};
+    const auto &known = file.language == ast::Language::Accel ? accel : dnn;
+    if (!llvm::is_contained(known, kind)) {
+      std::string list;
+      for (const std::string &word : known)
+        list += (list.empty() ? "'" : ", '") + word + "'";
+      bool other = llvm::is_contained(file.language == ast::Language::Accel ? dnn : accel, kind);
+      auto error = diags.error(Code::UnknownDeclaration, result.kindRange,
+                               "unknown declaration '" + kind.str() + "', expected one of " + list);
+      if (other)
+        error.help(std::string("'") + kind.str() + "' is declared in " +
+                   (file.language == ast::Language::Accel ? ".dnn" : ".accel") + " files");
+      else
+        error.suggest(nearest(kind, known));
+      return;
+    }
+    result.kind = llvm::StringSwitch<K>(kind)
+                      .Case("accelerator", K::Accelerator)
+                      .Case("cluster", K::Cluster)
+                      .Case("microarchitecture", K::Microarchitecture)
+                      .Case("operation", K::Operation)
+                      .Case("module", K::Module)
+                      .Case("model", K::Model)
+                      .Case("train", K::Train)
+                      .Case("sparsity", K::Sparsity)
+                      .Case("ensemble", K::Ensemble)
+                      .Case("jobs", K::Jobs)
+                      .Default(K::Constant);
+    describe(parts[0].context, result);
+    if (result.kind == K::Operation || result.kind == K::Module || result.kind == K::Model ||
+        result.kind == K::Constant)
+      return; // `model {`: the missing name is reported below
+  }
+  }
+  file.declarations.push_back(std::move(result));
+}
+
+void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &result) {
+  HeadRanges head;
+  ParseChildren parts = parseChildren(context);
+  for (const ParseChild &part : llvm::drop_begin(parts)) {
+    if (part.type == P::OF || part.type == P::FOR || part.type == P::ON) {
+      head.relation = part.type == P::OF ? "of" : part.type == P::FOR ? "for" : "on";
+      head.relationAt = range(part);
+    } else if (part.type == P::IDENT) {
+      (head.relation.empty() ? result.name : result.target) = name(part);
+    } else if (part.rule == Rule::Parameters) {
+      result.hasParameters = true;
+      head.parametersAt = range(part);
+      parameters(part.context, result.parameters);
+    } else if (part.rule == Rule::Expr) {
+      result.value = expr(part.context);
+      head.valueAt = range(part);
+    } else if (part.rule == Rule::Block) {
+      block(part.context, result.entries);
+      head.hasBlock = true;
+    }
+  }
+  checkHead(result, head);
+  reportOperands(result);
+}
+
+/// Reports what a declaration of its kind does not take, and what it lacks.
+void Builder::checkHead(const ast::Declaration &result, const HeadRanges &head) {
+  using K = ast::DeclarationKind;
+  std::string kind = spelling(result.kind).str();
+  llvm::StringRef wanted = result.kind == K::Train      ? "on"
+                           : result.kind == K::Sparsity ? "for"
+                           : result.kind == K::Ensemble ? "of"
+                                                        : "";
+  auto unexpected = [&](SourceRange at, const std::string &what) {
+    diags.error(Code::UnexpectedClause, at, "'" + kind + "' takes no " + what);
+  };
+  if (!head.relation.empty() && wanted != head.relation)
+    unexpected(head.relationAt, "'" + head.relation.str() + "'");
+  if (head.relation.empty() && (result.kind == K::Sparsity || result.kind == K::Ensemble))
+    diags.error(Code::SyntaxError, result.kindRange, "'" + kind + "' needs '" + wanted.str() + " NAME'")
+        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }" : "ensemble NAME of MODEL { … }");
+  if (result.name.empty() && result.kind != K::Sparsity)
+    diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
+  if (result.value && result.kind != K::Train && head.hasBlock)
+    unexpected(head.valueAt, "value");
+  if (!result.value && result.kind == K::Train && !result.name.empty())
+    diags.error(Code::SyntaxError, result.name.range, "expected '= MODEL(…)' after 'train " + result.name.text + "'");
+  if (result.hasParameters && !llvm::is_contained({K::Accelerator, K::Cluster, K::Microarchitecture}, result.kind))
+    unexpected(head.parametersAt, "parameters");
+}
+
+void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &result) {
+  bool results = false, hasIndices = false;
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::ARROW)
+      results = true;
+    else if (parseChild.type == P::IDENT && results)
+      result.results.push_back(name(parseChild));
+    else if (parseChild.type == P::IDENT)
+      result.name = name(parseChild);
+    else if (parseChild.rule == Rule::Indices) {
+      hasIndices = true;
+      indices(parseChild.context, result.indices);
+    } else if (parseChild.rule == Rule::Parameters) {
+      result.hasParameters = true;
+      parameters(parseChild.context, result.parameters);
+    } else if (parseChild.rule == Rule::Body)
+      body(parseChild.context, result.body);
+  }
+  if (result.kind != ast::DeclarationKind::Operation)
+    reportOperands(result);
+  else if (!hasIndices && !result.results.empty())
+    diags
+        .error(Code::SyntaxError, result.results[0].range,
+               "the result '" + result.results[0].text + "' of an operation has indices")
+        .help("for example " + result.results[0].text + "[i, j], or " + result.results[0].text +
+              "[] for one value per sample");
+}
+
+void Builder::indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result) {
+  for (const ParseChild &parseChild : parseChildren(context))
+    if (parseChild.type == P::IDENT)
+      result.push_back(name(parseChild));
+}
+
+/// Only the operands of an operation have indices.
+void Builder::reportOperands(const ast::Declaration &declaration) {
+  for (const ast::Parameter &parameter : declaration.parameters)
+    if (parameter.isOperand)
+      diags
+          .error(Code::UnexpectedClause, parameter.name.range,
+                 "'" + parameter.name.text + "' has indices, but '" + ast::spelling(declaration.kind).str() +
+                     "' takes whole values")
+          .help("indices belong to the operands of an 'operation'");
+}
+
+void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result) {
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.rule != Rule::Parameter)
+      continue;
+    ast::Parameter parameter;
+    for (const ParseChild &part : parseChildren(parseChild.context))
+      if (part.type == P::IDENT)
+        (parameter.name.empty() ? parameter.name : parameter.type) = name(part);
+      else if (part.rule == Rule::Indices) {
+        parameter.isOperand = true;
+        indices(part.context, parameter.indices);
+      } else if (part.rule == Rule::Expr)
+        parameter.defaultValue = expr(part.context);
+    for (const ast::Parameter &earlier : result)
+      if (earlier.name.text == parameter.name.text)
+        diags.error(Code::DuplicateName, parameter.name.range, "parameter '" + parameter.name.text + "' declared twice")
+            .note(earlier.name.range, "first declared here");
+    result.push_back(std::move(parameter));
+  }
+}
+
+// ---- Entries of machines, trainings, sparsity, ensembles and jobs
+
+void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result, llvm::StringRef of) {
+  size_t first = result.size();
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LBRACE)
+      file.layout.blocks.push_back(range(parseChild).begin);
+    else if (parseChild.rule == Rule::Entry)
+      entry(parseChild.context, result);
+  }
+  if (of == "joint_error")
+    return;
+  for (size_t i = first; i < result.size(); ++i)
+    if (auto *node = result[i].as<ast::Node>(); node && !node->more.empty())
+      diags.error(Code::SyntaxError, node->more.front().range,
+                  "unexpected name '" + node->more.front().text + "' after '" + node->name.text + "'");
+}
+
+void Builder::addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments) {
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.rule != Rule::Argument)
+      continue;
+    ast::Argument argument;
+    for (const ParseChild &part : parseChildren(parseChild.context)) {
+      if (part.rule != Rule::Expr)
+        continue;
+      if (argument.value) { // `name = value`: the first expression is the name
+        auto *reference = argument.value->as<ast::Reference>();
+        if (reference)
+          argument.name = ast::Name{reference->name, argument.value->range};
+        else
+          diags.error(Code::SyntaxError, argument.value->range, "expected a name before '='").help("'==' compares");
+      }
+      argument.value = expr(part.context);
+    }
+    if (argument.value)
+      arguments.push_back(std::move(argument));
+  }
+}
+
+void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
+  ParseChildren parts = parseChildren(context);
+  if (parts.empty())
+    return;
+  if (!entry.given)
+    entry.given = std::make_unique<ast::Clauses>();
+  ast::Clauses &result = *entry.given;
+  SourceRange place = range(context);
+  auto twice = [&](bool given) {
+    if (given)
+      diags.error(Code::DuplicateKey, range(parts[0]),
+                  "'" + diags.sources().text(range(parts[0])).str() + "' given twice");
+  };
+  const ParseChild &last = parts.back();
+  switch (parts[0].type) {
+  case P::SOURCE:
+  case P::FROM:
+    if (last.type == P::STRING) {
+      bool isSource = parts[0].type == P::SOURCE;
+      auto &slot = isSource ? result.source : result.from;
+      twice(slot.has_value());
+      slot = text(last);
+      (isSource ? result.sourceRange : result.fromRange) = place;
+    }
+    return;
+  case P::TRANSPOSABLE:
+    result.transposable = true;
+    return;
+  default:
+    break;
+  }
+  if (last.rule != Rule::Chain)
+    return;
+  ast::ExprPtr *slot = nullptr;
+  switch (parts[0].type) {
+  case P::PER:
+    slot = &result.per;
+    break;
+  case P::WEIGHT:
+    slot = &result.weight;
+    break;
+  case P::CONFIDENCE:
+    slot = &result.confidence;
+    break;
+  case P::SAMPLES:
+    slot = &result.samples;
+    break;
+  case P::ERROR:
+    slot = &result.error;
+    break;
+  default:
+    return;
+  }
+  twice(*slot != nullptr);
+  *slot = chain(last.context);
+}
+
+bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
+  ast::Node node;
+  bool onlyValue = true;
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::ASSIGN)
+      continue;
+    if (parseChild.rule == Rule::Clause) {
+      clause(parseChild.context, result);
+      continue;
+    }
+    if (parseChild.rule == Rule::Expr) {
+      node.value = expr(parseChild.context);
+      continue;
+    }
+    if (parseChild.type == P::IDENT && node.kind.empty()) {
+      node.kind = name(parseChild);
+      continue;
+    }
+    onlyValue = false;
+    if (parseChild.type == P::IDENT) {
+      if (node.name.empty())
+        node.name = name(parseChild);
+      else
+        node.more.push_back(name(parseChild));
+    } else if (parseChild.type == P::STRING) {
+      node.label = text(parseChild);
+      node.name.range = range(parseChild);
+    } else if (parseChild.rule == Rule::Arguments) {
+      node.hasArguments = true;
+      addArguments(parseChild.context, node.arguments);
+    } else if (parseChild.rule == Rule::Count) {
+      for (const ParseChild &part : parseChildren(parseChild.context))
+        if (part.rule == Rule::Expr)
+          node.count = expr(part.context);
+    } else if (parseChild.rule == Rule::Type) {
+      for (const ParseChild &part : parseChildren(parseChild.context))
+        if (part.type == P::IDENT)
+          node.type = name(part);
+        else if (part.rule == Rule::Arguments)
+          addArguments(part.context, node.typeArguments);
+    } else if (parseChild.rule == Rule::Pattern) {
+      node.pattern = name(parseChild);
+    } else if (parseChild.rule == Rule::Block) {
+      node.hasBlock = true;
+      block(parseChild.context, node.entries, node.kind.text);
+    }
+  }
+  if (node.kind.empty())
+    return false;
+  if (onlyValue && node.value) {
+    result.node = ast::KeyValue{std::move(node.kind), std::move(node.value)};
+    return true;
+  }
+  result.node = std::make_unique<ast::Node>(std::move(node));
+  return true;
+}
+
+void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result) {
+  ParseChildren parts = parseChildren(context);
+  if (parts.empty() || !parts[0].context)
+    return;
+  ast::Entry made;
+  made.range = range(context);
+  made.doc = docOf(context);
+  start(made.range);
+  if (parts[0].rule == Rule::Item) {
+    if (!item(parts[0].context, made))
+      return;
+  } else if (parts[0].rule == Rule::Path) {
+    ast::Path path;
+    for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
+      if (parseChild.rule != Rule::Stop)
+        continue;
+      auto &stop = path.stops.emplace_back();
+      for (const ParseChild &part : parseChildren(parseChild.context))
+        if (part.type == P::IDENT)
+          stop.push_back(name(part));
+    }
+    made.node = std::move(path);
+  } else if (parts[0].rule == Rule::Constraint) {
+    ast::Rule rule;
+    for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
+      if (parseChild.type >= P::REQUIRE && parseChild.type <= P::MINIMIZE)
+        rule.kind = static_cast<ast::RuleKind>(parseChild.type - P::REQUIRE);
+      else if (parseChild.type == P::LABEL)
+        rule.label = name(parseChild);
+      else if (parseChild.rule == Rule::Expr)
+        rule.expr = expr(parseChild.context);
+      else if (parseChild.rule == Rule::Clause)
+        clause(parseChild.context, made);
+    }
+    if (!rule.expr)
+      return;
+    if (made.clauses().weight && rule.kind != ast::RuleKind::Prefer)
+      diags.error(Code::UnexpectedClause, made.clauses().weight->range, "only 'prefer' takes a 'weight'")
+          .help("what is required must hold, whatever it weighs");
+    made.node = std::move(rule);
+  }
+  result.push_back(std::move(made));
+}
+
+// ---- Statements of modules and models
+
+void Builder::body(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result) {
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LBRACE)
+      file.layout.blocks.push_back(range(parseChild).begin);
+    else if (parseChild.rule == Rule::Statement)
+      statement(parseChild.context, result);
+  }
+}
+
+bool Builder::bind(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::Bind bind;
+  bind.kind = ast::BindKind::Assign;
+  for (const ParseChild &parseChild : parseChildren(context)) {
+    if (parseChild.type == P::LET)
+      bind.kind = ast::BindKind::Let;
+    else if (parseChild.type == P::VAR)
+      bind.kind = ast::BindKind::Var;
+    else if (parseChild.type == P::GRADIENT)
+      bind.kind = ast::BindKind::Gradient;
+    else if (parseChild.type == P::SURROGATE)
+      bind.kind = ast::BindKind::Surrogate;
+    else if (parseChild.type == P::IDENT)
+      bind.names.push_back(name(parseChild));
+    else if (parseChild.rule == Rule::Expr)
+      bind.value = expr(parseChild.context);
+  }
+  if (bind.names.empty() || !bind.value)
+    return false;
+  result.node = std::move(bind);
+  return true;
+}
+
+bool Builder::input(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::Input input;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.type == P::IDENT)
+      (input.name.empty() ? input.name : input.type) = name(part);
+    else if (part.rule == Rule::Expr)
+      input.dims.push_back(expr(part.context));
+  bool complete = !input.type.empty();
+  result.node = std::move(input);
+  return complete;
+}
+
+bool Builder::repeat(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::Repeat repeat;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.type == P::IDENT)
+      repeat.name = name(part);
+    else if (part.rule == Rule::Expr)
+      repeat.count = expr(part.context);
+    else if (part.rule == Rule::Body)
+      body(part.context, repeat.body);
+  bool complete = repeat.count != nullptr;
+  result.node = std::move(repeat);
+  return complete;
+}
+
+bool Builder::scan(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::Scan scan;
+  bool results = false;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.type == P::REVERSE)
+      scan.reverse = true;
+    else if (part.type == P::ARROW)
+      results = true;
+    else if (part.type == P::IDENT)
+      (results ? scan.results : scan.steps).push_back(name(part));
+    else if (part.rule == Rule::Expr)
+      scan.sources.push_back(expr(part.context));
+    else if (part.rule == Rule::Body)
+      body(part.context, scan.body);
+  bool complete = !scan.sources.empty() && !scan.steps.empty();
+  result.node = std::move(scan);
+  return complete;
+}
+
+bool Builder::forLoop(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::For loop;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.type == P::IDENT)
+      loop.variable = name(part);
+    else if (part.rule == Rule::Expr)
+      loop.range = expr(part.context);
+    else if (part.rule == Rule::Body)
+      body(part.context, loop.body);
+  bool complete = loop.range != nullptr;
+  result.node = std::move(loop);
+  return complete;
+}
+
+bool Builder::when(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::When when;
+  ast::ExprPtr condition;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.rule == Rule::Expr) {
+      condition = expr(part.context);
+    } else if (part.rule == Rule::Body) {
+      when.branches.push_back({std::move(condition), {}});
+      body(part.context, when.branches.back().body);
+    }
+  bool complete = !when.branches.empty();
+  result.node = std::move(when);
+  return complete;
+}
+
+bool Builder::loss(antlr4::ParserRuleContext *context, ast::Statement &result) {
+  ast::Loss loss;
+  for (const ParseChild &part : parseChildren(context))
+    if (part.rule == Rule::Expr)
+      loss.value = expr(part.context);
+  bool complete = loss.value != nullptr;
+  result.node = std::move(loss);
+  return complete;
+}
+
+void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result) {
+  static constexpr std::pair<Rule, bool (Builder::*)(antlr4::ParserRuleContext *, ast::Statement &)> kinds[] = {
+      {Rule::Input, &Builder::input}, {Rule::Bind, &Builder::bind},       {Rule::Repeat, &Builder::repeat},
+      {Rule::Scan, &Builder::scan},   {Rule::ForLoop, &Builder::forLoop}, {Rule::When, &Builder::when},
+      {Rule::Loss, &Builder::loss}};
+  ParseChildren parts = parseChildren(context);
+  if (parts.empty() || !parts[0].context)
+    return;
+  ast::Statement made;
+  made.range = range(context);
+  made.doc = docOf(context);
+  start(made.range);
+  for (auto [rule, build] : kinds)
+    if (rule == parts[0].rule) {
+      if ((this->*build)(parts[0].context, made))
+        result.push_back(std::move(made));
+      return;
+    }
 }
 
 } // namespace accord::syntax

@@ -82,21 +82,34 @@ private:
   ast::Text text(const ParseChild &parseChild);
   void addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments);
 
-  // Declarations.cpp
+  // Declarations.
+  /// Where the parts of a declaration's first line stand that not every kind takes.
+  struct HeadRanges {
+    llvm::StringRef relation; ///< "of", "for", "on", or empty
+    SourceRange relationAt, valueAt, parametersAt;
+    bool hasBlock = false;
+  };
   void describe(antlr4::ParserRuleContext *context, ast::Declaration &result);
+  void checkHead(const ast::Declaration &result, const HeadRanges &head);
   void module(antlr4::ParserRuleContext *context, ast::Declaration &result);
   void indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result);
   void reportOperands(const ast::Declaration &declaration);
   void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
-  // Entries.cpp
+  // Entries.
   void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result, llvm::StringRef of = {});
   void entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
   bool item(antlr4::ParserRuleContext *context, ast::Entry &result);
   void clause(antlr4::ParserRuleContext *context, ast::Entry &entry);
-  // Statements.cpp
+  // Statements: those of one kind are false where the text was wrong.
   void body(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
   void statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
+  bool input(antlr4::ParserRuleContext *context, ast::Statement &result);
   bool bind(antlr4::ParserRuleContext *context, ast::Statement &result);
+  bool repeat(antlr4::ParserRuleContext *context, ast::Statement &result);
+  bool scan(antlr4::ParserRuleContext *context, ast::Statement &result);
+  bool forLoop(antlr4::ParserRuleContext *context, ast::Statement &result);
+  bool when(antlr4::ParserRuleContext *context, ast::Statement &result);
+  bool loss(antlr4::ParserRuleContext *context, ast::Statement &result);
   // Expressions.cpp: never null; where the text was wrong, an invalid number stands.
   ast::ExprPtr expr(antlr4::ParserRuleContext *context);
   ast::ExprPtr chain(antlr4::ParserRuleContext *context);

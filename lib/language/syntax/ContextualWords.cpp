@@ -11,42 +11,14 @@ using P = grammar::DnnParser;
 
 constexpr size_t kEnd = ~size_t{0};
 
-bool endsOperand(size_t type) {
-  switch (type) {
-  case P::NUMBER:
-  case P::QUANTITY:
-  case P::STRING:
-  case P::IDENT:
-  case P::TRUE:
-  case P::FALSE:
-  case P::RPAREN:
-  case P::RBRACKET:
-  case P::RBRACE:
-  case P::TRANSPOSABLE:
-    return true;
-  default:
-    return false;
-  }
+bool isAtom(size_t type) {
+  return llvm::is_contained({P::NUMBER, P::QUANTITY, P::STRING, P::IDENT, P::TRUE, P::FALSE}, type);
 }
-
+bool endsOperand(size_t type) {
+  return isAtom(type) || llvm::is_contained({P::RPAREN, P::RBRACKET, P::RBRACE, P::TRANSPOSABLE}, type);
+}
 bool startsOperand(size_t type) {
-  switch (type) {
-  case P::NUMBER:
-  case P::QUANTITY:
-  case P::STRING:
-  case P::IDENT:
-  case P::TRUE:
-  case P::FALSE:
-  case P::LPAREN:
-  case P::LBRACKET:
-  case P::LBRACE:
-  case P::MINUS:
-  case P::NOT:
-  case P::IF:
-    return true;
-  default:
-    return false;
-  }
+  return isAtom(type) || llvm::is_contained({P::LPAREN, P::LBRACKET, P::LBRACE, P::MINUS, P::NOT, P::IF}, type);
 }
 
 class Marker {
@@ -136,63 +108,73 @@ private:
     return left && right && !callOfX;
   }
 
-  uint16_t typeOf(llvm::StringRef name) {
-    size_t next = at(i + 1), afterNext = at(i + 2);
-    bool value = startsOperand(next) && next != P::STRING;
+  uint16_t typeOf(llvm::StringRef name) const {
     // A label stands between the word and a ':'.
-    if (i > 0 && next == P::COLON && previous() >= P::REQUIRE && previous() <= P::MINIMIZE)
+    if (i > 0 && at(i + 1) == P::COLON && previous() >= P::REQUIRE && previous() <= P::MINIMIZE)
       return P::LABEL;
-    uint16_t type =
-        llvm::StringSwitch<uint16_t>(name)
-            .Case("import", when(next == P::STRING, P::IMPORT))
-            .Case("let",
-                  when(atStart() && next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::LET))
-            .Case("require", when(ruleWord(value), P::REQUIRE))
-            .Case("prefer", when(ruleWord(value), P::PREFER))
-            .Case("maximize", when(ruleWord(value), P::MAXIMIZE))
-            .Case("minimize", when(ruleWord(value), P::MINIMIZE))
-            .Case("path", when(isPath(), P::PATH))
-            .Case("source", when(endsOperand(previous()) && next == P::STRING, P::SOURCE))
-            .Case("from", when(endsOperand(previous()) && next == P::STRING, P::FROM))
-            .Case("per", when(clause(), P::PER))
-            .Case("weight", when(clause(), P::WEIGHT))
-            .Case("confidence", when(clause(), P::CONFIDENCE))
-            .Case("samples", when(sampleClause(), P::SAMPLES))
-            .Case("step", when(levels.back().range && endsOperand(previous()) && value, P::STEP))
-            .Case("error", when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
-            .Case("pow2", when(value && next != P::LPAREN, P::POW2))
-            .Case("transposable", when((previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) &&
-                                           next != P::ASSIGN && next != P::COLON,
-                                       P::TRANSPOSABLE))
-            .Case("of", when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
-            .Case("for", when(next == P::IDENT && previous() != P::FOR, P::FOR))
-            .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
-            .Default(P::IDENT);
+    uint16_t type = commonType(name);
     if (type != P::IDENT)
       return type;
-    if (!isDnn)
-      return when(name == "x" && isCross(), P::CROSS);
+    return isDnn ? dnnType(name) : when(name == "x" && isCross(), P::CROSS);
+  }
+
+  /// Words of both languages.
+  uint16_t commonType(llvm::StringRef name) const {
+    size_t next = at(i + 1);
+    return llvm::StringSwitch<uint16_t>(name)
+        .Case("import", when(next == P::STRING, P::IMPORT))
+        .Case("let", when(bindsNames(), P::LET))
+        .Case("require", when(ruleWord(), P::REQUIRE))
+        .Case("prefer", when(ruleWord(), P::PREFER))
+        .Case("maximize", when(ruleWord(), P::MAXIMIZE))
+        .Case("minimize", when(ruleWord(), P::MINIMIZE))
+        .Case("path", when(isPath(), P::PATH))
+        .Case("source", when(endsOperand(previous()) && next == P::STRING, P::SOURCE))
+        .Case("from", when(endsOperand(previous()) && next == P::STRING, P::FROM))
+        .Case("per", when(clause(), P::PER))
+        .Case("weight", when(clause(), P::WEIGHT))
+        .Case("confidence", when(clause(), P::CONFIDENCE))
+        .Case("samples", when(sampleClause(), P::SAMPLES))
+        .Case("step", when(levels.back().range && endsOperand(previous()) && beforeValue(), P::STEP))
+        .Case("error", when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
+        .Case("pow2", when(beforeValue() && next != P::LPAREN, P::POW2))
+        .Case("transposable", when((previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) &&
+                                       next != P::ASSIGN && next != P::COLON,
+                                   P::TRANSPOSABLE))
+        .Case("of", when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
+        .Case("for", when(next == P::IDENT && previous() != P::FOR, P::FOR))
+        .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
+        .Default(P::IDENT);
+  }
+
+  /// Words of `.dnn` alone.
+  uint16_t dnnType(llvm::StringRef name) const {
+    size_t next = at(i + 1), afterNext = at(i + 2);
     return llvm::StringSwitch<uint16_t>(name)
         .Case("input", when(inBlock() && next == P::IDENT && afterNext == P::COLON, P::INPUT))
-        .Case("var", when(atStart() && next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::VAR))
-        .Case("repeat", when(inBlock() && atStart() && value && next != P::LBRACE, P::REPEAT))
-        .Case("scan", when(inBlock() && atStart() && value && next != P::LBRACE, P::SCAN))
-        .Case("reverse", when(previous() == P::SCAN && value && !isBinding(), P::REVERSE))
+        .Case("var", when(bindsNames(), P::VAR))
+        .Case("repeat", when(loops(), P::REPEAT))
+        .Case("scan", when(loops(), P::SCAN))
+        .Case("reverse", when(previous() == P::SCAN && beforeValue() && !isBinding(), P::REVERSE))
         .Case("loss", when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
         .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))
         .Case("as", when(endsOperand(previous()) && next == P::IDENT, P::AS))
-        .Case("gradient", when(statedGradient(next, afterNext), P::GRADIENT))
-        .Case("surrogate", when(statedGradient(next, afterNext), P::SURROGATE))
+        .Case("gradient", when(statedGradient(), P::GRADIENT))
+        .Case("surrogate", when(statedGradient(), P::SURROGATE))
         .Case("operation", when(top() && next == P::IDENT, P::OPERATION))
         .Case("module", when(top() && next == P::IDENT, P::MODULE))
         .Case("model", when(top() && next == P::IDENT, P::MODEL))
         .Default(P::IDENT);
   }
 
-  bool statedGradient(size_t next, size_t afterNext) const {
-    return inBlock() && atStart() && next == P::IDENT && afterNext == P::ASSIGN;
+  bool beforeValue() const { return startsOperand(at(i + 1)) && at(i + 1) != P::STRING; }
+  /// `let h = …`, `var x, y = …`.
+  bool bindsNames() const {
+    return atStart() && at(i + 1) == P::IDENT && (at(i + 2) == P::ASSIGN || at(i + 2) == P::COMMA);
   }
-  bool ruleWord(bool value) const { return (inBlock() || top()) && atStart() && value && at(i + 1) != P::LBRACE; }
+  bool statedGradient() const { return inBlock() && bindsNames() && at(i + 2) == P::ASSIGN; }
+  bool loops() const { return inBlock() && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
+  bool ruleWord() const { return (inBlock() || top()) && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
   /// `1000 samples/s` is a unit, `0.08 samples 10000` a clause.
   bool sampleClause() const { return clause() || (previous() == P::STRING && at(i + 1) == P::NUMBER); }
 

@@ -28,9 +28,8 @@ public:
       return false;
     if (last == "," && !brackets.empty())
       return true;
-    bool binary = !unaryPlace && (piece.text == "+" || piece.text == "-" || piece.text == "/");
-    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" || piece.text == "else" ||
-           piece.text == "else if";
+    bool binary = !unaryPlace && llvm::is_contained({"+", "-", "/"}, piece.text);
+    return binary || llvm::is_contained({"and", "or", "then", "else", "else if"}, piece.text);
   }
 
 private:
@@ -39,14 +38,14 @@ private:
       return false;
     if (pattern && text != "=" && (text == "." || text == "*" || last == "." || last == "*"))
       return lastKind == Kind::Word;
-    if (text == "," || text == ")" || text == "]" || text == "." || text == "..")
+    if (llvm::is_contained({",", ")", "]", ".", ".."}, text) || llvm::is_contained({"(", "[", ".", ".."}, last) ||
+        lastUnary)
       return false;
-    if (last == "(" || last == "[" || last == "." || last == ".." || lastUnary)
-      return false;
+    bool afterValue = lastKind == Kind::Name || last == ")" || last == "]";
     if (text == "(")
-      return !(lastKind == Kind::Name || last == ")" || last == "]");
+      return !afterValue;
     if (text == "[")
-      return !(lastKind == Kind::Name || lastKind == Kind::Text || last == ")" || last == "]");
+      return !afterValue && lastKind != Kind::Text;
     if (text == "}" || last == "{")
       return false;
     if (text == ":")
@@ -56,18 +55,18 @@ private:
   void note(const Piece &piece) {
     llvm::StringRef text = piece.text;
     lastUnary = unaryPlace && (text == "-" || text == "+");
-    if (text == "(" || text == "[" || text == "{")
+    bool closes = llvm::is_contained({")", "]", "}"}, text);
+    if (llvm::is_contained({"(", "[", "{"}, text))
       brackets.push_back(text[0]);
-    else if ((text == ")" || text == "]" || text == "}") && !brackets.empty())
+    else if (closes && !brackets.empty())
       brackets.pop_back();
     if (count == 0)
-      ruleLabel = text == "require" || text == "prefer" || text == "maximize" || text == "minimize";
+      ruleLabel = llvm::is_contained({"require", "prefer", "maximize", "minimize"}, text);
     if (piece.token == Kind::Word && text == "of")
       pattern = true;
     else if (text == "=")
       pattern = false;
-    bool closes = text == ")" || text == "]" || text == "}";
-    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number || piece.token == Kind::Text || closes);
+    unaryPlace = !closes && !llvm::is_contained({Kind::Name, Kind::Number, Kind::Text}, piece.token);
     last = piece.text;
     lastKind = piece.token;
     ++count;

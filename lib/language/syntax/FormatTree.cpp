@@ -79,21 +79,10 @@ private:
     result.blankBefore = blankBefore(begin(at));
     unsigned depth = 0;
     for (bool first = true; at < count(); first = false) {
-      bool ends = depth == 0 && ((!first && starts.contains(begin(at))) || text(at) == "}");
-      if (depth == 0 && !first && text(at) == "," &&
-          (at + 1 >= count() || starts.contains(begin(at + 1)) || text(at + 1) == "}")) {
-        // A comment before the comma belongs to the entry, the comma itself is set anew.
-        while (commentBefore(begin(at)))
-          result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
-        lastEnd = file.layout.tokens[at++].range.end;
-        ends = true;
-      }
-      if (ends) {
+      if (depth == 0 && (text(at) == "}" || (!first && (starts.contains(begin(at)) || takeComma(result))))) {
         // One comment per line: a second one, after the comma, stands on its own.
         bool taken = !result.pieces.empty() && result.pieces.back().kind == Piece::Kind::TrailingComment;
-        if (!taken && commentOnThisLine())
-          result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
-        return result;
+        return taken ? result : endLine(std::move(result));
       }
       while (!first && commentBefore(begin(at)))
         result.pieces.push_back(
@@ -107,16 +96,36 @@ private:
         ++depth;
       else if (word == ")" || word == "]" || word == "}")
         --depth;
-      Kind kind = file.layout.tokens[at].kind;
-      std::string shown = kind == Kind::Number                                                ? spaced(word)
-                          : word.starts_with("else") && kind == Kind::Word && word.size() > 4 ? "else if"
-                                                                                              : word.str();
-      result.pieces.push_back({Piece::Kind::Token, std::move(shown), kind, {}});
-      lastEnd = file.layout.tokens[at++].range.end;
+      result.pieces.push_back(takeToken());
     }
+    return endLine(std::move(result));
+  }
+
+  /// The entry with the comment that follows it on its line.
+  FormatItem endLine(FormatItem item) {
     if (commentOnThisLine())
-      result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
-    return result;
+      item.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+    return item;
+  }
+
+  /// Skips the comma that ends an entry: it is set anew. A comment before it belongs to the entry.
+  bool takeComma(FormatItem &item) {
+    if (text(at) != "," || (at + 1 < count() && !starts.contains(begin(at + 1)) && text(at + 1) != "}"))
+      return false;
+    while (commentBefore(begin(at)))
+      item.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+    lastEnd = file.layout.tokens[at++].range.end;
+    return true;
+  }
+
+  Piece takeToken() {
+    llvm::StringRef word = text(at);
+    Kind kind = file.layout.tokens[at].kind;
+    std::string shown = kind == Kind::Number                                                ? spaced(word)
+                        : word.starts_with("else") && kind == Kind::Word && word.size() > 4 ? "else if"
+                                                                                            : word.str();
+    lastEnd = file.layout.tokens[at++].range.end;
+    return {Piece::Kind::Token, std::move(shown), kind, {}};
   }
 
   Piece block() {

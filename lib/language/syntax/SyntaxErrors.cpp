@@ -15,49 +15,47 @@ namespace {
 bool opens(size_t type) { return type == P::LBRACE || type == P::LPAREN || type == P::LBRACKET; }
 bool closes(size_t type) { return type == P::RBRACE || type == P::RPAREN || type == P::RBRACKET; }
 
-/// What could have stood here, in the user's words and by what the user most likely wanted to
-/// write.
+/// What ends an expression here, inside of which nearly everything may follow; nothing if this is none.
+std::optional<std::string> endOfExpression(const antlr4::misc::IntervalSet &expected, bool startsEntry) {
+  auto has = [&](size_t type) { return expected.contains(type); };
+  if (!has(P::PLUS) || !has(P::STAR))
+    return std::nullopt;
+  if (has(P::RPAREN) || has(P::RBRACKET)) {
+    std::string bracket = has(P::RPAREN) ? "')'" : "']'";
+    return has(P::COMMA) ? "',' or " + bracket : bracket;
+  }
+  if (has(P::RBRACE))
+    return startsEntry ? "the end of this entry" : "',' or '}'";
+  return std::nullopt;
+}
+
+/// What could have stood here, in the user's words and by what the user most likely wanted to write.
 std::string expectation(const antlr4::misc::IntervalSet &expected, const std::string &rule) {
   auto has = [&](size_t type) { return expected.contains(type); };
-  std::vector<std::string> parts;
-  bool value = has(P::NUMBER) && has(P::LPAREN);
   bool entry = has(P::REQUIRE) && has(P::IDENT), statement = has(P::REPEAT) && has(P::IDENT);
   if (rule == "file" || rule == "declaration")
     return "a declaration such as 'accelerator name { … }' or 'model name { … }'";
-  if (value)
+  if (has(P::NUMBER) && has(P::LPAREN))
     return rule == "argument" || rule == "arguments" ? "an argument" : "a value";
   if (has(P::THEN))
     return "'then'";
   if (has(P::ELSE))
     return "'else'";
-  // Inside an expression nearly everything may follow; what matters is what ends it.
-  if (has(P::PLUS) && has(P::STAR)) {
-    if (has(P::RPAREN) || has(P::RBRACKET))
-      return has(P::COMMA) ? std::string("',' or '") + (has(P::RPAREN) ? ")'" : "]'") : has(P::RPAREN) ? "')'" : "']'";
-    if (has(P::RBRACE))
-      return entry || statement ? "the end of this entry" : "',' or '}'";
-  }
+  if (auto end = endOfExpression(expected, entry || statement))
+    return *end;
+  std::vector<std::string> parts;
   if (entry)
     parts.push_back("an entry such as 'name = value'");
   if (statement)
     parts.push_back("a statement such as 'let name = value'");
-  const std::pair<size_t, const char *> tokens[] = {{P::ASSIGN, "'='"},
-                                                    {P::COLON, "':'"},
-                                                    {P::LBRACE, "'{'"},
-                                                    {P::RBRACE, "'}'"},
-                                                    {P::LPAREN, "'('"},
-                                                    {P::RPAREN, "')'"},
-                                                    {P::COMMA, "','"},
-                                                    {P::RBRACKET, "']'"},
-                                                    {P::ARROW, "'->'"},
-                                                    {P::RANGE, "'..'"},
-                                                    {P::STRING, "a text in quotes"},
-                                                    {P::IN, "'in'"},
-                                                    {P::AS, "'as'"}};
-  if (has(P::IDENT) && !entry && !statement)
-    parts.push_back("a name");
+  // At the start of an entry or a statement only its end is worth naming beside it.
+  static constexpr std::pair<size_t, const char *> tokens[] = {
+      {P::IDENT, "a name"}, {P::ASSIGN, "'='"}, {P::COLON, "':'"},  {P::LBRACE, "'{'"},
+      {P::RBRACE, "'}'"},   {P::LPAREN, "'('"}, {P::RPAREN, "')'"}, {P::COMMA, "','"},
+      {P::RBRACKET, "']'"}, {P::ARROW, "'->'"}, {P::RANGE, "'..'"}, {P::STRING, "a text in quotes"},
+      {P::IN, "'in'"},      {P::AS, "'as'"}};
   for (const auto &[type, words] : tokens)
-    if (has(type) && !(entry && type != P::RBRACE) && !(statement && type != P::RBRACE))
+    if (has(type) && (type == P::RBRACE || !(entry || statement)))
       parts.push_back(words);
   if (parts.size() > 4)
     parts.resize(4);
