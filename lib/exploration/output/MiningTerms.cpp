@@ -44,6 +44,49 @@ std::vector<Rational> powersOfTwo(const Rational &low, const Rational &high, boo
 
 Error wrong(const char *message) { return {Code::WrongType, message, {}}; }
 
+constexpr std::pair<llvm::StringLiteral, Result<Quantity> (*)(const Quantity &, const Quantity &)> kOperators[] = {
+    {"+", add},
+    {"-", subtract},
+    {"*", multiply},
+    {"/", divide},
+    {"floor_div", floorDivide},
+    {"ceil_div", ceilDivide},
+    {"%", modulo},
+    {"^", power},
+};
+
+/// A function of one operand at least.
+Result<Quantity> applied(llvm::StringRef function, const std::vector<Quantity> &all) {
+  const Quantity &a = all.front();
+  if (function == "pow2")
+    return powerOfTwo(a);
+  if (function == "log2")
+    return logTwo(a);
+  if (function == "-" && all.size() == 1)
+    return subtract(Quantity(Rational(0), a.dimension), a);
+  if (function == "min" || function == "max" || function == "sum") {
+    Result<Quantity> result = a;
+    for (const Quantity &next : llvm::drop_begin(all)) {
+      if (!result)
+        break;
+      if (function == "sum") {
+        result = add(*result, next);
+      } else if (Result<int> order = compare(next, *result); !order) {
+        return order.error();
+      } else if (function == "min" ? *order < 0 : *order > 0) {
+        result = next;
+      }
+    }
+    return result;
+  }
+  if (all.size() != 2)
+    return wrong("a function of other operands");
+  for (auto [name, compute] : kOperators)
+    if (function == name)
+      return compute(a, all[1]);
+  return wrong("an unknown function");
+}
+
 } // namespace
 
 std::string spelled(Attribute value) {
@@ -130,45 +173,7 @@ Result<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
       return one;
     all.push_back(*one);
   }
-  llvm::StringRef function = application.getFunction();
-  const Quantity &a = all.front(), &b = all.back();
-  if (function == "pow2")
-    return powerOfTwo(a);
-  if (function == "log2")
-    return logTwo(a);
-  if (function == "-" && all.size() == 1)
-    return subtract(Quantity(Rational(0), a.dimension), a);
-  if (function == "min" || function == "max" || function == "sum") {
-    Result<Quantity> result = a;
-    for (size_t i = 1; i < all.size() && result; ++i)
-      if (function == "sum") {
-        result = add(*result, all[i]);
-      } else if (Result<int> order = compare(all[i], *result); !order) {
-        return order.error();
-      } else if (function == "min" ? *order < 0 : *order > 0) {
-        result = all[i];
-      }
-    return result;
-  }
-  if (all.size() != 2)
-    return wrong("a function of other operands");
-  if (function == "+")
-    return add(a, b);
-  if (function == "-")
-    return subtract(a, b);
-  if (function == "*")
-    return multiply(a, b);
-  if (function == "/")
-    return divide(a, b);
-  if (function == "floor_div")
-    return floorDivide(a, b);
-  if (function == "ceil_div")
-    return ceilDivide(a, b);
-  if (function == "%")
-    return modulo(a, b);
-  if (function == "^")
-    return power(a, b);
-  return wrong("an unknown function");
+  return applied(application.getFunction(), all);
 }
 
 double MiningTerms::nearly(Attribute value, const Machine &machine, unsigned depth) const {

@@ -62,7 +62,7 @@ public:
   DesignInterval<double> nearly(int term, const DesignBox &box, const DesignFigures &figures) const;
 
 private:
-  Result<int> apply(const std::string &function, std::vector<int> operands);
+  Result<int> apply(const std::string &name, std::vector<int> operands);
   Result<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b, const Resolve &resolve);
   int push(Term term);
   template <class Number, class Leaf> std::optional<DesignInterval<Number>> evaluate(int term, Leaf leaf) const;

@@ -23,142 +23,196 @@ double joined(double compute, const double *transfers, size_t levels, const std:
   return time > 0 ? std::max(time, floor) : 0;
 }
 
-} // namespace
+/// Whether an operation runs on one instance and no more.
+bool onOneInstance(const Core &core) { return core.perInstanceMapping && !core.anyMapping; }
 
-void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const {
-  static thread_local StepCores::View view;
-  static thread_local std::vector<Link> links;
-  using Omitted = StepBoundOptions::Omitted;
-  cores.look(machine, options, view);
-  size_t memories = machine.memories.size();
-  links.assign(memories, {});
-  for (size_t m = 0; m < memories; ++m) {
-    const Memory &memory = machine.memories[m];
-    double rate = memory.bandwidth.value * memory.efficiency;
-    bool left = m < options.memories.size() && options.memories[m] == Omitted::Time;
-    if (rate > 0 && !left)
-      links[m] = {std::max(memory.latency.value, 0.0), 1 / rate, false};
-    links[m].adds = m + 1 < memories && !overlapsTransfers(machine.memories[m + 1]);
+/// Prices the classes of a step on one machine.
+class ClassPricer {
+public:
+  ClassPricer(const StepCores &cores, const Machine &machine, const StepBoundOptions &options, StepCores::View &view,
+              std::vector<Link> &links)
+      : shapes_(cores.shapes), machine_(machine), options_(options), view_(view), links_(links),
+        exact_(options.exact && options.sameArrays.empty() && options.cores.empty() && options.memories.empty()) {
+    cores.look(machine, options, view);
+    size_t memories = machine.memories.size();
+    links.assign(memories, {});
+    for (size_t m = 0; m < memories; ++m) {
+      const Memory &memory = machine.memories[m];
+      double rate = memory.bandwidth.value * memory.efficiency;
+      bool left = m < options.memories.size() && options.memories[m] == Omitted::Time;
+      if (rate > 0 && !left)
+        links[m] = {std::max(memory.latency.value, 0.0), 1 / rate, false};
+      links[m].adds = m + 1 < memories && !overlapsTransfers(machine.memories[m + 1]);
+    }
   }
-  auto left = [&](int core, Omitted what) {
-    return static_cast<size_t>(core) < options.cores.size() && options.cores[core] == what;
-  };
-  bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() && options.memories.empty();
-  // Where time and bytes are not bounds but those of `estimate`.
-  auto fill = [&](const StepClass &what, StepPrice &price, double longest, const double *transfers, size_t levels) {
-    for (size_t m = 0; m < std::min<size_t>(levels, 64); ++m)
-      if (!what.mapped && !what.lookup && transfers[m] >= longest && longest > 1e-9)
-        price.fills |= uint64_t{1} << m;
-  };
-  const StepShapes &shapes = cores.shapes;
-  scratch.prices.assign(shapes.classes.size(), {});
-  scratch.transfers.assign(shapes.classes.size() * memories, 0);
-  for (size_t c = 0; c < shapes.classes.size(); ++c) {
-    const StepClass &what = shapes.classes[c];
-    StepPrice &price = scratch.prices[c];
-    if (what.kind == StepClass::Kind::Free)
-      continue;
-    double *transfers = scratch.transfers.data() + c * memories;
-    if (what.kind == StepClass::Kind::Communication) {
-      if (!options.communication)
-        continue;
-      price.time = what.seconds;
-      if (memories > 0 && what.bytes > 0 && links[0].perByte > 0)
-        transfers[0] = links[0].latency + what.bytes * links[0].perByte;
-      price.time = std::max(price.time, memories > 0 ? transfers[0] : 0);
-      continue;
+
+  void price(const StepClass &what, StepPrice &price, double *transfers) {
+    switch (what.kind) {
+    case StepClass::Kind::Free:
+      return;
+    case StepClass::Kind::Communication:
+      return priceCommunication(what, price, transfers);
+    case StepClass::Kind::Given:
+      return priceGiven(what, price);
+    case StepClass::Kind::Whole:
+    case StepClass::Kind::Fused:
+      break;
     }
-    if (what.kind == StepClass::Kind::Given) {
-      price.time = what.seconds;
-      price.core = cores.ofProducts(machine);
-      if (price.core >= 0 && (left(price.core, Omitted::Time) || left(price.core, Omitted::Queue)))
-        price.core = -1;
-      if (price.core >= 0) {
-        const Core &core = machine.cores[price.core];
-        price.work = core.perInstanceMapping && !core.anyMapping ? what.seconds / core.count : what.seconds;
-      }
-      continue;
-    }
-    const StepCores::Choice &choice = view.choices[what.want];
+    const StepCores::Choice &choice = view_.choices[what.want];
     if (choice.cores.empty() || choice.unknown)
-      continue;
-    size_t levels = memories;
-    for (int core : choice.cores)
-      levels = std::min(levels, levelsOf(machine, machine.cores[core]));
+      return;
     int only = choice.cores.size() == 1 ? choice.cores[0] : -1;
+    Transfers moved{transfers, setTransfers(what, choice, only, transfers)};
+    if (what.kind == StepClass::Kind::Fused)
+      priceFused(what, only, moved, price);
+    else
+      priceWhole(what, choice, only, moved, price);
+  }
+
+private:
+  using Omitted = StepBoundOptions::Omitted;
+  struct Transfers {
+    const double *seconds;
+    size_t levels; ///< memories from the farthest on that are used
+  };
+
+  bool omits(int core, Omitted what) const {
+    return static_cast<size_t>(core) < options_.cores.size() && options_.cores[core] == what;
+  }
+  /// Whether operations on the core wait for each other.
+  bool queues(int core) const { return !omits(core, Omitted::Time) && !omits(core, Omitted::Queue); }
+  double joinedWith(double compute, const Transfers &moved) const {
+    return joined(compute, moved.seconds, moved.levels, links_, machine_.host.kernel.value);
+  }
+
+  void priceCommunication(const StepClass &what, StepPrice &price, double *transfers) const {
+    if (!options_.communication)
+      return;
+    price.time = what.seconds;
+    if (links_.empty())
+      return;
+    if (what.bytes > 0 && links_[0].perByte > 0)
+      transfers[0] = links_[0].latency + what.bytes * links_[0].perByte;
+    price.time = std::max(price.time, transfers[0]);
+  }
+
+  void priceGiven(const StepClass &what, StepPrice &price) const {
+    price.time = what.seconds;
+    int core = StepCores::ofProducts(machine_);
+    if (core < 0 || !queues(core))
+      return;
+    const Core &on = machine_.cores[core];
+    price.core = core;
+    price.work = onOneInstance(on) ? what.seconds / on.count : what.seconds;
+  }
+
+  /// Seconds of each memory; returns how many memories are used.
+  size_t setTransfers(const StepClass &what, const StepCores::Choice &choice, int only, double *transfers) const {
+    size_t levels = machine_.memories.size();
+    for (int core : choice.cores)
+      levels = std::min(levels, levelsOf(machine_, machine_.cores[core]));
     double feed = 0;
     if (what.mapped && only >= 0 && levels >= 2) {
-      feed = (*view.times[only])[what.shape].feed;
+      feed = (*view_.times[only])[what.shape].feed;
       for (size_t m = 1; m < levels; ++m)
-        feed = machine.memories[m].capacity.value > 0 ? feed : 0;
+        feed = machine_.memories[m].capacity.value > 0 ? feed : 0;
     }
     for (size_t m = 0; m < levels; ++m)
       if (double bytes = m + 1 == levels ? std::max(feed, what.bytes) : what.bytes; bytes > 0)
-        transfers[m] = links[m].latency + bytes * links[m].perByte;
-    double floor = machine.host.kernel.value;
-    if (what.kind == StepClass::Kind::Fused) {
-      double max = 0;
-      bool sure = true; // of its time
-      view.sums.assign(machine.cores.size(), 0);
-      for (uint32_t shape : what.parts) {
-        const StepCores::Choice &of = view.choices[shapes.shapes[shape].want];
-        double min = std::numeric_limits<double>::infinity();
-        for (int core : of.cores) {
-          const Core &on = machine.cores[core];
-          const ShapeTime &time = (*view.times[core])[shape];
-          min = std::min(min, left(core, Omitted::Time)                 ? 0
-                              : on.perInstanceMapping && !on.anyMapping ? time.single
-                                                                        : time.spread);
-        }
-        sure &= of.cores.size() == 1;
-        if (of.cores.empty() || of.unknown || !std::isfinite(min))
-          continue;
-        max = std::max(max, min);
-        if (of.cores.size() == 1) {
-          auto core = static_cast<size_t>(of.cores[0]);
-          max = std::max(max, view.sums[core] += min);
-          if (min > 0 && core < 64 && !left(of.cores[0], Omitted::Queue))
-            price.holds |= uint64_t{1} << core;
-        }
+        transfers[m] = links_[m].latency + bytes * links_[m].perByte;
+    return levels;
+  }
+
+  /// Where time and bytes are not bounds but those of `estimate`.
+  void fill(const StepClass &what, StepPrice &price, double longest, const Transfers &moved) const {
+    for (size_t m = 0; m < std::min<size_t>(moved.levels, 64); ++m)
+      if (!what.mapped && !what.lookup && moved.seconds[m] >= longest && longest > 1e-9)
+        price.fills |= uint64_t{1} << m;
+  }
+
+  void priceFused(const StepClass &what, int only, const Transfers &moved, StepPrice &price) {
+    double max = 0;
+    bool sure = true; // of its time
+    view_.sums.assign(machine_.cores.size(), 0);
+    for (uint32_t shape : what.parts) {
+      const StepCores::Choice &of = view_.choices[shapes_.shapes[shape].want];
+      double min = std::numeric_limits<double>::infinity();
+      for (int core : of.cores) {
+        const ShapeTime &time = (*view_.times[core])[shape];
+        min = std::min(min, omits(core, Omitted::Time)            ? 0
+                            : onOneInstance(machine_.cores[core]) ? time.single
+                                                                  : time.spread);
       }
-      price.time = joined(max, transfers, levels, links, floor);
-      if (sure && exact && only >= 0)
-        fill(what, price, price.time, transfers, levels);
-      if (only >= 0 && only < 64 && !left(only, Omitted::Time) && !left(only, Omitted::Queue))
-        price.holds |= uint64_t{1} << only;
-      continue;
+      sure &= of.cores.size() == 1;
+      if (of.cores.empty() || of.unknown || !std::isfinite(min))
+        continue;
+      max = std::max(max, min);
+      if (of.cores.size() == 1) {
+        int core = of.cores[0];
+        max = std::max(max, view_.sums[core] += min);
+        if (min > 0 && core < 64 && !omits(core, Omitted::Queue))
+          price.holds |= uint64_t{1} << core;
+      }
     }
+    price.time = joinedWith(max, moved);
+    if (sure && exact_ && only >= 0)
+      fill(what, price, price.time, moved);
+    if (only >= 0 && only < 64 && queues(only))
+      price.holds |= uint64_t{1} << only;
+  }
+
+  void priceWhole(const StepClass &what, const StepCores::Choice &choice, int only, const Transfers &moved,
+                  StepPrice &price) const {
     price.time = price.ofKind = std::numeric_limits<double>::infinity();
     double longest = 0; // of all forms
     for (int index : choice.cores) {
-      const Core &core = machine.cores[index];
-      const ShapeTime &time = (*view.times[index])[what.shape];
-      bool none = left(index, Omitted::Time);
-      auto in = [&](double compute) { return joined(none ? 0 : compute, transfers, levels, links, floor); };
-      double count = core.count, took = 0, work = 0;
-      if (core.anyMapping || !core.perInstanceMapping)
+      const Core &core = machine_.cores[index];
+      const ShapeTime &time = (*view_.times[index])[what.shape];
+      auto in = [&](double compute) { return joinedWith(omits(index, Omitted::Time) ? 0 : compute, moved); };
+      double took = 0, work = 0;
+      if (!onOneInstance(core))
         took = work = in(time.spread);
       if (core.anyMapping || core.perInstanceMapping) {
-        double single = in(time.single);
+        double single = in(time.single), share = single / core.count;
         longest = std::max(longest, single);
-        took = core.perInstanceMapping && !core.anyMapping ? single : std::min(took, single);
-        work = core.perInstanceMapping && !core.anyMapping ? single / count : std::min(work, single / count);
+        took = onOneInstance(core) ? single : std::min(took, single);
+        work = onOneInstance(core) ? share : std::min(work, share);
       }
       price.time = std::min(price.time, took), longest = std::max(longest, took);
       price.ofKind = std::min(price.ofKind, work);
     }
     if (!std::isfinite(price.time)) { // has no cost, and so no step
       price.time = price.ofKind = 0;
-      continue;
+      return;
     }
     price.core = only, price.work = price.ofKind;
-    price.kind = machine.cores[choice.cores[0]].kind == CoreKind::Tensor ? 0 : 1;
-    if (exact && only >= 0)
-      fill(what, price, longest, transfers, levels);
+    price.kind = machine_.cores[choice.cores[0]].kind == CoreKind::Tensor ? 0 : 1;
+    if (exact_ && only >= 0)
+      fill(what, price, longest, moved);
     for (int core : choice.cores) // as if there were no queue at any of its kind
-      if (left(core, Omitted::Time) || left(core, Omitted::Queue))
+      if (!queues(core))
         price.core = -1, price.ofKind = 0;
   }
+
+  const StepShapes &shapes_;
+  const Machine &machine_;
+  const StepBoundOptions &options_;
+  StepCores::View &view_;
+  std::vector<Link> &links_; ///< by memory
+  bool exact_;
+};
+
+} // namespace
+
+void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const {
+  static thread_local StepCores::View view;
+  static thread_local std::vector<Link> links;
+  ClassPricer pricer(cores, machine, options, view, links);
+  const std::vector<StepClass> &classes = cores.shapes.classes;
+  scratch.prices.assign(classes.size(), {});
+  scratch.transfers.assign(classes.size() * links.size(), 0);
+  for (size_t c = 0; c < classes.size(); ++c)
+    pricer.price(classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
 }
 
 /// All that a bound follows from, where nothing is left out of it; whatever a machine has but the

@@ -30,6 +30,10 @@ public:
   bool again() const { return again_; }
 
 private:
+  using Classes = std::map<std::string, uint32_t>;
+  void addMicrobatch(const WorkGraph &graph, const Classes &classOf);
+  void addUpdate(const WorkGraph &graph, const Classes &classOf);
+
   struct Part {
     uint32_t cls = 0;
     int64_t LayerLowerBound::*into = &LayerLowerBound::forward;

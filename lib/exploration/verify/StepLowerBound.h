@@ -72,6 +72,9 @@ private:
   std::string machineKey(const Machine &machine);
   void price(const Machine &machine);
   void price(const Machine &machine, const Costs &prices);
+  /// Of a kind that is neither free nor given, on the cores that it may run on; `first`: its first part among all.
+  static void priceOn(const EligibleCores &main, const Kind &kind, uint32_t first, const Machine &machine,
+                      const std::vector<const Times *> &times, Price &price);
   static void priceFused(const Kind &kind, uint32_t first, const Machine &machine,
                          const std::vector<const Times *> &times, Price &price);
   const Price &priceOf(const Item &item) const { return prices_[byKind_ ? item.kind : item.operation]; }
