@@ -84,8 +84,7 @@ struct PlacedWork::Data {
     return request;
   }
 
-  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there
-  /// are.
+  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there are.
   std::optional<PlacementProblem> minimal(const Machine &machine, StepBoundOptions options, bool alone = false) const {
     options.communication &= !ringOverlaps;
     PlacementProblemRequest request = on(machine);

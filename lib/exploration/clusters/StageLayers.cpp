@@ -20,8 +20,7 @@ bool sameLayers(const PlacementProblem &a, const PlacementProblem &b) {
   return a.classes.size() == b.classes.size() && names(a) == names(b);
 }
 
-/// By fine layer, the layer that begins with it or with one before it. Empty where they do not
-/// match.
+/// By fine layer, the layer that begins with it or with one before it. Empty where they do not match.
 std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProblem &coarse) {
   std::vector<uint32_t> of;
   size_t next = 0;

@@ -1,6 +1,5 @@
 #include "lib/exploration/output/DesignFindings.h"
 #include "lib/exploration/output/MiningOutput.h"
-#include "lib/exploration/output/MiningReport.h"
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/strategies/ParetoFront.h"
 #include "lib/support/documents/WriteFile.h"

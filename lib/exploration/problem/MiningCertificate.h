@@ -13,8 +13,7 @@ struct CertificateAlternative {
   WorkGraph graph;
 };
 
-/// The step of one device that layers of some placements take their times from: one micro-batch
-/// after the other.
+/// The step of one device that layers of some placements take their times from: one micro-batch after the other.
 struct CertificateStep {
   int64_t tensor = 1;
   bool sequence = false;

@@ -39,9 +39,8 @@ public:
   uint64_t limit() const { return limit_; }
   uint64_t boundsLeft() const { return options_.bounds - result_.bounds; }
 
-  /// In parallel; the incumbent as though one after the other. Of designs that are known (where
-  /// they are remembered) or twice in the list only one counts. Beyond the limit: infinite. `stop`
-  /// does not break it off.
+  /// In parallel; the incumbent as though one after the other. Of designs that are known (where they are remembered) or
+  /// twice in the list only one counts. Beyond the limit: infinite. `stop` does not break it off.
   std::vector<double> values(const std::vector<Design> &designs);
   double value(const Design &design) { return values({design})[0]; }
   /// Of many boxes, in parallel. Not above the limit: that is the caller's to see to.

@@ -105,8 +105,7 @@ struct DesignBlock {
   std::vector<mlir::Operation *> ops;
   std::vector<DesignSite> sites;
   std::vector<size_t> parameters; ///< ascending: its own, and those of clock and technology
-  /// How many of a core there are, where nothing else of it depends on that: not among
-  /// `parameters`.
+  /// How many of a core there are, where nothing else of it depends on that: not among `parameters`.
   std::optional<size_t> count;
 };
 

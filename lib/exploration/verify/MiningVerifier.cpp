@@ -57,8 +57,7 @@ struct MiningVerifier::Data {
     mutable std::map<size_t, std::pair<double, PlacementLowerBound::Open>> open;
   };
 
-  /// What a way is worth at least; infinite where it has no room, or is not worth less than
-  /// `below`.
+  /// What a way is worth at least; infinite where it has no room, or is not worth less than `below`.
   double floorOf(const MiningVerifier &verifier, size_t job, size_t alternative, const Machine &machine,
                  const Costs *costs, double known, double below) {
     StepLowerBound &floor = floors[job][alternative];
