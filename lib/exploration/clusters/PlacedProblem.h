@@ -41,7 +41,7 @@ public:
   std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override;
   /// Of one job, for tables and reports; value and bound by the metric. Of the best design that was
-  /// appraised it is what was found then. Nothing: no placement fits, or the design may not be.
+  /// evaluated it is what was found then. Nothing: no placement fits, or the design may not be.
   std::optional<PlacedBest> placed(size_t job, const Design &design);
 
 private:

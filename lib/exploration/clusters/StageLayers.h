@@ -2,6 +2,7 @@
 // of a design as it is placed, of a box of designs at least.
 #pragma once
 #include "lib/exploration/clusters/PlacedProblem.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include <mutex>
 
@@ -27,7 +28,7 @@ public:
   double cost(const Design &design) const;
   double cost(const DesignBox &box) const; ///< of no design of it less
 
-  /// A way of a class of layers: with what is computed again. Numbers of `ways()` are by class, then policy.
+  /// A way of a class of layers: with what is computed again. Numbers of `alternatives()` are by class, then policy.
   size_t policies() const { return policies_.size(); }
   size_t alternatives() const { return common_->classes.size() * policies(); }
   size_t alternative(PlacementProblem::Id cls, const std::string &policy) const;
@@ -38,20 +39,19 @@ public:
 
   /// The problem of no design: each way takes `times`, all else is the least of the space, links
   /// are the faster of each two. Forward passes take nothing, all is in the backward pass
-  /// (`leastByCuts`). Nothing where layers as fine as can be are not those of `common`.
+  /// (`lowerBoundByCuts`). Nothing where layers as fine as can be are not those of `common`.
   std::optional<PlacementProblem> ideal(const std::vector<double> &times) const;
   /// No placement on any designs is worth less (of `StepTime`), before anything is priced.
   double root() const { return root_; }
 
 private:
   StageLayers(const DesignSpace &space, const ParameterDependence &dependence, MiningMetric metric)
-      : space_(space), dependence_(dependence), metric_(metric) {}
-  std::optional<Machine> machine(const Design &design) const;
+      : space_(space), dependence_(dependence), objective_{metric, ObjectiveAggregation::Sum, &space} {}
   std::vector<double> timesOf(const PlacementProblem &problem, bool fine) const;
 
   const DesignSpace &space_;
   const ParameterDependence &dependence_;
-  MiningMetric metric_;
+  DesignObjective objective_;
   std::unique_ptr<PlacedWork> work_; ///< of this share and micro-batch alone
   PlacementSpace::TensorSharding share_;
   int64_t microbatch_ = 1;

@@ -35,8 +35,8 @@ struct StagedDesigns {
 /// and 1F1B. Candidates are the least designs of each class of layers and, round after round, of
 /// the mix of layers that each stage of the best plan has; with `tdp_time` and `area_time` of cost
 /// * time^q for several q. Plans of candidates are `placeStages`'s. The bound is of all designs: the least time of each
-/// class of layers over the space, by exact searches, in a dynamic program over cuts (`leastByCuts`); with a cost, the
-/// least cost * time, shared by the stages of a step of any length (`leastStageCost`). Nothing where no pipeline of
+/// class of layers over the space, by exact searches, in a dynamic program over cuts (`lowerBoundByCuts`); with a cost,
+/// the least cost * time, shared by the stages of a step of any length (`minStageCost`). Nothing where no pipeline of
 /// GPipe or 1F1B on the common design is in the search space.
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed,

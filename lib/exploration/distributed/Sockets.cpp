@@ -36,30 +36,26 @@ public:
   Descriptor() = default;
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor &&other) noexcept : number_(other.release()) {}
-  Descriptor &operator=(Descriptor &&other) noexcept;
+  Descriptor &operator=(Descriptor &&other) noexcept {
+    if (this != &other) {
+      close();
+      number_ = other.release();
+    }
+    return *this;
+  }
   ~Descriptor() { close(); }
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  void close();
-  int release();
+  void close() {
+    if (number_ >= 0)
+      ::close(number_);
+    number_ = -1;
+  }
+  int release() { return std::exchange(number_, -1); }
 
 private:
   int number_ = -1;
 };
-
-Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
-  if (this != &other) {
-    close();
-    number_ = other.release();
-  }
-  return *this;
-}
-void Descriptor::close() {
-  if (number_ >= 0)
-    ::close(number_);
-  number_ = -1;
-}
-int Descriptor::release() { return std::exchange(number_, -1); }
 
 /// Messages leave at once; the other machine's end is noticed within a minute or so.
 void tune(int socket) {

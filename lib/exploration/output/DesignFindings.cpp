@@ -126,7 +126,7 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
       }
   MiningOptions search = mined.search;
   search.known = {best};
-  search.executor = nullptr; // a crew serves the searches of strategies, of the space as it is written
+  search.executor = nullptr; // an executor serves the searches of strategies, of the space as it is written
   MiningOptions relaxed = search;
   // Of more designs than before.
   relaxed.evaluations = std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));

@@ -36,28 +36,4 @@ uint64_t Shuffled::at(uint64_t index) const {
   return x;
 }
 
-std::optional<uint64_t> designsOf(const std::vector<DesignParameter> &parameters) {
-  constexpr uint64_t kMax = uint64_t(1) << 63;
-  uint64_t size = 1;
-  bool large = false;
-  for (const DesignParameter &parameter : parameters) {
-    uint64_t choices = parameter.labels.size();
-    if (!choices)
-      return 0;
-    large |= size > kMax / choices;
-    size = large ? 1 : size * choices;
-  }
-  return large ? std::nullopt : std::optional(size);
-}
-
-Design designAt(const std::vector<DesignParameter> &parameters, uint64_t point) {
-  Design design(parameters.size());
-  for (size_t i = parameters.size(); i-- > 0;) {
-    uint64_t choices = parameters[i].labels.size();
-    design[i] = static_cast<uint32_t>(point % choices);
-    point /= choices;
-  }
-  return design;
-}
-
 } // namespace accord

@@ -69,12 +69,7 @@ DesignEvaluation evaluationOf(MiningProblem &problem, const Design &design, doub
 }
 
 std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs) {
-  std::erase_if(designs, [&](const Design &design) {
-    bool good = design.size() == parameters.size();
-    for (size_t p = 0; good && p < parameters.size(); ++p)
-      good = design[p] < parameters[p].labels.size();
-    return !good;
-  });
+  std::erase_if(designs, [&](const Design &design) { return !isValidDesign(design, parameters); });
   return designs;
 }
 
@@ -87,16 +82,11 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
   size_ = designsOf(parameters());
-  DesignBox whole;
-  for (const DesignParameter &parameter : parameters()) {
-    empty_ |= parameter.labels.empty();
-    whole.low.push_back(0);
-    whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-  }
+  empty_ = size_ == 0;
   if (empty_)
     result_.bound = INFINITY;
   else if (options_.bounds > 0)
-    result_.bound = bounds({whole})[0];
+    result_.bound = bounds({wholeOf(parameters())})[0];
   empty_ |= result_.bound == INFINITY;
   recordConvergence(true);
 }

@@ -83,25 +83,14 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
   if (!errors.empty())
     return errors;
   // What the first and the last design have in common is wrong with the description.
-  DesignBox ends[2];
-  for (const DesignParameter &parameter : data.parameters) {
-    ends[0].low.push_back(0);
-    ends[1].low.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-  }
-  std::optional<Error> found[2];
-  for (int i = 0; i < 2; ++i) {
-    ends[i].high = ends[i].low;
-    auto machine = made->machines.machine(ends[i], BoxCorner::Design);
-    if (!machine)
-      found[i] = machine.error();
-  }
-  if (found[0] && found[1] && found[0]->message == found[1]->message)
-    return Errors{*found[0]};
+  const DesignBox whole = wholeOf(data.parameters), first{whole.low, whole.low}, last{whole.high, whole.high};
+  auto low = made->machines.machine(first, BoxCorner::Design), high = made->machines.machine(last, BoxCorner::Design);
+  if (!low && !high && low.error().message == high.error().message)
+    return Errors{low.error()};
+  auto best = made->machines.machine(whole, BoxCorner::Best);
   bool area = false, tdp = false;
-  for (auto [end, which] : {std::pair(ends[0], BoxCorner::Design),
-                            {ends[1], BoxCorner::Design},
-                            {DesignBox{ends[0].low, ends[1].low}, BoxCorner::Best}})
-    if (auto machine = made->machines.machine(end, which); auto *known = machine.get())
+  for (const Result<Machine> *end : {&low, &high, &best})
+    if (const Machine *known = end->get())
       area |= known->area.value > 0, tdp |= known->tdp.value > 0;
   if (area)
     made->costNames.push_back("area");
@@ -126,22 +115,11 @@ std::string DesignSpace::size() const {
 }
 
 std::optional<uint64_t> DesignSpace::points() const {
-  int64_t all = 1;
-  for (const DesignParameter &parameter : data_->description.parameters)
-    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.labels.size()), &all))
-      return std::nullopt;
-  return static_cast<uint64_t>(all);
+  std::optional<uint64_t> all = designsOf(parameters());
+  return all && *all >> 63 ? std::nullopt : all;
 }
 
-Design DesignSpace::at(uint64_t point) const {
-  Design design(data_->description.parameters.size());
-  for (size_t i = design.size(); i-- > 0;) {
-    uint64_t size = data_->description.parameters[i].labels.size();
-    design[i] = static_cast<uint32_t>(point % size);
-    point /= size;
-  }
-  return design;
-}
+Design DesignSpace::at(uint64_t point) const { return designAt(parameters(), point); }
 
 Result<Machine> DesignSpace::machine(const Design &design) const {
   if (!data_->description.holds({design, design}))

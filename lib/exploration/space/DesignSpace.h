@@ -37,7 +37,7 @@ struct DesignLimit {
   bool atMost() const { return op[0] == '<'; }
 };
 
-/// A training step, as `DesignSpace::worth` asks for it.
+/// A training step, as `DesignSpace::metricValue` asks for it.
 struct MeasuredStep {
   double seconds = 0, joules = 0;
   int64_t batch = 1; ///< samples
@@ -104,7 +104,7 @@ public:
   std::optional<MetricError> measure(bool maximize, const std::string &text, mlir::Attribute expression);
   bool measured() const;
   std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
-  std::string metricUnit() const;    ///< of `worth`: "m^2*s"
+  std::string metricUnit() const;    ///< of `metricValue`: "m^2*s"
   std::string metricPrinted() const; ///< with names resolved
   /// Whether it speaks of energy; of the design power of a machine; of numbers of a machine of this
   /// space, other than area and design power.

@@ -25,7 +25,7 @@ struct StepBoundOptions {
 /// threads. The graph is checked (`check`).
 class StepWork {
 public:
-  /// `exchanges`: by operation, seconds that it takes on the network between devices.
+  /// `communication`: by operation, seconds that it takes on the network between devices.
   explicit StepWork(WorkGraph graph, const std::vector<double> &communication = {});
   StepWork(StepWork &&) noexcept;
   ~StepWork();
@@ -33,12 +33,12 @@ public:
 
   /// Seconds that `value(machine).step` is not below; not exact: on no machine with no more of anything (instances,
   /// rows, columns, lanes, clock, peak, bandwidth, capacity) and no less latency. Per operation: compute by the closed
-  /// forms of lib/array (`systolicCost`, `rowCycles`, `elementCycles`) or flops / peak; every memory's latency + bytes
-  /// / bandwidth, of compulsory bytes and of what arrays take from the nearest; both joined as `roofline` does. Exact,
-  /// what fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest chain, and for
-  /// each core and memory its time of all operations with the least chain before and after it; a repeat takes count
-  /// times its body, and all that the body uses meanwhile. Cost models other than "peak", "array" and "vector" are not
-  /// bounded: 0.
+  /// forms of machine/array (`systolicCost`, `rowCycles`, `elementCycles`) or flops / peak; every memory's latency +
+  /// bytes / bandwidth, of compulsory bytes and of what arrays take from the nearest; both joined as `roofline` does.
+  /// Exact, what fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest chain,
+  /// and for each core and memory its time of all operations with the least chain before and after it; a repeat takes
+  /// count times its body, and all that the body uses meanwhile. Cost models other than "peak", "array" and "vector"
+  /// are not bounded: 0.
   double bound(const Machine &machine, bool exact) const;
   double bound(const Machine &machine, const StepBoundOptions &options) const;
   /// The same of each operation by itself: those of a micro-batch, then those of the update, by

@@ -142,14 +142,9 @@ public:
   }
 
   std::string search() {
-    DesignBox whole;
-    for (const DesignParameter &parameter : run.parameters()) {
-      whole.low.push_back(0);
-      whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-    }
     if (!run.empty()) {
       run.values(validDesigns(run.parameters(), run.options().known));
-      open({run.bound(), std::move(whole)});
+      open({run.bound(), wholeOf(run.parameters())});
     }
     for (unsigned dives = 0; dives < kDives && !run.best() && !openNodes.empty(); ++dives)
       if (!dive())

@@ -8,7 +8,7 @@
 namespace accord {
 namespace {
 
-/// With the crew of the options, where they name one.
+/// By the executor of the options, where they name one.
 template <MiningStrategy strategy> MiningResult together(MiningProblem &problem, const MiningOptions &options) {
   return options.executor ? options.executor->search(strategy, problem, options) : strategy(problem, options);
 }

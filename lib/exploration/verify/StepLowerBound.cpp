@@ -372,7 +372,11 @@ double StepLowerBound::step(const Machine &machine, double below) {
   return sum();
 }
 
-double StepLowerBound::seconds(const Machine &machine, double below) {
+double StepLowerBound::seconds(const Machine &machine, const Costs *prices, double below) {
+  if (prices) {
+    price(machine, prices);
+    return step(machine, below);
+  }
   std::string key = machineKey(machine);
   key.append(reinterpret_cast<const char *>(&below), sizeof below);
   if (auto found = known_.find(key); found != known_.end())
@@ -383,16 +387,8 @@ double StepLowerBound::seconds(const Machine &machine, double below) {
   return known_[std::move(key)] = step(machine, below);
 }
 
-double StepLowerBound::seconds(const Machine &machine, const Costs &costs, double below) {
-  price(machine, costs);
-  return step(machine, below);
-}
-
 void StepLowerBound::times(const Machine &machine, const Costs *costs, std::vector<double> &seconds) {
-  if (costs)
-    price(machine, *costs);
-  else
-    price(machine);
+  price(machine, costs);
   size_t regions = graph_.regions.size();
   lengths_.assign(regions, 0);
   sums_.resize(regions), found_.resize(regions);
@@ -404,19 +400,11 @@ void StepLowerBound::times(const Machine &machine, const Costs *costs, std::vect
   }
 }
 
-double StepLowerBound::joules(const Machine &machine, double step) {
-  price(machine);
+double StepLowerBound::joules(const Machine &machine, const Costs *prices, double step) {
+  price(machine, prices);
   double sum = machine.idle.value * step;
-  for (size_t k = 0; k < kinds_.size(); ++k)
-    sum += kinds_[k].executions * prices_[k].joules;
-  return sum * kRounded;
-}
-
-double StepLowerBound::joules(const Machine &machine, const Costs &costs, double step) {
-  price(machine, costs);
-  double sum = machine.idle.value * step;
-  for (OperationId id = 0; id < prices_.size(); ++id)
-    sum += graph_.executions(id) * prices_[id].joules;
+  for (size_t i = 0; i < prices_.size(); ++i)
+    sum += (byKind_ ? kinds_[i].executions : graph_.executions(i)) * prices_[i].joules;
   return sum * kRounded;
 }
 

@@ -21,15 +21,13 @@ public:
   /// memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run on one instance
   /// of a core or on all of them runs on all where one would take too long (destructive bounds: Klein and Scholl,
   /// European J. Operational Research 112, 1999). Infinite: no plan is less.
-  double seconds(const Machine &machine, double below = INFINITY);
-  /// The same with the times that `prices` has for the machine.
-  double seconds(const Machine &machine, const Costs &prices, double below = INFINITY);
+  /// `prices`: what the operations take on the machine, instead of closed forms; or null.
+  double seconds(const Machine &machine, const Costs *prices = nullptr, double below = INFINITY);
   /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
   /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
   void times(const Machine &machine, const Costs *prices, std::vector<double> &seconds);
   /// Joules of a step that takes `step` seconds: arithmetic, compulsory bytes, idle power.
-  double joules(const Machine &machine, double step);
-  double joules(const Machine &machine, const Costs &prices, double step);
+  double joules(const Machine &machine, const Costs *prices, double step);
   /// Of device memory, in any order of operations: all residents, and for some operation what is
   /// made before its end and read after it.
   double bytes() const { return bytes_; }
@@ -70,7 +68,7 @@ private:
   /// memories, of which it only matters that there is one.
   std::string machineKey(const Machine &machine);
   void price(const Machine &machine);
-  void price(const Machine &machine, const Costs &prices);
+  void price(const Machine &machine, const Costs *prices);
   /// Of a kind that is neither free nor given, on the cores that it may run on; `first`: its first part among all.
   static void priceOn(const EligibleCores &main, const Kind &kind, uint32_t first, const Machine &machine,
                       const std::vector<const Times *> &times, Price &price);

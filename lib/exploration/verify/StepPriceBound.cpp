@@ -182,7 +182,10 @@ void StepLowerBound::priceFused(const Kind &kind, uint32_t first, const Machine 
   price.alternatives[0].time = max;
 }
 
-void StepLowerBound::price(const Machine &machine, const Costs &costs) {
+void StepLowerBound::price(const Machine &machine, const Costs *prices) {
+  if (!prices)
+    return price(machine);
+  const Costs &costs = *prices;
   byKind_ = false;
   prices_.assign(graph_.operations.size(), {});
   for (OperationId id = 0; id < prices_.size(); ++id) {
