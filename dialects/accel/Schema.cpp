@@ -107,6 +107,12 @@ KeySchema plain(StringRef name, ValueKind kind, StringRef doc, bool required = f
   return {name, kind, {}, {}, required, Range::Any, 0, 0, doc};
 }
 
+/// A key whose word a design may choose.
+KeySchema choosable(KeySchema key, BestWord best) {
+  key.bestWord = best;
+  return key;
+}
+
 BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
   BlockSchema block{
       "memory",
@@ -118,7 +124,9 @@ BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more
                    "bytes it moves, reads and writes together", kRequired),
           quantity("latency", Better::Less, {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
           quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
-          plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
+          choosable(
+              plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
+              BestWord::True),
           integer("queue", Better::More, Range::Positive, "requests in flight"),
           quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
                    "share of the bandwidth that long transfers reach"),
@@ -137,14 +145,17 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
           quantities("peak", Better::More, {kRate, kFlopPerCycle}, kPrecisions, Range::Positive,
                      "peak of all cores of this block together, by precision, as the data sheet prints it"),
           wordSet("types", kPrecisions, "precisions it computes in"),
-          plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
+          choosable(
+              plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
+              BestWord::FarthestMemory),
           quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
                    "share of the peak that well-shaped work reaches"),
           quantity("half_performance_work", Better::Less, {kFlops}, Range::NonNegative,
                    "work of one operation that reaches half of the efficiency"),
-          word("mapping", {"split", "per_instance", "any"},
-               "whether all cores share one operation, each has one of its own, or that is decided "
-               "for each operation"),
+          choosable(word("mapping", {"split", "per_instance", "any"},
+                         "whether all cores share one operation, each has one of its own, or that is decided "
+                         "for each operation"),
+                    BestWord::Any),
           plain("cost_model", ValueKind::String, "name of the cost model, chosen by what the core states unless given"),
       }};
   for (KeySchema &key : more)
@@ -234,8 +245,9 @@ std::vector<BlockSchema> table() {
               quantity("sector", Better::Less, {kBytes}, Range::Positive, "smallest piece it reads"),
               quantity("refresh_efficiency", Better::More, {kNumber}, Range::Fraction,
                        "share of the time that refresh leaves for transfers, 1 - tRFC / tREFI of its standard"),
-              word("standard", {"ddr3", "hbm2", "hbm2e", "gddr6", "gddr6x"},
-                   "what it is, for its energy where that is not stated")}),
+              choosable(word("standard", {"ddr3", "hbm2", "hbm2e", "gddr6", "gddr6x"},
+                             "what it is, for its energy where that is not stated"),
+                        BestWord::Unstated)}),
       memory("scratchpad", "on-chip memory that software fills",
              {integer("banks", Better::More, Range::Positive, "banks that work at once"),
               integer("ports", Better::More, Range::Positive, "ports of a bank"),
@@ -254,11 +266,11 @@ std::vector<BlockSchema> table() {
                        "bytes that one port moves in a cycle")}),
       core("tensor", "matrix arithmetic: a multiply-accumulate array or tensor cores",
            {shape("array", Better::More, 2, 2, "rows and columns of one array"),
-            word("dataflow", kDataflows, "which operand stays in the array"),
+            choosable(word("dataflow", kDataflows, "which operand stays in the array"), BestWord::Unstated),
             wordSet("overlap", {"fill", "drain"},
                     "what the array does while it computes: fill for the next fold, drain the last one"),
-            word("multiply", kPrecisions, "precision of the multipliers"),
-            word("accumulate", kPrecisions, "precision of the accumulators"),
+            choosable(word("multiply", kPrecisions, "precision of the multipliers"), BestWord::AllTypes),
+            choosable(word("accumulate", kPrecisions, "precision of the accumulators"), BestWord::Unstated),
             plain("sparse", ValueKind::Block, "sparse acceleration features")}),
       core("vector", "element-wise arithmetic",
            {integer("lanes", Better::More, Range::Positive, "elements per cycle of one core"),

@@ -30,6 +30,15 @@ enum class ValueKind : uint8_t {
 /// The bounds of exploration rest on it: of a key with `Neither` no bound is known, so a design cannot choose its
 /// number.
 enum class Better : uint8_t { Less, More, Neither };
+/// What stands for several words of a key in a machine that is at least as fast as with any of them. Only of such a key
+/// may a design choose the word.
+enum class BestWord : uint8_t {
+  Unstated,      ///< the key is left out
+  Any,           ///< "any"
+  True,          ///< true
+  AllTypes,      ///< all of them, as `types`
+  FarthestMemory ///< the first in the order of the path
+};
 enum class Range : uint8_t { Any, Positive, NonNegative, Fraction /* 0 < x <= 1 */, AtLeastOne };
 
 struct KeySchema {
@@ -39,9 +48,10 @@ struct KeySchema {
   std::vector<llvm::StringRef> words;
   bool required = false;
   Range range = Range::Any;
-  unsigned minRank = 0, maxRank = 0; ///< of a Shape
-  llvm::StringRef documentation;     ///< one sentence
-  std::optional<Better> better = {}; ///< of a key that holds numbers, and of no other
+  unsigned minRank = 0, maxRank = 0;     ///< of a Shape
+  llvm::StringRef documentation;         ///< one sentence
+  std::optional<Better> better = {};     ///< of a key that holds numbers, and of no other
+  std::optional<BestWord> bestWord = {}; ///< of a word that a design may choose
 };
 /// Whether values of the kind are numbers, so that the key says what is better.
 bool holdsNumbers(ValueKind kind);

@@ -3,8 +3,7 @@
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
-#include "lib/exploration/steps/Slack.h"
-#include "lib/exploration/steps/StepLimits.h"
+#include "lib/exploration/steps/StepBottlenecks.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
 #include <algorithm>

@@ -16,15 +16,10 @@ struct Open {
   std::vector<Attribute> values;
 };
 
-/// Which keys a cluster may leave open: what its placements follow from.
-bool mayBeChosen(mlir::Operation *op, const std::string &key) {
-  if (isa<accel::NetworkOp>(op))
-    return llvm::is_contained({"bandwidth", "latency", "efficiency", "energy", "topology", "oversubscription", "leaf",
-                               "reduction", "algorithm"},
-                              key);
-  if (isa<accel::HostOp>(op))
-    return llvm::is_contained({"memory", "memory_bandwidth", "storage", "cpu_cores", "power"}, key);
-  return false;
+/// Whether a cluster may leave a key open: numbers and words of networks and hosts, of which its placements follow.
+bool mayBeChosen(mlir::Operation *op, const accel::KeySchema *key) {
+  return key && isa<accel::NetworkOp, accel::HostOp>(op) &&
+         llvm::is_contained({accel::ValueKind::Quantity, accel::ValueKind::Integer, accel::ValueKind::Word}, key->kind);
 }
 
 std::string nameOf(mlir::Operation *op) {
@@ -84,7 +79,8 @@ struct ClusterSpace::Data {
     for (NamedAttribute entry : entries)
       if (auto choice = dyn_cast<accel::ChoiceAttr>(entry.getValue())) {
         std::string key = entry.getName().str();
-        add(op, key, choice, schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr, nameOf(op) + "." + key);
+        const accel::KeySchema *known = schema ? schema->findKey(key) : nullptr;
+        add(op, key, choice, mayBeChosen(op, known) ? known : nullptr, nameOf(op) + "." + key);
       }
   }
 };
@@ -116,22 +112,8 @@ Result<ClusterSpace, Errors> ClusterSpace::of(accel::ClusterOp cluster) {
 
 const std::vector<DesignParameter> &ClusterSpace::parameters() const { return data_->parameters; }
 
-size_t ClusterSpace::points() const {
-  size_t points = 1;
-  for (const DesignParameter &parameter : data_->parameters)
-    points *= parameter.labels.size();
-  return points;
-}
-
-Design ClusterSpace::at(size_t point) const {
-  Design choices(data_->parameters.size());
-  for (size_t i = choices.size(); i-- > 0;) {
-    size_t size = data_->parameters[i].labels.size();
-    choices[i] = static_cast<uint32_t>(point % size);
-    point /= size;
-  }
-  return choices;
-}
+size_t ClusterSpace::points() const { return *designsOf(data_->parameters); }
+Design ClusterSpace::at(size_t point) const { return designAt(data_->parameters, point); }
 
 void ClusterSpace::choose(const Design &choices) const {
   for (size_t i = 0; i < data_->open.size(); ++i) {

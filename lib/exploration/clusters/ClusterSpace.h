@@ -10,16 +10,14 @@ class ClusterOp;
 
 namespace accord {
 
-/// The choices of a cluster. `choose` writes into the operation that it was made of, which has to
-/// outlive it.
+/// The choices of a cluster. `choose` writes into the operation that it was made of, which has to outlive it.
 class ClusterSpace {
 public:
   /// Each combination is a placement problem of its own.
   static constexpr uint64_t kMax = 256;
 
-  /// Without choices there are no parameters, and one point. Issues: A0303, A0305, A0307, A0311 a
-  /// choice that has no values, or too many, or more than `kMost` combinations; A0307 of what
-  /// cannot be a choice.
+  /// Without choices there are no parameters, and one point. Issues: A0303, A0305, A0307, A0311 a choice that has no
+  /// values, or too many, or more than `kMost` combinations; A0307 of what cannot be a choice.
   static Result<ClusterSpace, Errors> of(accel::ClusterOp cluster);
   ClusterSpace(ClusterSpace &&) noexcept;
   ~ClusterSpace();

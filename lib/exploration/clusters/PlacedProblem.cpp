@@ -38,7 +38,7 @@ struct PlacedProblem::Data {
   ClusterPoints points;
   std::mutex mutex;
   double min = kNever;
-  std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `least`
+  std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `min`
 
   /// Of what `place` has made least: picoseconds, or W s.
   double of(const PlacedMiningJob &job, const DesignBox &box, const Machine &machine, double value) const {
@@ -94,16 +94,6 @@ struct PlacedProblem::Data {
   const PlacedWork *workOf(const PlacedMiningJob &job, const Design &design) const {
     return (job.clusters.empty() ? job.work : job.clusters[points.of(design)]).get();
   }
-  /// Nothing: the design may not be.
-  std::optional<Machine> machine(const Design &design) const {
-    if (!isValidDesign(space, design))
-      return std::nullopt;
-    auto made = space.machine(design);
-    auto *machine = made.get();
-    if (!machine || !objective.canEvaluate(*machine) || space.violatedRequirement(design, *machine))
-      return std::nullopt;
-    return std::move(*machine);
-  }
 };
 
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
@@ -133,16 +123,10 @@ std::string PlacedProblem::digest() {
 }
 
 double PlacedProblem::bound(const DesignBox &box) {
-  const DesignSpace &space = data_->space;
-  if (!isValidDesign(space, box.low) || !isValidDesign(space, box.high) || space.violatedRequirement(box))
-    return kNever;
   bool one = data_->points.isSingleMachine(box);
-  auto best = one ? space.machine(box.low) : space.best(box);
-  auto *machine = best.get();
-  if (!machine) // no machine for one design; of several, some may have one
-    return one ? kNever : 0;
-  if (one && (!data_->objective.canEvaluate(*machine) || space.violatedRequirement(box.low, *machine)))
-    return kNever;
+  auto machine = data_->objective.machineOf(box, one);
+  if (!machine)
+    return machine.error();
   StepBoundOptions options;
   if (!one) {
     options.exact = false;
@@ -168,7 +152,7 @@ double PlacedProblem::bound(const DesignBox &box) {
 }
 
 double PlacedProblem::tightenBound(const Design &design, unsigned) {
-  auto machine = data_->machine(design);
+  auto machine = data_->objective.machineOf(design);
   if (!machine)
     return kNever;
   return data_->objective.aggregate(data_->jobs, [&](size_t job) {
@@ -181,7 +165,7 @@ double PlacedProblem::tightenBound(const Design &design, unsigned) {
 }
 
 std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
-  auto machine = data_->machine(design);
+  auto machine = data_->objective.machineOf(design);
   if (!machine)
     return {};
   std::vector<double> bottleneckGains(parameters().size());
@@ -221,7 +205,7 @@ double PlacedProblem::value(const Design &design) { return evaluate(design, kNev
 
 /// One job after the other: where one of them alone is worth too much, the rest is not looked at.
 DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
-  auto machine = data_->machine(design);
+  auto machine = data_->objective.machineOf(design);
   if (!machine)
     return {kNever, kNever};
   std::vector<DesignEvaluation> known(data_->jobs.size());
@@ -255,7 +239,7 @@ DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
 }
 
 std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design) {
-  auto machine = data_->machine(design);
+  auto machine = data_->objective.machineOf(design);
   if (job >= data_->jobs.size() || !data_->jobs[job].work || !machine)
     return std::nullopt;
   const PlacedWork *work = data_->workOf(data_->jobs[job], design);

@@ -20,11 +20,10 @@ struct PlacedMiningJob {
 /// Nothing: the metric is none of a placement (energy).
 std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
 
-/// A job's value on a design is that of its best placement among all that its request offers:
-/// `tdp_time` with the TDP of all devices that it takes, `area_time` with the area of one; an
-/// expression of the step and of numbers of one device, without energy. Bounds: `PlacedWork::bound`
-/// on the machine with the most of everything, then one tier with steps priced on the design
-/// itself.
+/// A job's value on a design is that of its best placement among all that its request offers: `tdp_time` with the TDP
+/// of all devices that it takes, `area_time` with the area of one; an expression of the step and of numbers of one
+/// device, without energy. Bounds: `PlacedWork::bound` on the machine with the most of everything, then one tier with
+/// steps priced on the design itself.
 class PlacedProblem : public MiningProblem {
 public:
   PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
@@ -36,14 +35,13 @@ public:
   double tightenBound(const Design &design, unsigned level) override;
   double value(const Design &design) override;
   DesignEvaluation evaluate(const Design &design, double below) override;
-  /// Of the job that waits most: by what part its bound is shorter without what the parameter
-  /// changes.
+  /// Of the job that waits most: by what part its bound is shorter without what the parameter changes.
   std::vector<double> bottleneckGains(const Design &design) override;
   std::vector<std::string> costNames() override; ///< those of one device
   std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override;
   /// Of one job, for tables and reports; value and bound by the metric. Of the best design that was
-  /// appraised it is what was found then. Nothing: no placement fits, or the design may not be.
+  /// evaluated it is what was found then. Nothing: no placement fits, or the design may not be.
   std::optional<PlacedBest> placed(size_t job, const Design &design);
 
 private:

@@ -84,8 +84,7 @@ struct PlacedWork::Data {
     return request;
   }
 
-  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there
-  /// are.
+  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there are.
   std::optional<PlacementProblem> minimal(const Machine &machine, StepBoundOptions options, bool alone = false) const {
     options.communication &= !ringOverlaps;
     PlacementProblemRequest request = on(machine);
@@ -407,12 +406,6 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
 std::vector<PlacementProblem>
 PlacedWork::problems(const Machine &machine,
                      const std::vector<PlacementProblem::ParallelConfig> &parallelConfigs) const {
-  auto identity = [](const PlacementProblem::ParallelConfig &parallelConfig) {
-    return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
-                    parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
-                    parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
-                    parallelConfig.order);
-  };
   std::set<GroupKey> groups;
   for (const PlacementProblem::ParallelConfig &parallelConfig : parallelConfigs)
     groups.insert(groupOf(parallelConfig));
@@ -431,7 +424,7 @@ PlacedWork::problems(const Machine &machine,
       one.costs.clear();
     for (size_t f = 0; f < problem->parallelConfigs.size(); ++f) {
       if (std::none_of(parallelConfigs.begin(), parallelConfigs.end(),
-                       [&](const auto &one) { return identity(one) == identity(problem->parallelConfigs[f]); }))
+                       [&](const auto &one) { return identityOf(one) == identityOf(problem->parallelConfigs[f]); }))
         continue;
       brief.parallelConfigs.push_back(problem->parallelConfigs[f]);
       for (size_t c = 0; c < brief.classes.size(); ++c) {

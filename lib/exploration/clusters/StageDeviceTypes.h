@@ -13,10 +13,9 @@ struct StageCandidate {
 
 bool sameDegrees(const PlacementProblem::ParallelConfig &a, const PlacementProblem::ParallelConfig &b);
 
-/// Candidates as kinds, each in the form of these degrees where it has one; `kinds` says which
-/// candidate each kind is. As many devices in all as the cluster has. Devices of different kinds
-/// are in different servers. Where `scale` is above 0, what is made least is time * the sum of the
-/// devices' costs * scale (as `TdpTime`), else time.
+/// Candidates as kinds, each in the form of these degrees where it has one; `kinds` says which candidate each kind is.
+/// As many devices in all as the cluster has. Devices of different kinds are in different servers. Where `scale` is
+/// above 0, what is made least is time * the sum of the devices' costs * scale (as `TdpTime`), else time.
 struct StageDeviceTypes {
   PlacementProblem problem;
   std::vector<size_t> deviceTypes;

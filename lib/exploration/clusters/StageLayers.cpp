@@ -1,5 +1,4 @@
 #include "lib/exploration/clusters/StageLayers.h"
-#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>
@@ -20,8 +19,7 @@ bool sameLayers(const PlacementProblem &a, const PlacementProblem &b) {
   return a.classes.size() == b.classes.size() && names(a) == names(b);
 }
 
-/// By fine layer, the layer that begins with it or with one before it. Empty where they do not
-/// match.
+/// By fine layer, the layer that begins with it or with one before it. Empty where they do not match.
 std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProblem &coarse) {
   std::vector<uint32_t> of;
   size_t next = 0;
@@ -88,16 +86,6 @@ std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const Par
   return layers;
 }
 
-std::optional<Machine> StageLayers::machine(const Design &design) const {
-  if (!isValidDesign(space_, design))
-    return std::nullopt;
-  auto made = space_.machine(design);
-  auto *machine = made.get();
-  if (!machine || !DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(design, *machine))
-    return std::nullopt;
-  return std::move(*machine);
-}
-
 std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &design) {
   {
     std::scoped_lock lock(mutex_);
@@ -105,7 +93,7 @@ std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &desig
       return found->second;
   }
   std::shared_ptr<const PlacementProblem> made;
-  if (auto one = machine(design))
+  if (auto one = objective_.machineOf(design))
     if (auto problem = work_->priced(*one, share_, microbatch_); problem && sameLayers(*problem, *common_))
       made = std::make_shared<const PlacementProblem>(std::move(*problem));
   std::scoped_lock lock(mutex_);
@@ -113,16 +101,18 @@ std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &desig
 }
 
 double StageLayers::cost(const Design &design) const {
-  auto one = machine(design);
-  return !one                                ? kNever
-         : metric_ == MiningMetric::TdpTime  ? one->tdp.value
-         : metric_ == MiningMetric::AreaTime ? one->area.value
-                                             : 1;
+  auto one = objective_.machineOf(design);
+  return !one                                          ? kNever
+         : objective_.metric == MiningMetric::TdpTime  ? one->tdp.value
+         : objective_.metric == MiningMetric::AreaTime ? one->area.value
+                                                       : 1;
 }
 
 double StageLayers::cost(const DesignBox &box) const {
   const std::vector<std::string> &names = space_.costNames();
-  const char *name = metric_ == MiningMetric::TdpTime ? "tdp" : metric_ == MiningMetric::AreaTime ? "area" : nullptr;
+  const char *name = objective_.metric == MiningMetric::TdpTime    ? "tdp"
+                     : objective_.metric == MiningMetric::AreaTime ? "area"
+                                                                   : nullptr;
   if (!name)
     return 1;
   std::vector<double> costs = space_.costs(box);
@@ -191,25 +181,19 @@ std::shared_ptr<const std::vector<double>> StageLayers::minTimes(const DesignBox
       return found->second;
   }
   std::shared_ptr<const std::vector<double>> made;
-  if (isValidDesign(space_, box.low) && isValidDesign(space_, box.high) && !space_.violatedRequirement(box)) {
-    auto best = box.one() ? space_.machine(box.low) : space_.best(box);
-    auto *machine = best.get();
-    if (machine && box.one() &&
-        (!DesignObjective{metric_}.canEvaluate(*machine) || space_.violatedRequirement(box.low, *machine)))
-      machine = nullptr;
-    if (machine) {
-      StepBoundOptions options;
-      if (!box.one()) {
-        options.exact = false;
-        options.sameArrays = dependence_.sameArrays(box);
-      }
-      auto problem = layerOf_.empty() ? std::nullopt : work_->minimal(*machine, options, alone_);
-      made = std::make_shared<const std::vector<double>>(problem && problem->layers.size() == layerOf_.size()
-                                                             ? timesOf(*problem, true)
-                                                             : std::vector<double>(alternatives(), 0));
-    } else if (!box.one()) {
-      made = std::make_shared<const std::vector<double>>(alternatives(), 0);
+  auto machine = objective_.machineOf(box, box.one());
+  if (machine) {
+    StepBoundOptions options;
+    if (!box.one()) {
+      options.exact = false;
+      options.sameArrays = dependence_.sameArrays(box);
     }
+    auto problem = layerOf_.empty() ? std::nullopt : work_->minimal(*machine, options, alone_);
+    made = std::make_shared<const std::vector<double>>(problem && problem->layers.size() == layerOf_.size()
+                                                           ? timesOf(*problem, true)
+                                                           : std::vector<double>(alternatives(), 0));
+  } else if (machine.error() == 0) {
+    made = std::make_shared<const std::vector<double>>(alternatives(), 0);
   }
   std::scoped_lock lock(mutex_);
   return minTimes_.emplace(std::move(key), std::move(made)).first->second;

@@ -2,6 +2,7 @@
 // of a design as it is placed, of a box of designs at least.
 #pragma once
 #include "lib/exploration/clusters/PlacedProblem.h"
+#include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include <mutex>
 
@@ -20,41 +21,37 @@ public:
                                          const Design &common, const PlacementSpace::TensorSharding &sharding,
                                          int64_t microbatch);
 
-  /// A design's problem as `place` has it. Nothing: it may not be, has no price or cuts its step
-  /// into other layers.
+  /// A design's problem as `place` has it. Nothing: it may not be, has no price or cuts its step into other layers.
   std::shared_ptr<const PlacementProblem> problem(const Design &design);
   const PlacementProblem &common() const { return *common_; }
   /// What the metric has besides time, of one device: watts of design power, m2, or 1.
   double cost(const Design &design) const;
   double cost(const DesignBox &box) const; ///< of no design of it less
 
-  /// A way of a class of layers: with what is computed again. Numbers of `ways()` are by class,
-  /// then policy.
+  /// A way of a class of layers: with what is computed again. Numbers of `alternatives()` are by class, then policy.
   size_t policies() const { return policies_.size(); }
   size_t alternatives() const { return common_->classes.size() * policies(); }
   size_t alternative(PlacementProblem::Id cls, const std::string &policy) const;
-  /// Picoseconds of all passes of a micro-batch, by way, in the form that takes least. Null as
-  /// above.
+  /// Picoseconds of all passes of a micro-batch, by way, in the form that takes least. Null as above.
   std::shared_ptr<const std::vector<double>> times(const Design &design);
   /// On no design of the box less; null: none of it may be.
   std::shared_ptr<const std::vector<double>> minTimes(const DesignBox &box);
 
   /// The problem of no design: each way takes `times`, all else is the least of the space, links
   /// are the faster of each two. Forward passes take nothing, all is in the backward pass
-  /// (`leastByCuts`). Nothing where layers as fine as can be are not those of `common`.
+  /// (`lowerBoundByCuts`). Nothing where layers as fine as can be are not those of `common`.
   std::optional<PlacementProblem> ideal(const std::vector<double> &times) const;
   /// No placement on any designs is worth less (of `StepTime`), before anything is priced.
   double root() const { return root_; }
 
 private:
   StageLayers(const DesignSpace &space, const ParameterDependence &dependence, MiningMetric metric)
-      : space_(space), dependence_(dependence), metric_(metric) {}
-  std::optional<Machine> machine(const Design &design) const;
+      : space_(space), dependence_(dependence), objective_{metric, ObjectiveAggregation::Sum, &space} {}
   std::vector<double> timesOf(const PlacementProblem &problem, bool fine) const;
 
   const DesignSpace &space_;
   const ParameterDependence &dependence_;
-  MiningMetric metric_;
+  DesignObjective objective_;
   std::unique_ptr<PlacedWork> work_; ///< of this share and micro-batch alone
   PlacementSpace::TensorSharding share_;
   int64_t microbatch_ = 1;
@@ -69,9 +66,8 @@ private:
   std::map<std::pair<Design, Design>, std::shared_ptr<const std::vector<double>>> minTimes_;
 };
 
-/// What a number of layers of each way takes on a design: their time or, with a power of 0 or more,
-/// their cost * time^`power`. A design on which they take longer than `longest` may not be. Valued
-/// designs are kept for `best`.
+/// What a number of layers of each way takes on a design: their time or, with a power of 0 or more, their cost *
+/// time^`power`. A design on which they take longer than `longest` may not be. Valued designs are kept for `best`.
 class LayerMixProblem : public MiningProblem {
 public:
   struct Target {

@@ -3,6 +3,7 @@
 #include "lib/exploration/clusters/StageDeviceTypes.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/HeterogeneousStages.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -200,12 +201,20 @@ private:
     place(group);
   }
 
-  /// Of each form all numbers of stages together (0), or one by one where the cost of a device
-  /// depends on them.
-  std::vector<std::pair<PlacementProblem::ParallelConfig, int64_t>>
-  searches(const std::vector<StageCandidate> &candidates,
-           const std::vector<PlacementProblem::ParallelConfig> &degrees) const {
-    std::vector<std::pair<PlacementProblem::ParallelConfig, int64_t>> all;
+  /// What a placement may look like: degrees, and a number of stages (0: any).
+  struct PipelineShape {
+    PlacementProblem::ParallelConfig degrees;
+    int64_t stages = 0;
+  };
+  /// Of all degrees of the group's candidates; one by one for each number of stages where the cost of a device depends
+  /// on it.
+  std::vector<PipelineShape> shapesOf(const Group &group, const std::vector<StageCandidate> &candidates) const {
+    std::vector<PlacementProblem::ParallelConfig> degrees;
+    for (const StageCandidate &one : group.candidates)
+      for (const PlacementProblem::ParallelConfig &parallelConfig : one.problem->parallelConfigs)
+        if (llvm::none_of(degrees, [&](const auto &other) { return sameDegrees(other, parallelConfig); }))
+          degrees.push_back(parallelConfig);
+    std::vector<PipelineShape> all;
     for (const PlacementProblem::ParallelConfig &parallelConfig : degrees)
       if (metric_ != MiningMetric::AreaTime)
         all.push_back({parallelConfig, 0});
@@ -221,70 +230,85 @@ private:
                                                : 0;
   }
 
+  struct ProblemPlan {
+    PlacementProblem problem;
+    Placement plan;
+  };
+  /// What plans of one round, or of a group, came to.
+  struct PlanSearch {
+    std::optional<ProblemPlan> better;   ///< the best of the round, if it is the best of all so far
+    std::optional<ProblemPlan> quickest; ///< the best that the quick search found in the round
+    std::optional<double> value;         ///< of the best that the quick search found for the group
+    double proved = kNever;              ///< no plan of the group's candidates is below
+  };
+
   /// Plans of the candidates; then candidates for the stages of the best plan.
   void place(Group &group) {
-    std::vector<PlacementProblem::ParallelConfig> degrees; // of all candidates
-    auto gather = [&] {
-      for (const StageCandidate &one : group.candidates)
-        for (const PlacementProblem::ParallelConfig &parallelConfig : one.problem->parallelConfigs)
-          if (std::none_of(degrees.begin(), degrees.end(),
-                           [&](const auto &other) { return sameDegrees(other, parallelConfig); }))
-            degrees.push_back(parallelConfig);
-    };
-    double proved = kNever; // of plans of the candidates
+    PlanSearch found;
     std::set<std::vector<double>> mixed;
-    std::optional<double> min;
     for (int round = 0; round < kRounds && !stopped(); ++round) {
-      gather();
       bool every = exhausts_ && group.candidates.size() <= kEvery;
       std::vector<StageCandidate> candidates = every ? group.candidates : undominated(group.candidates);
-      std::optional<std::pair<PlacementProblem, Placement>> found, first;
-      for (const auto &[parallelConfig, stages] : searches(candidates, degrees)) {
-        StageDeviceTypes deviceTypes = stageDeviceTypes(candidates, parallelConfig, scaleOf(parallelConfig, stages));
-        if (stages > 0)
-          deviceTypes.problem.groups = {{stages, stages}};
+      found.better = found.quickest = std::nullopt;
+      for (const PipelineShape &shape : shapesOf(group, candidates)) {
+        StageDeviceTypes deviceTypes =
+            stageDeviceTypes(candidates, shape.degrees, scaleOf(shape.degrees, shape.stages));
+        if (shape.stages > 0)
+          deviceTypes.problem.groups = {{shape.stages, shape.stages}};
         if (deviceTypes.deviceTypes.empty() || !check(deviceTypes.problem).empty())
           continue;
-        PlacementResult result = placeStages(deviceTypes.problem, round == 0 ? kNever : best_);
-        if (result.plan && (!min || result.value < *min)) // of the group
-          min = result.value, first = {deviceTypes.problem, *result.plan};
-        if (result.plan && result.value < best_) {
-          take(deviceTypes, candidates, *result.plan, result.metrics);
-          found = {deviceTypes.problem, *result.plan};
-        }
-        if (exhausts_ || !costs_) {
-          PlacementOptions exact;
-          exact.below = best_;
-          exact.effort = exhausts_ ? 12 : 8;
-          exact.stop = options_.stop;
-          // A design that is worse in everything may still leave others more room in a server.
-          PlacementProblem bounded = deviceTypes.problem;
-          if (!every && 2 * parallelConfig.devices() <= bounded.deviceTypes.front().devicesPerNode)
-            for (PlacementProblem::Link &link : bounded.links)
-              link = fasterOf(link);
-          result = accord::place(bounded, exact);
-          proved = std::min(proved, result.bound);
-          PlanMetrics metrics;
-          if (result.plan)
-            metrics = evaluate(deviceTypes.problem, *result.plan);
-          if (result.plan && metrics.value < best_) {
-            take(deviceTypes, candidates, *result.plan, metrics);
-            found = {deviceTypes.problem, *result.plan};
-          }
-        }
+        placeQuickly(deviceTypes, candidates, round == 0 ? kNever : best_, found);
+        if (exhausts_ || !costs_)
+          placeExactly(deviceTypes, candidates, !every, shape.degrees.devices(), found);
       }
       if (exhausts_)
         break;
-      if (!found && round == 0)
-        found = first;
+      if (!found.better && round == 0)
+        found.better = found.quickest;
       size_t known = group.candidates.size();
-      if (found)
-        addMixes(group, found->first, found->second, mixed);
+      if (found.better)
+        addMixes(group, found.better->problem, found.better->plan, mixed);
       if (group.candidates.size() == known)
         break;
     }
     if (exhausts_) // the candidates are all designs
-      group.bound = std::max(group.bound, std::min(proved, best_));
+      group.bound = std::max(group.bound, std::min(found.proved, best_));
+  }
+
+  void placeQuickly(const StageDeviceTypes &deviceTypes, const std::vector<StageCandidate> &candidates, double below,
+                    PlanSearch &found) {
+    PlacementResult result = placeStages(deviceTypes.problem, below);
+    if (!result.plan)
+      return;
+    if (!found.value || result.value < *found.value)
+      found.value = result.value, found.quickest = {deviceTypes.problem, *result.plan};
+    if (result.value < best_) {
+      take(deviceTypes, candidates, *result.plan, result.metrics);
+      found.better = {deviceTypes.problem, *result.plan};
+    }
+  }
+
+  /// `some`: the candidates are not all that there are.
+  void placeExactly(const StageDeviceTypes &deviceTypes, const std::vector<StageCandidate> &candidates, bool some,
+                    int64_t devices, PlanSearch &found) {
+    PlacementOptions exact;
+    exact.below = best_;
+    exact.effort = exhausts_ ? 12 : 8;
+    exact.stop = options_.stop;
+    // A design that is worse in everything may still leave others more room in a server.
+    PlacementProblem bounded = deviceTypes.problem;
+    if (some && 2 * devices <= bounded.deviceTypes.front().devicesPerNode)
+      for (PlacementProblem::Link &link : bounded.links)
+        link = fasterOf(link);
+    PlacementResult result = accord::place(bounded, exact);
+    found.proved = std::min(found.proved, result.bound);
+    if (!result.plan)
+      return;
+    PlanMetrics metrics = evaluate(deviceTypes.problem, *result.plan);
+    if (metrics.value < best_) {
+      take(deviceTypes, candidates, *result.plan, metrics);
+      found.better = {deviceTypes.problem, *result.plan};
+    }
   }
 
   /// Candidates for the mix of layers that each stage has: the fastest; with a cost those of least

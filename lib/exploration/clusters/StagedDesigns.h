@@ -1,6 +1,5 @@
-// A design for each stage of a pipeline (heterogeneous pipelines), beginning with the best common
-// design: WHAM's individual designs for the stages of one model (arXiv 2404.14632), here with a
-// bound of all of them.
+// A design for each stage of a pipeline (heterogeneous pipelines), beginning with the best common design: WHAM's
+// individual designs for the stages of one model (arXiv 2404.14632), here with a bound of all of them.
 #pragma once
 #include "lib/exploration/clusters/PlacedProblem.h"
 
@@ -35,11 +34,10 @@ struct StagedDesigns {
 /// design's step is cut into, which for models of repeated blocks are those of all designs; GPipe
 /// and 1F1B. Candidates are the least designs of each class of layers and, round after round, of
 /// the mix of layers that each stage of the best plan has; with `tdp_time` and `area_time` of cost
-/// * time^q for several q. Plans of candidates are `placeStages`'s. The bound is of all designs:
-/// the least time of each class of layers over the space, by exact searches, in a dynamic program
-/// over cuts (`leastByCuts`); with a cost, the least cost * time, shared by the stages of a step of
-/// any length (`leastStageCost`). Nothing where no pipeline of GPipe or 1F1B on the common design
-/// is in the search space.
+/// * time^q for several q. Plans of candidates are `placeStages`'s. The bound is of all designs: the least time of each
+/// class of layers over the space, by exact searches, in a dynamic program over cuts (`lowerBoundByCuts`); with a cost,
+/// the least cost * time, shared by the stages of a step of any length (`minStageCost`). Nothing where no pipeline of
+/// GPipe or 1F1B on the common design is in the search space.
 std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
                                         const Design &common, const PlacedBest &placed,
                                         const StageOptions &options = {});
@@ -52,11 +50,10 @@ struct StageLowerBounds {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int64_t stages = 1, microbatches = 1;
 };
-/// Least step * sum of the stages' costs (one device each), for steps of `shortest` and longer,
-/// where it is below `below`. In stage s of p a step T of 1F1B has T >= A + 2 B + (m - k + 1) w for
-/// k = p - s < m, A and B the work before and behind, w its own (`Span`, lib/placement/solve/ConfigurationSearch.h),
-/// so that cost >= cost * w (m - k + 1) / (T - A - 2 B); GPipe and k >= m alike. By a dynamic
-/// program over cuts for each of many intervals of T.
+/// Least step * sum of the stages' costs (one device each), for steps of `shortest` and longer, where it is below
+/// `below`. In stage s of p a step T of 1F1B has T >= A + 2 B + (m - k + 1) w for k = p - s < m, A and B the work
+/// before and behind, w its own (`Span`, lib/placement/solve/ConfigurationSearch.h), so that cost >= cost * w (m - k +
+/// 1) / (T - A - 2 B); GPipe and k >= m alike. By a dynamic program over cuts for each of many intervals of T.
 double minStageCost(const StageLowerBounds &bounds, double shortest, double below);
 
 } // namespace accord

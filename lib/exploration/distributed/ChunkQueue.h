@@ -22,8 +22,7 @@ public:
   bool complete() const { return left_ == 0; }
   /// Chunks that nobody has.
   size_t waiting() const { return waiting_.size(); }
-  /// The next chunk for `holder`: one that nobody has, else one that others have had for `patience`
-  /// or longer.
+  /// The next chunk for `holder`: one that nobody has, else one that others have had for `patience` or longer.
   std::optional<size_t> take(size_t holder, Clock::time_point now, Clock::duration patience);
   const Chunk &chunk(size_t number) const { return states_[number].chunk; }
   size_t chunks() const { return states_.size(); }

@@ -8,9 +8,8 @@ namespace accord {
 
 struct LeaderOptions {
   unsigned threads = 1; ///< of this process
-  /// After which what a rank was asked for is done by another, too (or after four times the longest
-  /// that a chunk took so far, if that is longer), and for how long ranks are waited for before a
-  /// search.
+  /// After which what a rank was asked for is done by another, too (or after four times the longest that a chunk took
+  /// so far, if that is longer), and for how long ranks are waited for before a search.
   std::chrono::milliseconds patience{10'000}, gathering{60'000};
 };
 

@@ -6,9 +6,8 @@
 
 namespace accord {
 
-/// The leader's side. Ranks that serve are 1 to `ranks()`. Each one's messages come whole and in
-/// order until it is lost, which is told once. `send` and `wake` may be called from any thread,
-/// `next` from one.
+/// The leader's side. Ranks that serve are 1 to `ranks()`. Each one's messages come whole and in order until it is
+/// lost, which is told once. `send` and `wake` may be called from any thread, `next` from one.
 class LeaderLink {
 public:
   struct Event {

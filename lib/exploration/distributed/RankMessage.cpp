@@ -5,31 +5,82 @@ namespace accord {
 namespace {
 
 /// Numbers of eight bytes, least byte first; lists and texts after their length.
-struct Writer {
+class Writer {
+public:
   std::string text;
 
-  void put(uint64_t number) {
-    for (int i = 0; i < 8; ++i)
-      text += static_cast<char>(number >> (8 * i));
+  template <class Number>
+    requires(std::is_integral_v<Number> || std::is_enum_v<Number>)
+  void operator()(Number number) {
+    put(static_cast<uint64_t>(number), 8);
   }
-  void put(double number) { put(std::bit_cast<uint64_t>(number)); }
-  void put(const std::string &words) {
-    put(uint64_t(words.size()));
+  void operator()(double number) { (*this)(std::bit_cast<uint64_t>(number)); }
+  void operator()(const std::string &words) {
+    (*this)(words.size());
     text += words;
   }
-  void put(const Design &design) {
-    put(uint64_t(design.size()));
+  void operator()(const Design &design) {
+    (*this)(design.size());
     for (uint32_t choice : design)
-      for (int i = 0; i < 4; ++i)
-        text += static_cast<char>(choice >> (8 * i));
+      put(choice, 4);
+  }
+  void operator()(const std::optional<Design> &design) {
+    (*this)(design.has_value());
+    (*this)(design.value_or(Design()));
+  }
+  void operator()(const DesignBox &box) { (*this)(box.low), (*this)(box.high); }
+  void operator()(const DesignEvaluation &answer) { (*this)(answer.value), (*this)(answer.lowerBound); }
+  template <class One> void operator()(const std::vector<One> &all) {
+    (*this)(all.size());
+    for (const One &one : all)
+      (*this)(one);
+  }
+
+private:
+  void put(uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      text += static_cast<char>(number >> (8 * i));
   }
 };
 
-struct Reader {
+class Reader {
+public:
   std::string_view text;
   bool good = true;
 
-  uint64_t bytes(size_t count) {
+  template <class Number>
+    requires std::is_integral_v<Number>
+  void operator()(Number &number) {
+    number = static_cast<Number>(take(8));
+  }
+  void operator()(RankMessage::Kind &kind) { kind = RankMessage::Kind(below(uint64_t(RankMessage::Kind::Bye) + 1)); }
+  void operator()(EvaluationTask::Query &query) { query = EvaluationTask::Query(below(kNumEvaluationQueries)); }
+  void operator()(double &number) { number = std::bit_cast<double>(take(8)); }
+  void operator()(std::string &words) {
+    words = text.substr(0, length(1));
+    text.remove_prefix(words.size());
+  }
+  void operator()(Design &design) {
+    design.resize(length(4));
+    for (uint32_t &choice : design)
+      choice = static_cast<uint32_t>(take(4));
+  }
+  void operator()(std::optional<Design> &design) {
+    bool known = take(8) != 0;
+    (*this)(design.emplace());
+    if (!known)
+      design.reset();
+  }
+  void operator()(DesignBox &box) { (*this)(box.low), (*this)(box.high); }
+  void operator()(DesignEvaluation &answer) { (*this)(answer.value), (*this)(answer.lowerBound); }
+  template <class One> void operator()(std::vector<One> &all) {
+    all.resize(length(16));
+    for (One &one : all)
+      (*this)(one);
+  }
+
+private:
+  uint64_t take(size_t count) {
     if (text.size() < count) {
       good = false;
       text = {};
@@ -41,156 +92,63 @@ struct Reader {
     text.remove_prefix(count);
     return number;
   }
-  uint64_t number() { return bytes(8); }
-  double real() { return std::bit_cast<double>(number()); }
-  /// Of things that take at least `least` bytes each.
+  uint64_t below(uint64_t end) {
+    uint64_t number = take(8);
+    good &= number < end;
+    return number % end;
+  }
+  /// Of things that take at least `min` bytes each.
   size_t length(size_t min) {
-    uint64_t length = number();
-    if (length > text.size() / min)
-      good = false;
+    uint64_t length = take(8);
+    good &= length <= text.size() / min;
     return good ? length : 0;
-  }
-  std::string words() {
-    size_t size = length(1);
-    std::string words(text.substr(0, size));
-    text.remove_prefix(size);
-    return words;
-  }
-  Design design() {
-    Design design(length(4));
-    for (uint32_t &choice : design)
-      choice = static_cast<uint32_t>(bytes(4));
-    return design;
   }
 };
 
-void putResult(Writer &out, const MiningResult &result) {
-  out.put(uint64_t(result.refused));
-  out.put(uint64_t(result.isOptimal));
-  out.put(uint64_t(result.best.has_value()));
-  out.put(result.best.value_or(Design()));
-  out.put(result.value);
-  out.put(result.bound);
-  out.put(result.evaluations);
-  out.put(result.bounds);
-  out.put(result.strategy);
-  out.put(result.proof);
-  out.put(result.error);
-}
-
-MiningResult resultFrom(Reader &in) {
-  MiningResult result;
-  result.refused = in.number() != 0;
-  result.isOptimal = in.number() != 0;
-  bool best = in.number() != 0;
-  Design design = in.design();
-  if (best)
-    result.best = std::move(design);
-  result.value = in.real();
-  result.bound = in.real();
-  result.evaluations = in.number();
-  result.bounds = in.number();
-  result.strategy = in.words();
-  result.proof = in.words();
-  result.error = in.words();
-  return result;
+/// Writes or reads all that a message of its kind has.
+template <class Stream, class Message> void transfer(Stream &stream, Message &message) {
+  using Kind = RankMessage::Kind;
+  auto all = [&](auto &...fields) { (stream(fields), ...); };
+  all(message.kind, message.number);
+  switch (message.kind) {
+  case Kind::Hello:
+    all(message.threads, message.process);
+    [[fallthrough]];
+  case Kind::Begin:
+  case Kind::Ready:
+  case Kind::Failed:
+    all(message.text);
+    break;
+  case Kind::Work:
+    all(message.chunk, message.task.query, message.task.level, message.task.below, message.boxes);
+    break;
+  case Kind::Answer:
+    all(message.chunk, message.results);
+    break;
+  case Kind::End: {
+    auto &result = message.result;
+    all(result.refused, result.isOptimal, result.best, result.value, result.bound, result.evaluations, result.bounds,
+        result.strategy, result.proof, result.error);
+    break;
+  }
+  case Kind::Bye:
+    break;
+  }
 }
 
 } // namespace
 
 std::string encoded(const RankMessage &message) {
-  using Kind = RankMessage::Kind;
   Writer out;
-  out.put(uint64_t(message.kind));
-  out.put(message.number);
-  switch (message.kind) {
-  case Kind::Hello:
-    out.put(uint64_t(message.threads));
-    out.put(message.process);
-    [[fallthrough]];
-  case Kind::Begin:
-  case Kind::Ready:
-  case Kind::Failed:
-    out.put(message.text);
-    break;
-  case Kind::Work:
-    out.put(message.chunk);
-    out.put(uint64_t(message.task.query));
-    out.put(uint64_t(message.task.level));
-    out.put(message.task.below);
-    out.put(uint64_t(message.boxes.size()));
-    for (const DesignBox &box : message.boxes) {
-      out.put(box.low);
-      out.put(box.high);
-    }
-    break;
-  case Kind::Answer:
-    out.put(message.chunk);
-    out.put(uint64_t(message.results.size()));
-    for (const DesignEvaluation &answer : message.results) {
-      out.put(answer.value);
-      out.put(answer.lowerBound);
-    }
-    break;
-  case Kind::End:
-    putResult(out, message.result);
-    break;
-  case Kind::Bye:
-    break;
-  }
+  transfer(out, message);
   return std::move(out.text);
 }
 
 std::optional<RankMessage> decoded(std::string_view text) {
-  using Kind = RankMessage::Kind;
   Reader in{text};
   RankMessage message;
-  uint64_t kind = in.number();
-  if (kind > uint64_t(Kind::Bye))
-    return std::nullopt;
-  message.kind = static_cast<Kind>(kind);
-  message.number = in.number();
-  switch (message.kind) {
-  case Kind::Hello:
-    message.threads = static_cast<uint32_t>(in.number());
-    message.process = in.number();
-    [[fallthrough]];
-  case Kind::Begin:
-  case Kind::Ready:
-  case Kind::Failed:
-    message.text = in.words();
-    break;
-  case Kind::Work: {
-    message.chunk = in.number();
-    uint64_t query = in.number();
-    in.good &= query < kNumEvaluationQueries;
-    message.task.query = static_cast<EvaluationTask::Query>(query % kNumEvaluationQueries);
-    message.task.level = in.number();
-    message.task.below = in.real();
-    message.boxes.resize(in.length(16));
-    for (DesignBox &box : message.boxes) {
-      box.low = in.design();
-      box.high = in.design();
-    }
-    break;
-  }
-  case Kind::Answer:
-    message.chunk = in.number();
-    message.results.resize(in.length(16));
-    for (DesignEvaluation &answer : message.results) {
-      answer.value = in.real();
-      answer.lowerBound = in.real();
-    }
-    break;
-  case Kind::End:
-    message.result = resultFrom(in);
-    break;
-  case Kind::Bye:
-    break;
-  }
-  if (!in.good || !in.text.empty())
-    return std::nullopt;
-  return message;
+  transfer(in, message);
+  return in.good && in.text.empty() ? std::optional(std::move(message)) : std::nullopt;
 }
 
 } // namespace accord

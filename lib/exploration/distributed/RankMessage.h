@@ -5,10 +5,9 @@
 
 namespace accord {
 
-/// In the order of a search: a rank says who it is (`Hello`); the leader begins a search (`Begin`),
-/// and the rank says which problem it has (`Ready`); chunks of rounds are asked for (`Work`) and
-/// answered (`Answer`); the leader tells what was found (`End`). `Failed`: the rank has no problem
-/// to serve; `Bye`: it is done.
+/// In the order of a search: a rank says who it is (`Hello`); the leader begins a search (`Begin`), and the rank says
+/// which problem it has (`Ready`); chunks of rounds are asked for (`Work`) and answered (`Answer`); the leader tells
+/// what was found (`End`). `Failed`: the rank has no problem to serve; `Bye`: it is done.
 struct RankMessage {
   enum class Kind : uint8_t { Hello, Begin, Ready, Work, Answer, End, Failed, Bye };
   Kind kind = Kind::Hello;

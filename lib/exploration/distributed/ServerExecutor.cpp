@@ -72,15 +72,6 @@ private:
   bool ending_ = false;
 };
 
-bool isValidDesign(const Design &design, const std::vector<DesignParameter> &parameters) {
-  if (design.size() != parameters.size())
-    return false;
-  for (size_t i = 0; i < design.size(); ++i)
-    if (design[i] >= parameters[i].labels.size())
-      return false;
-  return true;
-}
-
 /// Nothing in it is beyond the problem's parameters.
 bool makesSense(const RankMessage &work, const std::vector<DesignParameter> &parameters) {
   bool whole = work.task.query == EvaluationTask::Query::Bound;

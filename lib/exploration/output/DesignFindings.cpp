@@ -1,6 +1,5 @@
 #include "lib/exploration/output/DesignFindings.h"
 #include "lib/exploration/output/MiningOutput.h"
-#include "lib/exploration/output/MiningReport.h"
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/strategies/ParetoFront.h"
 #include "lib/support/documents/WriteFile.h"
@@ -127,7 +126,7 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
       }
   MiningOptions search = mined.search;
   search.known = {best};
-  search.executor = nullptr; // a crew serves the searches of strategies, of the space as it is written
+  search.executor = nullptr; // an executor serves the searches of strategies, of the space as it is written
   MiningOptions relaxed = search;
   // Of more designs than before.
   relaxed.evaluations = std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));

@@ -24,11 +24,10 @@ struct MinedProblem {
   std::function<std::string(const Design &)> unfit;
 };
 
-/// Adds front and findings to a plan that has a design. Limits, waits and the designs beside the
-/// best take about as many values as there are choices (on clusters only for `sensitivity`). Each
-/// search of `sensitivity` takes at most as many evaluations and bounds as the search before it (a
-/// few where that took fewer), with a limit relaxed twice as many. Nothing where that search was
-/// stopped.
+/// Adds front and findings to a plan that has a design. Limits, waits and the designs beside the best take about as
+/// many values as there are choices (on clusters only for `sensitivity`). Each search of `sensitivity` takes at most as
+/// many evaluations and bounds as the search before it (a few where that took fewer), with a limit relaxed twice as
+/// many. Nothing where that search was stopped.
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options);
 
 /// report.html, and front.csv with front/NN.accel where a front was asked for. False after an

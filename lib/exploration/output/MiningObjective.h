@@ -13,9 +13,8 @@ struct MiningObjective {
 
   /// "step_time * area", "1 / (throughput / price)": what is made least.
   std::string metric() const { return maximize ? "1 / (" + text + ")" : text; }
-  /// Of the design of `terms` and such a step; of steps that take as much or more it is what none
-  /// of them is worth less than, by interval arithmetic, whether or not it rises with them. NaN: no
-  /// value.
+  /// Of the design of `terms` and such a step; of steps that take as much or more it is what none of them is worth less
+  /// than, by interval arithmetic, whether or not it rises with them. NaN: no value.
   double metricValue(const MiningTerms &terms, const Machine &machine, const StepUse &step) const;
 };
 

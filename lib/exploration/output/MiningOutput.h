@@ -8,6 +8,8 @@ namespace accord {
 
 /// What `accord mine` prints.
 std::string miningSummary(const MiningPlan &plan, const std::string &folder, const TextStyle &style);
+/// report.html of mined designs: one self-contained page.
+std::string toReport(const MiningPlan &plan);
 /// By docs/schema/mine.schema.json.
 llvm::json::Value toJson(const MiningPlan &plan);
 /// Strategy, evaluations, bounds, incumbent and bound of every moment of every search, a line each.

@@ -64,8 +64,7 @@ struct MiningSpace::Data {
   bool findAll();
   template <class Read> void depend(Block<Read> &block);
   bool set(const std::vector<const Open *> &all);
-  Rational clockNow();
-  double nodeNow();
+  Rational numberNow(const std::string &path) const;
   void finish(Machine &made, double node);
   template <class Read, class Make> const std::optional<Read> &get(Block<Read> &block, const Design &design, Make make);
 };
@@ -212,20 +211,13 @@ bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
   return true;
 }
 
-Rational MiningSpace::Data::clockNow() {
-  auto clock = terms.values.find("clock");
-  if (clock == terms.values.end())
+/// Of the design; 0: it is not stated.
+Rational MiningSpace::Data::numberNow(const std::string &path) const {
+  auto value = terms.values.find(path);
+  if (value == terms.values.end())
     return 0;
-  Result<Quantity> now = terms.exact(terms.chosen("clock", clock->second));
+  Result<Quantity> now = terms.exact(terms.chosen(path, value->second));
   return now ? now->value : Rational(0);
-}
-
-double MiningSpace::Data::nodeNow() {
-  auto node = terms.values.find("technology");
-  if (node == terms.values.end())
-    return 0;
-  Result<Quantity> now = terms.exact(terms.chosen("technology", node->second));
-  return now ? now->toDouble() : 0;
 }
 
 template <class Read, class Make>
@@ -326,7 +318,8 @@ const Machine *MiningSpace::nearly(const Design &design) {
   machine = head->machine;
   for (auto &block : data.memories) {
     const auto &memory = data.get(block, design, [&]() -> std::optional<Memory> {
-      auto read = memoryOf(cast<accel::MemoryOp>(block.ops[0]), data.clockNow(), data.nodeNow());
+      auto read = memoryOf(cast<accel::MemoryOp>(block.ops[0]), data.numberNow("clock"),
+                           data.numberNow("technology").toDouble());
       if (failed(read))
         return std::nullopt;
       read->origins.clear(); // numbers alone
@@ -338,7 +331,7 @@ const Machine *MiningSpace::nearly(const Design &design) {
   }
   for (auto &block : data.cores) {
     const auto &core = data.get(block, design, [&]() -> std::optional<Core> {
-      auto read = coreOf(cast<accel::CoreOp>(block.ops[0]), data.clockNow(), data.order);
+      auto read = coreOf(cast<accel::CoreOp>(block.ops[0]), data.numberNow("clock"), data.order);
       if (failed(read))
         return std::nullopt;
       read->origins.clear();
@@ -372,7 +365,7 @@ std::variant<Machine, std::string> MiningSpace::exactly(const Design &design) {
   auto made = machineFrom(data.accelerator);
   if (failed(made))
     return said.empty() ? "no machine" : said;
-  data.finish(*made, data.nodeNow());
+  data.finish(*made, data.numberNow("technology").toDouble());
   return std::move(*made);
 }
 

@@ -1,14 +1,50 @@
 #include "lib/exploration/output/MiningOutput.h"
-#include "lib/exploration/output/StrategyComparison.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <utility>
 
 namespace accord {
 namespace {
+
+/// What all searches of a problem together know.
+struct ComparisonReference {
+  double best = std::numeric_limits<double>::infinity(); ///< least value that was found
+  double bound = 0;                                      ///< no design of the space is worth less
+  bool proven() const { return bound >= best; }
+};
+
+std::vector<const MiningResult *> all(const MiningPlan &plan) {
+  std::vector<const MiningResult *> results = {&plan.best.result};
+  for (const MinedAnswer &answer : plan.compared)
+    results.push_back(&answer.result);
+  return results;
+}
+
+ComparisonReference comparisonReference(const MiningPlan &plan) {
+  ComparisonReference with;
+  for (const MiningResult *result : all(plan)) {
+    with.best = std::min(with.best, result->value);
+    with.bound = std::max(with.bound, result->bound);
+  }
+  with.bound = std::min(with.bound, with.best);
+  return with;
+}
+
+/// A search has converged where its incumbent is so near the best.
+constexpr double kNearBest = 0.01;
+/// When it had; nothing: never.
+std::optional<ConvergencePoint> converged(const MiningResult &result, double best) {
+  for (const ConvergencePoint &moment : result.convergence)
+    if (std::isfinite(moment.incumbent) && moment.incumbent <= best * (1 + kNearBest))
+      return moment;
+  return std::nullopt;
+}
 
 std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
   std::string text;
@@ -175,6 +211,34 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
   if (plan.front)
     addParetoFront(lines.text, plan, ratio, style);
   return lines.text;
+}
+
+std::string comparisonCsv(const MiningPlan &plan) {
+  ComparisonReference with = comparisonReference(plan);
+  bool timed = plan.comparedByTime;
+  std::string text = "strategy,evaluations,bounds,value,best,proven,above_bound,"
+                     "evaluations_to_1_percent";
+  text += timed ? ",processor_s,processor_s_to_1_percent\n" : "\n";
+  for (const MiningResult *result : all(plan)) {
+    auto near = converged(*result, with.best);
+    bool found = std::isfinite(result->value);
+    text += fmt::format("{},{},{},{},{},{},{},{}", result->strategy, result->evaluations, result->bounds,
+                        found ? fmt::format("{}", result->value) : "", with.best, with.proven() ? "yes" : "no",
+                        found && with.bound > 0 ? fmt::format("{:.6g}", result->value / with.bound - 1) : "",
+                        near ? fmt::format("{}", near->evaluations) : "");
+    if (timed)
+      text += fmt::format(",{:.3f},{}", result->seconds, near ? fmt::format("{:.3f}", near->seconds) : "");
+    text += "\n";
+  }
+  return text;
+}
+
+std::string toReport(const MiningPlan &plan) {
+  std::string title = plan.space;
+  if (plan.best.design)
+    for (const MinedStep &step : plan.best.design->steps)
+      title += (&step == plan.best.design->steps.data() ? " for " : ", ") + step.job;
+  return pageOf(Page::Mining, title, toJson(plan));
 }
 
 } // namespace accord

@@ -10,9 +10,8 @@
 
 namespace accord {
 
-/// What a choice offers: numbers ascending, words as written. Powers of two of a quantity are
-/// counted in the largest power of 1,000 of its unit that the first is a multiple of. Nothing where
-/// it offers none, or more than 100,000.
+/// What a choice offers: numbers ascending, words as written. Powers of two of a quantity are counted in the largest
+/// power of 1,000 of its unit that the first is a multiple of. Nothing where it offers none, or more than 100,000.
 std::vector<mlir::Attribute> choicesOf(accel::ChoiceAttr choice);
 std::string spelled(mlir::Attribute value);
 

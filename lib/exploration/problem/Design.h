@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/support/Result.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,40 @@ inline DesignBox wholeOf(const std::vector<DesignParameter> &parameters) {
     all.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
   return all;
+}
+
+/// How many designs; nothing: above 2^63. A parameter without choices makes it 0.
+inline std::optional<uint64_t> designsOf(const std::vector<DesignParameter> &parameters) {
+  constexpr uint64_t kMax = uint64_t(1) << 63;
+  uint64_t size = 1;
+  bool large = false;
+  for (const DesignParameter &parameter : parameters) {
+    uint64_t choices = parameter.labels.size();
+    if (!choices)
+      return 0;
+    large |= size > kMax / choices;
+    size = large ? 1 : size * choices;
+  }
+  return large ? std::nullopt : std::optional(size);
+}
+
+/// The last parameter counts fastest.
+inline Design designAt(const std::vector<DesignParameter> &parameters, uint64_t point) {
+  Design design(parameters.size());
+  for (size_t i = parameters.size(); i-- > 0;) {
+    uint64_t choices = parameters[i].labels.size();
+    design[i] = static_cast<uint32_t>(point % choices);
+    point /= choices;
+  }
+  return design;
+}
+
+/// Whether it has a choice of each parameter.
+inline bool isValidDesign(const Design &design, const std::vector<DesignParameter> &parameters) {
+  bool valid = design.size() == parameters.size();
+  for (size_t i = 0; valid && i < design.size(); ++i)
+    valid = design[i] < parameters[i].labels.size();
+  return valid;
 }
 
 } // namespace accord

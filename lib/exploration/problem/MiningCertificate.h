@@ -4,6 +4,7 @@
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/placement/problem/Placement.h"
 #include <map>
+#include <tuple>
 
 namespace accord {
 
@@ -13,8 +14,7 @@ struct CertificateAlternative {
   WorkGraph graph;
 };
 
-/// The step of one device that layers of some placements take their times from: one micro-batch
-/// after the other.
+/// The step of one device that layers of some placements take their times from: one micro-batch after the other.
 struct CertificateStep {
   int64_t tensor = 1;
   bool sequence = false;
@@ -100,5 +100,12 @@ struct MiningCertificate {
   std::vector<CertificateAnswer> answers; ///< of jobs alone, then of all
   std::string version;
 };
+
+/// All that tells parallel configurations from each other, but for what their networks take.
+inline auto identityOf(const PlacementProblem::ParallelConfig &config) {
+  return std::tie(config.deviceType, config.tensor, config.sequence, config.data, config.zero, config.microbatch,
+                  config.expert, config.tables, config.ringOverlap, config.hostStates, config.hostWeights,
+                  config.order);
+}
 
 } // namespace accord

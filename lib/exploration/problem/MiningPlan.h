@@ -27,7 +27,7 @@ struct MiningResult {
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<ConvergencePoint> convergence;
   std::string proof;    ///< what proves the bound
-  bool refused = false; ///< nothing was searched: `trouble` says why
+  bool refused = false; ///< nothing was searched: `error` says why
   /// A checkpoint of another problem, one that cannot be read or written; a space too large for the
   /// strategy. Empty: none.
   std::string error;
@@ -39,7 +39,7 @@ struct MiningResult {
 struct ParetoPoint {
   Design design;
   double value = 0;
-  std::vector<double> costs; ///< by `MiningFront::costs`
+  std::vector<double> costs; ///< by `ParetoFront::costs`
 };
 
 /// Designs of which none is better than another in everything.

@@ -22,18 +22,15 @@ std::string digestOf(MiningProblem &problem) {
   };
   add(problem.digest());
   const std::vector<DesignParameter> &parameters = problem.parameters();
-  DesignBox whole;
   for (const DesignParameter &parameter : parameters) {
     add(parameter.name);
     for (const std::string &labels : parameter.labels)
       add(labels);
     for (double number : parameter.numbers)
       add(fmt::format("{}", number));
-    whole.low.push_back(0);
-    whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
   }
   if (designsOf(parameters) != 0) {
-    add(fmt::format("{}", boundOf(problem, whole)));
+    add(fmt::format("{}", boundOf(problem, wholeOf(parameters))));
     MiningRandom random(64);
     for (int i = 0; i < 64; ++i) {
       Design design = random.design(parameters);

@@ -16,8 +16,7 @@ std::optional<std::string> writeWhole(const std::string &path, const std::string
 std::string checkpointText(const std::string &digest, const std::optional<Design> &best, double value,
                            const KnownDesigns &known);
 
-/// Into `known`, the best design first into `best`; or why not: no such file, malformed, of another
-/// version or problem.
+/// Into `known`, the best design first into `best`; or why not: no such file, malformed, of another version or problem.
 std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem, KnownDesigns &known,
                                           std::optional<Design> &best);
 

@@ -18,12 +18,10 @@ struct DesignEvaluation {
   friend bool operator==(const DesignEvaluation &, const DesignEvaluation &) = default;
 };
 
-/// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a
-/// requirement fails, the step does not fit, no area is known). NaN and less than 0 are taken for
-/// infinite as a value, for 0 as a bound.
-/// With `MiningOptions::threads` above 1, or a crew, `bound`, `deepen`, `value` and `appraise` are
-/// called from several threads at once; everything else is called from the thread that called the
-/// strategy.
+/// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a requirement fails, the
+/// step does not fit, no area is known). NaN and less than 0 are taken for infinite as a value, for 0 as a bound.
+/// With `MiningOptions::threads` above 1, or an executor, `bound`, `tightenBound`, `value` and `evaluate` are called
+/// from several threads at once; everything else is called from the thread that called the strategy.
 class MiningProblem {
 public:
   virtual ~MiningProblem() = default;
@@ -33,8 +31,8 @@ public:
   virtual double bound(const DesignBox &box) = 0;
   /// Costs milliseconds. The same for the same design.
   virtual double value(const Design &design) = 0;
-  /// Bounds of one design between `bound` and `value`, each dearer than the one before: `deepen`
-  /// with 1 to `tiers()`. Whether it is higher, too, is the search's to see to.
+  /// Bounds of one design between `bound` and `value`, each dearer than the one before: `tightenBound`
+  /// with 1 to `numBoundLevels()`. Whether it is higher, too, is the search's to see to.
   virtual unsigned numBoundLevels() const { return 0; }
   virtual double tightenBound(const Design &, unsigned) { return 0; }
   /// For problems where a design's worth is itself what a search finds (a placement): its value,
@@ -50,7 +48,7 @@ public:
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of
   /// it could at most help (0: nothing on the critical path waits for it). Empty: not known.
   virtual std::vector<double> bottleneckGains(const Design &) { return {}; }
-  /// What designs take besides their value, made least too (`mineFront`): names, and as many
+  /// What designs take besides their value, made least too (`mineParetoFront`): names, and as many
   /// numbers of 0 or more. Of one design exact; no design of a box takes less. Called as `bound`.
   virtual std::vector<std::string> costNames() { return {}; }
   virtual std::vector<double> costs(const DesignBox &) { return {}; }
@@ -69,7 +67,7 @@ struct MiningOptions {
   double seconds = 0;
   bool timed = false;
   double gap = 0; ///< of the exact search: stop when proven so near
-  /// That the exact search and `mineFront` value first. Those that are no designs are left out.
+  /// That the exact search and `mineParetoFront` value first. Those that are no designs are left out.
   std::vector<Design> known;
   unsigned threads = 1;                    ///< at most 256; nothing in the result depends on it
   Executor *executor = nullptr;            ///< does the work instead of `threads`; nor on that
@@ -85,19 +83,18 @@ struct MiningOptions {
   std::string resume;
 };
 
-/// Branch and bound, best first over boxes (Land and Doig, Econometrica 28, 1960): of the box of
-/// the least bound every parameter is halved on trial, and the box where that raises the bounds
-/// most (strong branching: Applegate et al., TR95-05, 1995); a design of the least bound is valued.
-/// What has several tiers of bounds climbs them one by one, whenever its own is the least. Ends
-/// when no box is below best * (1 - gap); what a design's own search left open is in the bound of
-/// the result, which is below its value then. At gap 0 `best` is the first in the order of
-/// parameters of all designs of the least value. Limits and `stop` end it with a bound that holds.
+/// Branch and bound, best first over boxes (Land and Doig, Econometrica 28, 1960): of the box of the least bound every
+/// parameter is halved on trial, and the box where that raises the bounds most (strong branching: Applegate et al.,
+/// TR95-05, 1995); a design of the least bound is valued. What has several levels of bounds climbs them one by one,
+/// whenever its own is the least. Ends when no box is below best * (1 - gap); what a design's own search left open is
+/// in the bound of the result, which is below its value then. At gap 0 `best` is the first in the order of parameters
+/// of all designs of the least value. Limits and `stop` end it with a bound that holds.
 MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options = {});
 /// Every design, in the order of parameters. Refused: more than 2^48 without a limit.
 MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &options = {});
 
 // Those below bound the whole space at once, count a design that comes again once and none whose
-// bound is infinite, and stop at `kUsualEvaluations` if no limit is set.
+// bound is infinite, and stop at `kDefaultEvaluations` if no limit is set.
 constexpr uint64_t kDefaultEvaluations = 2000;
 
 /// Designs drawn evenly, none twice.
@@ -106,12 +103,11 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options =
 /// two, of the logarithm of values: from the spread of a sample, cooled geometrically over the
 /// evaluations, back to the best where nothing was found for long.
 MiningResult mineByAnnealing(MiningProblem &problem, const MiningOptions &options = {});
-/// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in
-/// rows, cols or lanes) from the largest by halving, below the best first, a subtree left at the
-/// second size in a row that is worse than the best before; for each, counts (those that end in
-/// count) from the least, and what the critical path waits for doubled while that helps. Where a
-/// limit of area or power forbids that, what it waits for least gives way. Then better neighbours;
-/// from several settings of the rest. Nothing is drawn at random.
+/// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in rows, cols or lanes)
+/// from the largest by halving, below the best first, a subtree left at the second size in a row that is worse than the
+/// best before; for each, counts (those that end in count) from the least, and what the critical path waits for doubled
+/// while that helps. Where a limit of area or power forbids that, what it waits for least gives way. Then better
+/// neighbours; from several settings of the rest. Nothing is drawn at random.
 MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &options = {});
 /// Gaussian process over logarithms of the parameters' numbers, words one-hot (Rasmussen and
 /// Williams, 2006, algorithm 2.1; kernel dot product + RBF + white), next the one of 1,000 random
@@ -119,13 +115,12 @@ MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &opt
 /// limit is set, and 600 of them, the best and the latest, in the process.
 MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options = {});
 
-/// The outer loop of PHAZE (Wang et al., ICML 2024): designs in bins of 10,000 um2 of their area,
-/// the largest first, until the best of five bins in a row were none better than the one before.
-/// Bins without a design that may be do not count. Of more than 2^22 designs, 2^18 that are drawn.
-/// Where no area is known all are in one bin.
+/// The outer loop of PHAZE (Wang et al., ICML 2024): designs in bins of 10,000 um2 of their area, the largest first,
+/// until the best of five bins in a row were none better than the one before. Bins without a design that may be do not
+/// count. Of more than 2^22 designs, 2^18 that are drawn. Where no area is known all are in one bin.
 MiningResult mineByAreaBins(MiningProblem &problem, const MiningOptions &options = {});
 
-/// By name, done by `MiningOptions::crew` where there is one: "exact", "exhaustive", "random",
+/// By name, done by `MiningOptions::executor` where there is one: "exact", "exhaustive", "random",
 /// "annealing", "wham", "bayes", "phaze".
 using MiningStrategy = MiningResult (*)(MiningProblem &, const MiningOptions &);
 MiningStrategy miningStrategy(const std::string &name); ///< null: unknown

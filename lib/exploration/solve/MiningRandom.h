@@ -2,7 +2,6 @@
 #pragma once
 #include "lib/exploration/problem/Design.h"
 #include "lib/support/SplitMix.h"
-#include <optional>
 
 namespace accord {
 
@@ -24,10 +23,5 @@ private:
   uint64_t size_, keys_[4];
   unsigned half_ = 1; ///< bits of a half
 };
-
-/// How many designs; nothing: above 2^63. A parameter without choices makes it 0.
-std::optional<uint64_t> designsOf(const std::vector<DesignParameter> &parameters);
-/// The last parameter counts fastest.
-Design designAt(const std::vector<DesignParameter> &parameters, uint64_t point);
 
 } // namespace accord

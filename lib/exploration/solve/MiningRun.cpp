@@ -1,12 +1,37 @@
 #include "lib/exploration/solve/MiningRun.h"
+#include "lib/exploration/solve/Executor.h"
 #include "lib/exploration/solve/MiningRandom.h"
+#include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 
 namespace accord {
-
 namespace {
+
+class ThreadExecutor : public Executor {
+public:
+  explicit ThreadExecutor(unsigned threads) : threadPool_(threads) {}
+
+  MiningResult search(MiningStrategy strategy, MiningProblem &problem, const MiningOptions &options) override {
+    return strategy(problem, options);
+  }
+
+  std::vector<DesignEvaluation> results(MiningProblem &problem, const EvaluationTask &task,
+                                        const std::vector<DesignBox> &boxes) override {
+    std::vector<DesignEvaluation> found(boxes.size());
+    // Threads are woken for microseconds of work, so they take some bounds at a time.
+    size_t stretch = task.query == EvaluationTask::Query::Bound ? 16 : 1;
+    threadPool_.each((boxes.size() + stretch - 1) / stretch, [&](size_t number) {
+      for (size_t i = number * stretch; i < std::min(boxes.size(), (number + 1) * stretch); ++i)
+        found[i] = runEvaluationTask(problem, task, boxes[i]);
+    });
+    return found;
+  }
+
+private:
+  ThreadPool threadPool_;
+};
 
 /// Of all threads of the process.
 double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -44,12 +69,7 @@ DesignEvaluation evaluationOf(MiningProblem &problem, const Design &design, doub
 }
 
 std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs) {
-  std::erase_if(designs, [&](const Design &design) {
-    bool good = design.size() == parameters.size();
-    for (size_t p = 0; good && p < parameters.size(); ++p)
-      good = design[p] < parameters[p].labels.size();
-    return !good;
-  });
+  std::erase_if(designs, [&](const Design &design) { return !isValidDesign(design, parameters); });
   return designs;
 }
 
@@ -62,16 +82,11 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
   size_ = designsOf(parameters());
-  DesignBox whole;
-  for (const DesignParameter &parameter : parameters()) {
-    empty_ |= parameter.labels.empty();
-    whole.low.push_back(0);
-    whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-  }
+  empty_ = size_ == 0;
   if (empty_)
     result_.bound = INFINITY;
   else if (options_.bounds > 0)
-    result_.bound = bounds({whole})[0];
+    result_.bound = bounds({wholeOf(parameters())})[0];
   empty_ |= result_.bound == INFINITY;
   recordConvergence(true);
 }
@@ -214,6 +229,62 @@ MiningResult MiningRun::refuse(std::string error) {
   result_.refused = true;
   result_.error = std::move(error);
   return std::move(result_);
+}
+
+DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask &task, const DesignBox &box) {
+  switch (task.query) {
+  case EvaluationTask::Query::Bound: {
+    double bound = boundOf(problem, box);
+    return {bound, bound};
+  }
+  case EvaluationTask::Query::TightenBound: {
+    double bound = tightenedBound(problem, box.low, task.level);
+    return {bound, bound};
+  }
+  case EvaluationTask::Query::Value: {
+    double value = valueOf(problem, box.low);
+    return {value, value};
+  }
+  case EvaluationTask::Query::Evaluate:
+    break;
+  }
+  return evaluationOf(problem, box.low, task.below);
+}
+
+std::unique_ptr<Executor> makeThreadExecutor(unsigned threads) { return std::make_unique<ThreadExecutor>(threads); }
+
+Design MiningRandom::design(const std::vector<DesignParameter> &parameters) {
+  Design drawn;
+  drawn.reserve(parameters.size());
+  for (const DesignParameter &parameter : parameters)
+    drawn.push_back(static_cast<uint32_t>(below(parameter.labels.size())));
+  return drawn;
+}
+
+Shuffled::Shuffled(uint64_t size, uint64_t seed) : size_(size) {
+  MiningRandom random(seed ^ 0x5bd1e995u);
+  for (uint64_t &key : keys_)
+    key = random.next();
+  while (half_ < 32 && (uint64_t(1) << (2 * half_)) < size)
+    ++half_;
+}
+
+uint64_t Shuffled::once(uint64_t x) const {
+  uint64_t mask = (uint64_t(1) << half_) - 1, left = x >> half_, right = x & mask;
+  for (uint64_t key : keys_) {
+    uint64_t mixed = left ^ (MiningRandom(key ^ right).next() & mask);
+    left = right;
+    right = mixed;
+  }
+  return left << half_ | right;
+}
+
+uint64_t Shuffled::at(uint64_t index) const {
+  // The network permutes a power of 4, less than four times the size: outside of it, again.
+  uint64_t x = once(index);
+  while (x >= size_)
+    x = once(x);
+  return x;
 }
 
 } // namespace accord

@@ -20,7 +20,7 @@ std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters,
 
 class MiningRun {
 public:
-  /// Bounds the whole space. `usual`: evaluations if no limit is set.
+  /// Bounds the whole space. `defaultEvaluations`: evaluations if no limit is set.
   MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
             uint64_t defaultEvaluations = UINT64_MAX);
 
@@ -39,9 +39,8 @@ public:
   uint64_t limit() const { return limit_; }
   uint64_t boundsLeft() const { return options_.bounds - result_.bounds; }
 
-  /// In parallel; the incumbent as though one after the other. Of designs that are known (where
-  /// they are remembered) or twice in the list only one counts. Beyond the limit: infinite. `stop`
-  /// does not break it off.
+  /// In parallel; the incumbent as though one after the other. Of designs that are known (where they are remembered) or
+  /// twice in the list only one counts. Beyond the limit: infinite. `stop` does not break it off.
   std::vector<double> values(const std::vector<Design> &designs);
   double value(const Design &design) { return values({design})[0]; }
   /// Of many boxes, in parallel. Not above the limit: that is the caller's to see to.
@@ -58,10 +57,10 @@ public:
   /// Values of an earlier search, which count when they are asked for.
   void resume(KnownDesigns earlier) { earlier_ = std::move(earlier); }
   const KnownDesigns &earlier() const { return earlier_; }
-  /// From now on designs are appraised, and need not be told from each other where they are worth
+  /// From now on designs are evaluated, and need not be told from each other where they are worth
   /// more than the incumbent at the beginning of the round.
   void useEvaluations() { usesEvaluations_ = true; }
-  /// Least bound of what was appraised.
+  /// Least bound of what was evaluated.
   double evaluatedBound() const { return evaluatedBound_; }
   /// Called after each round of evaluations, and when the search ends.
   std::function<void(bool last)> saved;

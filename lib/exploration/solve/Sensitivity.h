@@ -13,9 +13,8 @@ struct SensitivityOptions {
   const std::atomic<bool> *stop = nullptr;
 };
 
-/// By parameter and choice, ascending; empty where it was stopped. A pinned search begins with all
-/// designs that differ from the best one in that parameter alone, and with what searches before it
-/// found.
+/// By parameter and choice, ascending; empty where it was stopped. A pinned search begins with all designs that differ
+/// from the best one in that parameter alone, and with what searches before it found.
 std::vector<std::vector<ChoiceSensitivity>> sensitivityOf(MiningProblem &problem, const Design &best,
                                                           const SensitivityOptions &options = {});
 

@@ -1,5 +1,5 @@
-// What a `DesignSpace` holds: its description in a context of its own, the parameters in it, and
-// what has been read of its blocks.
+// What a `DesignSpace` holds: its description in a context of its own with the parameters in it, and the machines that
+// are read from it.
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/Schema.h"
@@ -61,6 +61,102 @@ private:
   std::map<BlockKey, std::unique_ptr<Found>> all;
 };
 
+/// A description with the parameters, terms and requirements in it.
+struct DesignDescription {
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< as it was written
+  accel::AcceleratorOp written;             ///< in `module`
+  std::string name;
+
+  std::vector<DesignParameter> parameters; ///< its own, then those beside it
+  size_t own = 0;
+  std::vector<std::vector<mlir::Attribute>> choices; ///< by parameter
+  std::vector<DesignPlace> places;                   ///< by parameter
+  std::map<std::string, DesignPlace> paths;          ///< every value that has one
+  DesignTerms terms;
+
+  std::vector<DesignRequirement> requirements;
+  std::vector<int> conditions;      ///< by requirement
+  std::map<size_t, double> relaxed; ///< by requirement: times its limit
+  bool needsArea = false, needsPower = false;
+  bool powerKnown = false; ///< every energy is stated or tabulated
+  bool openTypes = false;  ///< the type of a core is a parameter
+
+  void findPlaces(Errors &errors);
+  void findRequirements(Errors &errors);
+  /// The term of what a path names; `requirement`: also of figures of a whole machine.
+  Result<int> termAt(const std::string &path, bool requirement);
+  SourceLocation locationOf(const DesignPlace &place) const;
+  bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
+  /// Which operand of a requirement is its limit.
+  std::optional<size_t> limitOf(size_t requirement) const;
+  /// Whether a requirement is kept, over the box.
+  DesignInterval<double> satisfied(size_t requirement, const DesignBox &box, const DesignFigures &figures) const;
+
+private:
+  void addParameter(const DesignPlace &place, Errors &errors);
+
+  std::map<std::string, int> termOf; ///< by path; -1 while it is being looked into
+  int depth = 0;                     ///< of values that are being looked into
+};
+
+/// Operations that are read together: a memory, a core, or the accelerator with power and area.
+struct DesignBlock {
+  std::vector<mlir::Operation *> ops;
+  std::vector<DesignSite> sites;
+  std::vector<size_t> parameters; ///< ascending: its own, and those of clock and technology
+  /// How many of a core there are, where nothing else of it depends on that: not among `parameters`.
+  std::optional<size_t> count;
+};
+
+/// The machines of a description, from blocks that are read once for each choice of what they depend on. The
+/// description stays as long.
+class DesignMachines {
+public:
+  explicit DesignMachines(DesignDescription &description) : design(description) {}
+  /// Of a description whose places were found. False after errors of the order of its memories.
+  bool findBlocks();
+  void findSites(Errors &errors);
+
+  Result<Machine> machine(const DesignBox &box, BoxCorner end);
+  DesignFigures figures(const DesignBox &box);
+  std::string text(const Design &chosen, const std::vector<std::string> &comments);
+
+private:
+  std::vector<DesignBlock *> blocks();
+  std::optional<Error> siteError(const DesignPlace &place, int term) const;
+  bool countsAlone(const DesignBlock &core, size_t count) const;
+
+  BlockKey keyOf(const std::vector<size_t> &parameters, const DesignBox &box, BoxCorner end) const;
+  const Result<MachineProperties> &headAt(const DesignBox &box, BoxCorner end);
+  const Result<Memory> &memoryAt(size_t index, const DesignBox &box, BoxCorner end);
+  const Result<Core> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
+  std::optional<Error> checkAt(size_t core, const DesignBox &box, int memory);
+  void addEnergies(double process, Machine &machine);
+
+  std::optional<Error> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
+  void setBestWord(const DesignSite &site, const DesignBox &box, mlir::NamedAttrList &list);
+  Result<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
+  Rational exactAt(int term, const DesignBox &box, bool max) const;
+  template <class Read> std::optional<Error> listen(Read read);
+
+  DesignDescription &design;
+  mlir::OwningOpRef<mlir::ModuleOp> working; ///< a copy whose values are set before it is read
+  accel::AcceleratorOp accelerator;          ///< in `working`
+  MemoryOrder order;                         ///< of `working`
+  DesignBlock head;
+  std::vector<DesignBlock> memories, cores; ///< memories in their order
+  int clock = -1, node = -1;                ///< terms of keys that others depend on
+
+  std::mutex reading; ///< of `working`
+  BlockCache<MachineProperties> heads;
+  std::vector<std::unique_ptr<BlockCache<Memory>>> readMemories;
+  std::vector<std::unique_ptr<BlockCache<Core>>> readCores;
+  std::vector<std::unique_ptr<BlockCache<bool>>> checked; ///< of each core with its memory
+  std::mutex filling;
+  std::map<std::string, Machine> energies; ///< of arithmetic, by node and types
+};
+
 /// What `DesignSpace::measure` was told.
 struct DesignMetric {
   std::string text, printed; ///< as written; in the accel dialect
@@ -70,88 +166,12 @@ struct DesignMetric {
   bool parts = false;                               ///< other numbers of a machine
   bool ends = false;                                ///< of a box it takes the largest area or design power, too
 };
-
-/// Operations that are read together: a memory, a core, or the accelerator with power and area.
-struct DesignBlock {
-  std::vector<mlir::Operation *> ops;
-  std::vector<DesignSite> sites;
-  std::vector<size_t> parameters; ///< ascending: its own, and those of clock and technology
-  /// How many of a core there are, where nothing else of it depends on that: not among
-  /// `parameters`.
-  std::optional<size_t> count;
-};
-
-struct DesignSpace::Data {
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;  ///< as it was written
-  mlir::OwningOpRef<mlir::ModuleOp> working; ///< a copy whose values are set before it is read
-  accel::AcceleratorOp written, accelerator; ///< in `module`, in `working`
-  std::string name;
-
-  std::vector<DesignParameter> parameters; ///< its own, then those beside it
-  size_t own = 0;
-  std::vector<std::vector<mlir::Attribute>> choices; ///< by parameter
-  std::vector<DesignPlace> places;                   ///< by parameter
-  std::map<std::string, DesignPlace> paths;          ///< every value that has one
-  DesignTerms terms;
-  std::map<std::string, int> termOf; ///< by path; -1 while it is being looked into
-
-  std::vector<DesignRequirement> requirements;
-  std::vector<int> conditions;      ///< by requirement
-  std::map<size_t, double> relaxed; ///< by requirement: times its limit
-  std::optional<DesignMetric> measure;
-  bool needsArea = false, needsPower = false;
-  bool powerKnown = false; ///< every energy is stated or tabulated
-  std::vector<std::string> costNames;
-
-  MemoryOrder order; ///< of `working`
-  DesignBlock head;
-  std::vector<DesignBlock> memories, cores; ///< memories in their order
-  int clock = -1, node = -1;                ///< terms of keys that others depend on
-  bool openTypes = false;                   ///< the type of a core is a parameter
-  int depth = 0;                            ///< of values that are being looked into
-
-  std::mutex reading; ///< of `working`
-  BlockCache<MachineProperties> heads;
-  std::vector<std::unique_ptr<BlockCache<Memory>>> readMemories;
-  std::vector<std::unique_ptr<BlockCache<Core>>> readCores;
-  std::vector<std::unique_ptr<BlockCache<bool>>> checked; ///< of each core with its memory
-  std::mutex filling;
-  std::map<std::string, Machine> energies; ///< of arithmetic, by node and types
-
-  // DesignParameters.cpp
-  void findPlaces(Errors &errors);
-  Result<int> termAt(const std::string &path, bool requirement);
-  void findSites(Errors &errors);
-  void findRequirements(Errors &errors);
-  SourceLocation locationOf(const DesignPlace &place) const;
-
-  bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
-
-  // DesignLimits.cpp
-  /// Which operand of a requirement is its limit.
-  std::optional<size_t> limitOf(size_t requirement) const;
-  /// Whether a requirement is kept, over the box.
-  DesignInterval<double> satisfied(size_t requirement, const DesignBox &box, const DesignFigures &figures) const;
-
-  // DesignText.cpp
-  std::string textOf(const Design &design, const std::vector<std::string> &comments);
-
-  // DesignBlocks.cpp
-  BlockKey keyOf(const std::vector<size_t> &parameters, const DesignBox &box, BoxCorner end) const;
-  Result<Machine> machine(const DesignBox &box, BoxCorner end);
-  const Result<MachineProperties> &headAt(const DesignBox &box, BoxCorner end);
-  const Result<Memory> &memoryAt(size_t index, const DesignBox &box, BoxCorner end);
-  const Result<Core> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
-  std::optional<Error> checkAt(size_t core, const DesignBox &box, int memory);
-  DesignFigures figures(const DesignBox &box);
-
-private:
-  std::optional<Error> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
-  Result<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
-  Rational exactAt(int term, const DesignBox &box, bool max) const;
-  template <class Read> std::optional<Error> listen(Read read);
-};
+/// What an expression measures, or why it is no metric of the designs.
+Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMachines &machines, bool maximize,
+                                           const std::string &text, mlir::Attribute expression);
+/// Of a box's one design, or of which none is worth less: see `DesignSpace::metricValue`.
+double evaluateMetric(const DesignMetric &metric, const DesignDescription &design, DesignMachines &machines,
+                      const DesignBox &box, const Machine &machine, const MeasuredStep &step);
 
 /// All values of a choice, spelled as they are written, their numbers ascending. A problem says
 /// why there are none.

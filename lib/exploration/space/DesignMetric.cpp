@@ -1,7 +1,6 @@
 // What a design is worth: an expression over it and a training step on it.
 #include "lib/exploration/space/DesignData.h"
 #include "lib/support/Diagnostics.h"
-#include "lib/support/UnitTable.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -210,144 +209,141 @@ std::vector<size_t> wrongPart(DesignTerms &terms, Attribute expression, const De
   return at;
 }
 
+/// In one line, with one space for each gap.
+std::string oneLine(const std::string &text) {
+  std::string line;
+  for (char c : text)
+    if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  return line;
+}
+
+MetricError metricError(Code code, std::string message, std::string help = "", std::vector<size_t> at = {}) {
+  return {{code, std::move(message), {}}, std::move(help), std::move(at)};
+}
+
+/// Why what is known of the whole expression cannot be minimized (or maximized).
+std::optional<MetricError> wholeError(const Known &known, bool maximize,
+                                      llvm::function_ref<std::vector<size_t>(Slope Known::*)> blame) {
+  for (auto [figure, what] : {std::pair{&Known::step, "step_time"}, std::pair{&Known::energy, "energy"}}) {
+    Slope slope = known.*figure;
+    if (maximize ? slope.rises : slope.falls)
+      return metricError(Code::UnknownChoice,
+                         fmt::format("what is {} may not {} where {} grows, as this part does",
+                                     maximize ? "maximized" : "minimized", maximize ? "rise" : "fall", what),
+                         fmt::format("'{}' what does", maximize ? "minimize" : "maximize"), blame(figure));
+  }
+  Slope both = known.step | known.energy;
+  if (!both.rises && !both.falls)
+    return metricError(Code::UnknownChoice, "this is the same for every step: nothing of it is mined for",
+                       "speak of step_time, throughput or energy");
+  if (known.all.low >= 0 && known.all.high < kMin)
+    return metricError(Code::OutOfRange, "this is nearer to 0 than numbers can tell",
+                       "divide by a unit, or take a smaller power");
+  if (known.all.low < 0)
+    return metricError(Code::OutOfRange,
+                       fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"));
+  return std::nullopt;
+}
+
+/// Which figures the terms of a metric are made of.
+void findFigures(const DesignTerms &terms, DesignMetric &metric) {
+  std::set<int> seen;
+  for (std::vector<int> open{metric.term}; !open.empty();) {
+    int term = open.back();
+    open.pop_back();
+    if (!seen.insert(term).second)
+      continue;
+    metric.area |= terms[term].kind == Kind::Area;
+    metric.power |= terms[term].kind == Kind::Power;
+    metric.energy |= terms[term].kind == Kind::Energy;
+    open.insert(open.end(), terms[term].operands.begin(), terms[term].operands.end());
+  }
+}
+
+/// Whether a path that the expression names is one that `isPart` says yes to.
+bool namesPart(Attribute expression, llvm::function_ref<bool(const std::string &path)> isPart) {
+  if (auto application = dyn_cast<accel::ApplyAttr>(expression))
+    return llvm::any_of(application.getOperands(), [&](Attribute operand) { return namesPart(operand, isPart); });
+  auto reference = dyn_cast<accel::ReferenceAttr>(expression);
+  return reference && isPart(reference.getPath().str());
+}
+
 } // namespace
 
-std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string &text, Attribute expression) {
-  Data &data = *data_;
-  DesignTerms &terms = data.terms;
+Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMachines &machines, bool maximize,
+                                           const std::string &text, Attribute expression) {
+  DesignTerms &terms = design.terms;
   const Dimension time = Dimension::of(Base::Second), energy = Dimension::of(Base::Joule);
   std::map<std::string, int> own{{"step_time", terms.figure(Kind::Step, time)},
                                  {"energy", terms.figure(Kind::Energy, energy)},
                                  {"batch", terms.figure(Kind::Batch, {})}};
-  auto throughput = terms.divided(own["batch"], own["step_time"]);
-  if (throughput)
+  if (auto throughput = terms.divided(own["batch"], own["step_time"]))
     own["throughput"] = *throughput;
   auto resolve = [&](const std::string &path) -> Result<int> {
     if (auto found = own.find(path); found != own.end())
       return found->second;
-    Result<int> found = data.termAt(path, true);
+    Result<int> found = design.termAt(path, true);
     if (found || found.error().code != Code::UnknownName)
       return found;
     std::vector<std::string> known{"area", "power.tdp"};
     for (const auto &[one, term] : own)
       known.push_back(one);
-    for (const auto &[one, place] : data.paths)
+    for (const auto &[one, place] : design.paths)
       known.push_back(one);
     Error problem = found.error();
     problem.suggestion = nearest(path, known);
     return problem;
   };
-  bool neededArea = data.needsArea, neededPower = data.needsPower;
-  DesignMetric measure;
+  bool neededArea = design.needsArea, neededPower = design.needsPower;
   auto root = terms.add(expression, resolve);
   if (!root)
     return MetricError{root.error(), "", wrongPart(terms, expression, resolve)};
   if (terms[*root].truth || terms[*root].word)
-    return MetricError{{Code::WrongType, "this is not a number that can be minimized or maximized", {}}, "", {}};
-  for (char c : text) // one line
-    if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
-      measure.text += c;
-    else if (!measure.text.empty() && measure.text.back() != ' ')
-      measure.text += ' ';
-  measure.term = *root, measure.maximize = maximize;
-  llvm::raw_string_ostream(measure.printed) << expression;
+    return metricError(Code::WrongType, "this is not a number that can be minimized or maximized");
+  DesignMetric metric;
+  metric.text = oneLine(text);
+  metric.term = *root, metric.maximize = maximize;
+  llvm::raw_string_ostream(metric.printed) << expression;
 
-  DesignBox all = wholeOf(data.parameters);
-  DesignFigures figures = data.figures(all);
+  DesignBox all = wholeOf(design.parameters);
+  DesignFigures figures = machines.figures(all);
   figures.area = within(figures.area, kAreas), figures.power = within(figures.power, kPowers);
   figures.step = kSteps, figures.energy = kEnergies, figures.batch = kBatches;
   Measurer measurer(terms, all, figures);
   Known known = measurer.look(*root, expression);
   if (measurer.problem)
-    return measurer.problem;
-  for (auto [figure, what] : {std::pair{&Known::step, "step_time"}, std::pair{&Known::energy, "energy"}}) {
-    Slope slope = known.*figure;
-    if (maximize ? !slope.rises : !slope.falls)
-      continue;
-    return MetricError{{Code::UnknownChoice,
-                        fmt::format("what is {} may not {} where {} grows, as this part does",
-                                    maximize ? "maximized" : "minimized", maximize ? "rise" : "fall", what),
-                        {}},
-                       fmt::format("'{}' what does", maximize ? "minimize" : "maximize"),
-                       measurer.blame(*root, expression, figure, !maximize)};
-  }
-  Slope both = known.step | known.energy;
-  if (!both.rises && !both.falls)
-    return MetricError{{Code::UnknownChoice, "this is the same for every step: nothing of it is mined for", {}},
-                       "speak of step_time, throughput or energy",
-                       {}};
-  if (known.all.low >= 0 && known.all.high < kMin)
-    return MetricError{{Code::OutOfRange, "this is nearer to 0 than numbers can tell", {}},
-                       "divide by a unit, or take a smaller power",
-                       {}};
-  if (known.all.low < 0)
-    return MetricError{
-        {Code::OutOfRange, fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"), {}},
-        "",
-        {}};
-  std::vector<int> open{*root};
-  for (std::set<int> seen; !open.empty();) {
-    int term = open.back();
-    open.pop_back();
-    if (!seen.insert(term).second)
-      continue;
-    measure.area |= terms[term].kind == Kind::Area;
-    measure.power |= terms[term].kind == Kind::Power;
-    measure.energy |= terms[term].kind == Kind::Energy;
-    open.insert(open.end(), terms[term].operands.begin(), terms[term].operands.end());
-  }
+    return *measurer.problem;
+  if (auto error = wholeError(
+          known, maximize, [&](Slope Known::*figure) { return measurer.blame(*root, expression, figure, !maximize); }))
+    return *error;
+  findFigures(terms, metric);
   // The least of a box has the least area and power, unless the expression falls with them.
   auto wrongAlternative = [&](Slope slope) { return maximize ? slope.rises : slope.falls; };
-  measure.ends = wrongAlternative(known.area) || wrongAlternative(known.power);
-  if (!measure.ends)
-    data.needsArea = neededArea, data.needsPower = neededPower;
-  std::vector<Attribute> parts{expression};
-  while (!parts.empty()) {
-    Attribute part = parts.back();
-    parts.pop_back();
-    if (auto application = dyn_cast<accel::ApplyAttr>(part))
-      parts.insert(parts.end(), application.getOperands().begin(), application.getOperands().end());
-    auto reference = dyn_cast<accel::ReferenceAttr>(part);
-    std::string path = reference ? reference.getPath().str() : "";
-    measure.parts |= reference && !own.count(path) && data.paths.count(path);
-  }
-  data.measure = std::move(measure);
-  return std::nullopt;
+  metric.ends = wrongAlternative(known.area) || wrongAlternative(known.power);
+  if (!metric.ends)
+    design.needsArea = neededArea, design.needsPower = neededPower;
+  metric.parts =
+      namesPart(expression, [&](const std::string &path) { return !own.count(path) && design.paths.count(path); });
+  return metric;
 }
 
-bool DesignSpace::measured() const { return data_->measure.has_value(); }
-std::string DesignSpace::metric() const {
-  return data_->measure->maximize ? "1 / (" + data_->measure->text + ")" : data_->measure->text;
-}
-std::string DesignSpace::metricUnit() const {
-  Dimension dimension = data_->terms[data_->measure->term].dimension;
-  return baseUnitsOf(data_->measure->maximize ? Dimension{} / dimension : dimension);
-}
-std::string DesignSpace::metricPrinted() const {
-  return (data_->measure->maximize ? "maximize " : "minimize ") + data_->measure->printed;
-}
-bool DesignSpace::measuresEnergy() const { return data_->measure->energy; }
-bool DesignSpace::measuresPower() const { return data_->measure->power; }
-bool DesignSpace::measuresParts() const { return data_->measure->parts; }
-
-bool DesignSpace::measures(const Machine &machine) const {
-  return !(data_->measure->area && !(machine.area.value > 0)) && !(data_->measure->power && !(machine.tdp.value > 0));
-}
-
-double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
-  const DesignMetric &measure = *data_->measure;
+double evaluateMetric(const DesignMetric &metric, const DesignDescription &design, DesignMachines &machines,
+                      const DesignBox &box, const Machine &machine, const MeasuredStep &step) {
   if (std::isinf(step.seconds))
     return kInfinite;
   DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
-  if (measure.ends && !box.one())
-    figures = data_->figures(box);
+  if (metric.ends && !box.one())
+    figures = machines.figures(box);
   double batch = step.batch;
   figures.step = {step.seconds, step.seconds}, figures.energy = {step.joules, step.joules};
   figures.batch = {batch, batch};
-  DesignInterval<double> all = data_->terms.nearly(measure.term, box, figures);
+  DesignInterval<double> all = design.terms.nearly(metric.term, box, figures);
   if (!(all.low >= 0)) // undefined, or rounded to below 0
     return all.low > -kInfinite ? 0 : std::numeric_limits<double>::quiet_NaN();
-  return measure.maximize ? 1 / all.high : all.low;
+  return metric.maximize ? 1 / all.high : all.low;
 }
 
 } // namespace accord

@@ -1,9 +1,11 @@
 #include "lib/exploration/space/DesignSpace.h"
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
-#include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
+#include "lib/support/UnitTable.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
 
@@ -20,24 +22,14 @@ OwningOpRef<ModuleOp> copyInto(MLIRContext &context, accel::AcceleratorOp accele
   return parseSourceString<ModuleOp>(text, ParserConfig(&context, /*verifyAfterParse=*/false));
 }
 
-accel::AcceleratorOp onlyOne(ModuleOp module) { return *module.getOps<accel::AcceleratorOp>().begin(); }
-
 } // namespace
 
-Error errorOf(mlir::Diagnostic &said) {
-  std::string message = said.str();
-  Error error{codeOf(said, Code::InternalError), message, sourceOf(said.getLocation()), {}};
-  for (mlir::Diagnostic &note : said.getNotes())
-    error.notes.push_back({sourceOf(note.getLocation()), note.str()});
-  return error;
-}
-
-Error errorOf(const Error &problem, SourceLocation location) {
-  std::string message = problem.message;
-  if (!problem.suggestion.empty())
-    message += fmt::format(", did you mean '{}'?", problem.suggestion);
-  return {problem.code, std::move(message), std::move(location), {}};
-}
+struct DesignSpace::Data {
+  DesignDescription description;
+  DesignMachines machines{description};
+  std::optional<DesignMetric> metric;
+  std::vector<std::string> costNames;
+};
 
 DesignSpace::DesignSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
@@ -47,7 +39,7 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
                                             std::vector<DesignParameter> clusterParameters) {
   Errors errors;
   auto made = std::make_unique<Data>();
-  Data &data = *made;
+  DesignDescription &data = made->description;
   data.context.disableMultithreading();
   data.context.loadDialect<accel::AccelDialect>();
   ScopedDiagnosticHandler handler(&data.context, [&](mlir::Diagnostic &said) {
@@ -60,8 +52,7 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
         {Code::InternalError, "the design space cannot be read", sourceOf(accel::blockLocation(accelerator)), {}});
     return errors;
   }
-  data.working = data.module->clone();
-  data.written = onlyOne(*data.module), data.accelerator = onlyOne(*data.working);
+  data.written = *data.module->getOps<accel::AcceleratorOp>().begin();
   data.name = data.written.getSymName().str();
 
   data.findPlaces(errors);
@@ -75,31 +66,16 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
                                   data.name),
                       sourceOf(accel::blockLocation(accelerator)),
                       {}});
-  auto order = memoryOrder(data.accelerator);
-  if (!errors.empty() || failed(order))
+  bool ordered = made->machines.findBlocks();
+  if (!errors.empty() || !ordered)
     return errors;
-  data.order = *order;
-  data.head.ops = {data.accelerator};
-  for (mlir::Operation &op : data.accelerator.getBody().front())
-    if (isa<accel::PowerOp, accel::AreaOp>(op))
-      data.head.ops.push_back(&op);
-  for (accel::MemoryOp memory : data.order.memories)
-    data.memories.push_back({{memory}, {}, {}, {}});
-  for (auto core : data.accelerator.getBody().getOps<accel::CoreOp>())
-    data.cores.push_back({{core}, {}, {}, {}});
-  for (size_t i = 0; i < data.memories.size(); ++i)
-    data.readMemories.push_back(std::make_unique<BlockCache<Memory>>());
-  for (size_t i = 0; i < data.cores.size(); ++i) {
-    data.readCores.push_back(std::make_unique<BlockCache<Core>>());
-    data.checked.push_back(std::make_unique<BlockCache<bool>>());
-  }
-  data.findSites(errors);
+  made->machines.findSites(errors);
   data.findRequirements(errors);
   for (const DesignPlace &place : data.places) // what a choice of memories names
-    if (place.key == "reads")
+    if (place.schema->kind == accel::ValueKind::Reference)
       for (Attribute word : cast<accel::ChoiceAttr>(place.value).getValues())
         if (!isa_and_nonnull<accel::MemoryOp>(
-                SymbolTable::lookupSymbolIn(data.accelerator.getOperation(), cast<FlatSymbolRefAttr>(word))))
+                SymbolTable::lookupSymbolIn(data.written.getOperation(), cast<FlatSymbolRefAttr>(word))))
           errors.push_back({Code::UnknownName,
                             fmt::format("'{}' has no memory '{}'", data.name, spellingOf(word)),
                             data.locationOf(place),
@@ -107,89 +83,61 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
   if (!errors.empty())
     return errors;
   // What the first and the last design have in common is wrong with the description.
-  DesignBox ends[2];
-  for (const DesignParameter &parameter : data.parameters) {
-    ends[0].low.push_back(0);
-    ends[1].low.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-  }
-  std::optional<Error> found[2];
-  for (int i = 0; i < 2; ++i) {
-    ends[i].high = ends[i].low;
-    auto machine = data.machine(ends[i], BoxCorner::Design);
-    if (!machine)
-      found[i] = machine.error();
-  }
-  if (found[0] && found[1] && found[0]->message == found[1]->message)
-    return Errors{*found[0]};
+  const DesignBox whole = wholeOf(data.parameters), first{whole.low, whole.low}, last{whole.high, whole.high};
+  auto low = made->machines.machine(first, BoxCorner::Design), high = made->machines.machine(last, BoxCorner::Design);
+  if (!low && !high && low.error().message == high.error().message)
+    return Errors{low.error()};
+  auto best = made->machines.machine(whole, BoxCorner::Best);
   bool area = false, tdp = false;
-  for (auto [end, which] : {std::pair(ends[0], BoxCorner::Design),
-                            {ends[1], BoxCorner::Design},
-                            {DesignBox{ends[0].low, ends[1].low}, BoxCorner::Best}})
-    if (auto machine = data.machine(end, which); auto *known = machine.get())
+  for (const Result<Machine> *end : {&low, &high, &best})
+    if (const Machine *known = end->get())
       area |= known->area.value > 0, tdp |= known->tdp.value > 0;
   if (area)
-    data.costNames.push_back("area");
+    made->costNames.push_back("area");
   if (tdp)
-    data.costNames.push_back("tdp");
+    made->costNames.push_back("tdp");
   return DesignSpace(std::move(made));
 }
 
-const std::string &DesignSpace::name() const { return data_->name; }
-const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->parameters; }
+const std::string &DesignSpace::name() const { return data_->description.name; }
+const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->description.parameters; }
 std::vector<DesignParameter> DesignSpace::clusterParameters() const {
-  return {data_->parameters.begin() + static_cast<ptrdiff_t>(data_->own), data_->parameters.end()};
+  return {data_->description.parameters.begin() + static_cast<ptrdiff_t>(data_->description.own),
+          data_->description.parameters.end()};
 }
-const std::vector<DesignRequirement> &DesignSpace::requirements() const { return data_->requirements; }
+const std::vector<DesignRequirement> &DesignSpace::requirements() const { return data_->description.requirements; }
 
 std::string DesignSpace::size() const {
   llvm::DynamicAPInt all(1);
-  for (const DesignParameter &parameter : data_->parameters)
+  for (const DesignParameter &parameter : data_->description.parameters)
     all *= llvm::DynamicAPInt(static_cast<int64_t>(parameter.labels.size()));
   return digitsOf(all);
 }
 
 std::optional<uint64_t> DesignSpace::points() const {
-  int64_t all = 1;
-  for (const DesignParameter &parameter : data_->parameters)
-    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.labels.size()), &all))
-      return std::nullopt;
-  return static_cast<uint64_t>(all);
+  std::optional<uint64_t> all = designsOf(parameters());
+  return all && *all >> 63 ? std::nullopt : all;
 }
 
-Design DesignSpace::at(uint64_t point) const {
-  Design design(data_->parameters.size());
-  for (size_t i = design.size(); i-- > 0;) {
-    uint64_t size = data_->parameters[i].labels.size();
-    design[i] = static_cast<uint32_t>(point % size);
-    point /= size;
-  }
-  return design;
-}
-
-bool DesignSpace::Data::holds(const DesignBox &box) const {
-  bool good = box.low.size() == parameters.size() && box.high.size() == parameters.size();
-  for (size_t i = 0; good && i < parameters.size(); ++i)
-    good = box.low[i] <= box.high[i] && box.high[i] < parameters[i].labels.size();
-  return good;
-}
+Design DesignSpace::at(uint64_t point) const { return designAt(parameters(), point); }
 
 Result<Machine> DesignSpace::machine(const Design &design) const {
-  if (!data_->holds({design, design}))
+  if (!data_->description.holds({design, design}))
     return Error{Code::OutOfRange, fmt::format("'{}' has no such design", name()), {}, {}};
-  return data_->machine({design, design}, BoxCorner::Design);
+  return data_->machines.machine({design, design}, BoxCorner::Design);
 }
 
 Result<Machine> DesignSpace::best(const DesignBox &box) const {
-  if (!data_->holds(box))
+  if (!data_->description.holds(box))
     return Error{Code::OutOfRange, fmt::format("'{}' has no such designs", name()), {}, {}};
-  return data_->machine(box, BoxCorner::Best);
+  return data_->machines.machine(box, BoxCorner::Best);
 }
 
 std::optional<size_t> DesignSpace::violatedRequirement(const Design &design, const Machine &machine) const {
   DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
-  bool known = data_->holds({design, design});
-  for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (!known || data_->satisfied(i, {design, design}, figures).low < 1)
+  bool known = data_->description.holds({design, design});
+  for (size_t i = 0; i < data_->description.conditions.size(); ++i)
+    if (!known || data_->description.satisfied(i, {design, design}, figures).low < 1)
       return i;
   return std::nullopt;
 }
@@ -198,7 +146,7 @@ const std::vector<std::string> &DesignSpace::costNames() const { return data_->c
 
 std::vector<double> DesignSpace::costs(const DesignBox &box) const {
   std::vector<double> costs;
-  auto made = data_->holds(box) && box.one() ? machine(box.low) : best(box);
+  auto made = data_->description.holds(box) && box.one() ? machine(box.low) : best(box);
   for (const std::string &name : data_->costNames) {
     auto *known = made.get();
     costs.push_back(!known ? 0 : name == "area" ? known->area.value : known->tdp.value);
@@ -207,13 +155,94 @@ std::vector<double> DesignSpace::costs(const DesignBox &box) const {
 }
 
 std::optional<size_t> DesignSpace::violatedRequirement(const DesignBox &box) const {
-  if (!data_->holds(box)) // no design: none keeps anything
-    return data_->conditions.empty() ? std::nullopt : std::optional<size_t>(0);
-  DesignFigures figures = data_->figures(box);
-  for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (data_->satisfied(i, box, figures).high < 1)
+  if (!data_->description.holds(box)) // no design: none keeps anything
+    return data_->description.conditions.empty() ? std::nullopt : std::optional<size_t>(0);
+  DesignFigures figures = data_->machines.figures(box);
+  for (size_t i = 0; i < data_->description.conditions.size(); ++i)
+    if (data_->description.satisfied(i, box, figures).high < 1)
       return i;
   return std::nullopt;
+}
+
+std::optional<DesignLimit> DesignSpace::limit(size_t requirement, const Design &design, const Machine &machine) const {
+  if (requirement >= requirements().size() || !data_->description.holds({design, design}))
+    return std::nullopt;
+  std::optional<size_t> side = data_->description.limitOf(requirement);
+  if (!side)
+    return std::nullopt;
+  const DesignTerms::Term &term = data_->description.terms[data_->description.conditions[requirement]];
+  DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
+  auto numberOf = [&](size_t operand) {
+    return data_->description.terms.nearly(term.operands[operand], {design, design}, figures).low;
+  };
+  DesignLimit limit{term.function, numberOf(1 - *side), numberOf(*side),
+                    data_->description.terms[term.operands[*side]].dimension};
+  if (*side == 0) // 50 mm2 >= area
+    limit.op[0] = limit.op[0] == '<' ? '>' : '<';
+  return limit;
+}
+
+void DesignSpace::relax(size_t requirement, double factor) {
+  if (requirement >= requirements().size() || !data_->description.limitOf(requirement))
+    return;
+  if (factor == 1)
+    data_->description.relaxed.erase(requirement);
+  else
+    data_->description.relaxed[requirement] = factor;
+}
+
+std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string &text, Attribute expression) {
+  auto metric = metricOf(data_->description, data_->machines, maximize, text, expression);
+  if (!metric)
+    return metric.error();
+  data_->metric = std::move(*metric);
+  return std::nullopt;
+}
+
+bool DesignSpace::measured() const { return data_->metric.has_value(); }
+std::string DesignSpace::metric() const {
+  return data_->metric->maximize ? "1 / (" + data_->metric->text + ")" : data_->metric->text;
+}
+std::string DesignSpace::metricUnit() const {
+  Dimension dimension = data_->description.terms[data_->metric->term].dimension;
+  return baseUnitsOf(data_->metric->maximize ? Dimension{} / dimension : dimension);
+}
+std::string DesignSpace::metricPrinted() const {
+  return (data_->metric->maximize ? "maximize " : "minimize ") + data_->metric->printed;
+}
+bool DesignSpace::measuresEnergy() const { return data_->metric->energy; }
+bool DesignSpace::measuresPower() const { return data_->metric->power; }
+bool DesignSpace::measuresParts() const { return data_->metric->parts; }
+
+bool DesignSpace::measures(const Machine &machine) const {
+  return !(data_->metric->area && !(machine.area.value > 0)) && !(data_->metric->power && !(machine.tdp.value > 0));
+}
+
+double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
+  return evaluateMetric(*data_->metric, data_->description, data_->machines, box, machine, step);
+}
+
+std::string DesignSpace::text(const Design &design, const std::vector<std::string> &comments) const {
+  return data_->description.holds({design, design}) ? data_->machines.text(design, comments) : "";
+}
+
+std::string DesignSpace::source() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  accel::AcceleratorOp written = data_->description.written;
+  OwningOpRef<ModuleOp> copy;
+  if (const auto &measure = data_->metric) { // instead of what the description itself makes least
+    copy = data_->description.module->clone();
+    written = *copy->getOps<accel::AcceleratorOp>().begin();
+    for (accel::ObjectiveOp one : llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
+      one.erase();
+    OpBuilder builder = OpBuilder::atBlockEnd(&written.getBody().front());
+    accel::ObjectiveOp::create(
+        builder, written.getLoc(), builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
+        builder.getStringAttr(measure->text), parseAttribute(measure->printed, &data_->description.context));
+  }
+  written->print(stream, OpPrintingFlags().useLocalScope());
+  return text + "\n";
 }
 
 } // namespace accord

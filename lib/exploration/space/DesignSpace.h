@@ -17,11 +17,10 @@ class AcceleratorOp;
 
 namespace accord {
 
-/// A `require` of an accelerator, over what `DesignSpace` knows of a design: area, power.tdp,
-/// price, and every parameter and number of the description by its path (`glb.capacity`, `clock`),
-/// in the units it is stated in. Comparisons, `and`, `or`, `not`, arithmetic; a choice of words is
-/// compared with a word: `tc.dataflow == weight_stationary`. Numbers that differ by less than 1e-12
-/// of the larger are equal.
+/// A `require` of an accelerator, over what `DesignSpace` knows of a design: area, power.tdp, price, and every
+/// parameter and number of the description by its path (`glb.capacity`, `clock`), in the units it is stated in.
+/// Comparisons, `and`, `or`, `not`, arithmetic; a choice of words is compared with a word: `tc.dataflow ==
+/// weight_stationary`. Numbers that differ by less than 1e-12 of the larger are equal.
 ///
 /// A design power that is not stated follows from the energies where all are stated, or
 /// `technology` is: idle power, and everything on the chip at its peak (`powerAtPeak`).
@@ -38,7 +37,7 @@ struct DesignLimit {
   bool atMost() const { return op[0] == '<'; }
 };
 
-/// A training step, as `DesignSpace::worth` asks for it.
+/// A training step, as `DesignSpace::metricValue` asks for it.
 struct MeasuredStep {
   double seconds = 0, joules = 0;
   int64_t batch = 1; ///< samples
@@ -55,13 +54,11 @@ class DesignSpace {
 public:
   /// Copies what it needs: neither the operation nor its context need stay. All members may be
   /// called by several threads at once.
-  /// Issues: A0612 an accelerator without choices; A0303, A0305, A0307, A0311 a choice that has no
-  /// values, or too many (100,000); A0104 a reference or requirement to nothing, A0120 in a circle,
-  /// A0203 with the wrong dimension, A0302 without a value for every design (a divisor that may be
-  /// 0); A0103 a requirement on an area or power that does not follow from what is stated; what
-  /// machineFrom says of any design.
-  /// `beside`: choices of what the machine is in, which change nothing of it; they are the last
-  /// parameters.
+  /// Issues: A0612 an accelerator without choices; A0303, A0305, A0307, A0311 a choice that has no values, or too many
+  /// (100,000); A0104 a reference or requirement to nothing, A0120 in a circle, A0203 with the wrong dimension, A0302
+  /// without a value for every design (a divisor that may be 0); A0103 a requirement on an area or power that does not
+  /// follow from what is stated; what machineFrom says of any design.
+  /// `beside`: choices of what the machine is in, which change nothing of it; they are the last parameters.
   static Result<DesignSpace, Errors> of(accel::AcceleratorOp accelerator,
                                         std::vector<DesignParameter> clusterParameters = {});
   DesignSpace(DesignSpace &&) noexcept;
@@ -86,8 +83,7 @@ public:
   /// Of words that the box leaves open: no dataflow (empty), every type of the cores, `either`
   /// spread, and the farthest memory that a core may read.
   Result<Machine> best(const DesignBox &box) const;
-  /// What designs take that is known: "area" (m2), "tdp" (W). Of one design exact; no design of a
-  /// box takes less.
+  /// What designs take that is known: "area" (m2), "tdp" (W). Of one design exact; no design of a box takes less.
   const std::vector<std::string> &costNames() const;
   std::vector<double> costs(const DesignBox &box) const;
   /// A requirement that no design of the box keeps, by intervals of its terms.
@@ -99,17 +95,16 @@ public:
   /// 1: as it is written. Not while another thread calls anything.
   void relax(size_t requirement, double factor);
 
-  /// What is made least from now on: an expression over step_time, throughput (samples a second),
-  /// energy and batch (joules and samples of a step), and all that requirements may speak of; of
-  /// what is maximized its reciprocal. Powers need not be whole: area^0.5. Not while another thread
-  /// calls anything. Problems: what requirements have (A0104, A0203, …); A0206 a divisor that may
-  /// be 0, A0208 a root of what may be negative; A0302 a number that may be below 0, or beyond what
-  /// a double holds; A0305 a part that falls where step_time or energy grows (of what is maximized:
-  /// that rises), or nothing of it does.
+  /// What is made least from now on: an expression over step_time, throughput (samples a second), energy and batch
+  /// (joules and samples of a step), and all that requirements may speak of; of what is maximized its reciprocal.
+  /// Powers need not be whole: area^0.5. Not while another thread calls anything. Problems: what requirements have
+  /// (A0104, A0203, …); A0206 a divisor that may be 0, A0208 a root of what may be negative; A0302 a number that may be
+  /// below 0, or beyond what a double holds; A0305 a part that falls where step_time or energy grows (of what is
+  /// maximized: that rises), or nothing of it does.
   std::optional<MetricError> measure(bool maximize, const std::string &text, mlir::Attribute expression);
   bool measured() const;
   std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
-  std::string metricUnit() const;    ///< of `worth`: "m^2*s"
+  std::string metricUnit() const;    ///< of `metricValue`: "m^2*s"
   std::string metricPrinted() const; ///< with names resolved
   /// Whether it speaks of energy; of the design power of a machine; of numbers of a machine of this
   /// space, other than area and design power.
@@ -118,9 +113,8 @@ public:
   bool measuresParts() const;
   /// Whether the machine has the area and design power that it speaks of.
   bool measures(const Machine &machine) const;
-  /// By `measure`, of a step on the box's one design. Of several designs: none of them is worth
-  /// less with a step that takes so long and so much energy or more; `machine` is `best` of the
-  /// box. NaN: it has no value.
+  /// By `measure`, of a step on the box's one design. Of several designs: none of them is worth less with a step that
+  /// takes so long and so much energy or more; `machine` is `best` of the box. NaN: it has no value.
   double metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
 
   /// The design as a description: readable, the choices made with a comment each.

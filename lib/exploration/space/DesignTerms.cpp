@@ -3,6 +3,7 @@
 #include "lib/exploration/space/IntervalArithmetic.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <fmt/format.h>
 #include <set>
@@ -12,11 +13,37 @@ namespace {
 
 constexpr size_t kMaxTerms = 20000;
 
-bool isOneOf(const std::string &word, std::initializer_list<const char *> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-bool isComparison(const std::string &f) { return isOneOf(f, {"<", "<=", ">", ">=", "==", "!="}); }
-bool isLogic(const std::string &f) { return isOneOf(f, {"and", "or", "not"}); }
+/// What a function makes of the dimensions of its operands.
+enum class Role : uint8_t { Logic, Comparison, Sum, Product, Quotient, Power, PowerOfTwo, Logarithm };
+struct Function {
+  llvm::StringLiteral name;
+  Role role;
+  size_t min = 2, max = 2; ///< operands
+};
+constexpr Function kFunctions[] = {
+    {"and", Role::Logic},
+    {"or", Role::Logic},
+    {"not", Role::Logic, 1, 1},
+    {"<", Role::Comparison},
+    {"<=", Role::Comparison},
+    {">", Role::Comparison},
+    {">=", Role::Comparison},
+    {"==", Role::Comparison},
+    {"!=", Role::Comparison},
+    {"+", Role::Sum},
+    {"-", Role::Sum, 1, 2},
+    {"%", Role::Sum},
+    {"min", Role::Sum, 1, SIZE_MAX},
+    {"max", Role::Sum, 1, SIZE_MAX},
+    {"sum", Role::Sum, 1, SIZE_MAX},
+    {"*", Role::Product},
+    {"/", Role::Quotient},
+    {"floor_div", Role::Quotient},
+    {"ceil_div", Role::Quotient},
+    {"^", Role::Power},
+    {"pow2", Role::PowerOfTwo, 1, 1},
+    {"log2", Role::Logarithm, 1, 1},
+};
 
 /// A power that is no whole number has a unit where all exponents of it are whole: area^0.5.
 Result<Quantity> rooted(const Quantity &a, double exponent) {
@@ -36,7 +63,7 @@ Result<Quantity> rooted(const Quantity &a, double exponent) {
 int DesignTerms::push(Term term) {
   std::set<size_t> all(term.parameters.begin(), term.parameters.end());
   for (int operand : term.operands)
-    all.insert((*this)[operand].parameters.begin(), (*this)[operand].parameters.end());
+    all.insert(terms[operand].parameters.begin(), terms[operand].parameters.end());
   term.parameters.assign(all.begin(), all.end());
   terms.push_back(std::move(term));
   return static_cast<int>(terms.size()) - 1;
@@ -123,9 +150,9 @@ Result<int> DesignTerms::compareWord(const std::string &function, mlir::Attribut
     if (!path || !word || !path.getPath().contains('.') || word.getPath().contains('.'))
       continue;
     Result<int> left = resolve(path.getPath().str());
-    if (!left || !(*this)[*left].word)
+    if (!left || !terms[*left].word)
       continue;
-    const std::vector<std::string> &known = chosen.at((*this)[*left].parameter);
+    const std::vector<std::string> &known = chosen.at(terms[*left].parameter);
     std::string wanted = word.getPath().str();
     auto found = std::find(known.begin(), known.end(), wanted);
     if (found == known.end())
@@ -141,60 +168,67 @@ Result<int> DesignTerms::compareWord(const std::string &function, mlir::Attribut
   return -1;
 }
 
-Result<int> DesignTerms::apply(const std::string &function, std::vector<int> operands) {
-  Term term;
-  term.kind = Kind::Apply, term.function = function;
-  bool fold = isOneOf(function, {"min", "max", "sum"});
-  size_t min = isOneOf(function, {"-", "not", "pow2", "log2"}) || fold ? 1 : 2;
-  size_t max = fold ? operands.size() : isOneOf(function, {"not", "pow2", "log2"}) ? 1 : 2;
-  bool known = fold || isComparison(function) || isLogic(function) ||
-               isOneOf(function, {"+", "-", "*", "/", "%", "^", "pow2", "log2", "ceil_div", "floor_div"});
-  if (!known)
-    return Error{Code::UnknownFunction, fmt::format("'{}' cannot be computed in a design space", function)};
-  if (operands.size() < min || operands.size() > max)
-    return Error{Code::WrongOperandCount,
-                 fmt::format("'{}' takes {} operands, not {}", function, min, operands.size())};
-  auto truthful = [&](int operand) { return (*this)[operand].truth; };
-  auto isWord = [&](int operand) { return (*this)[operand].word; };
-  bool logic = isLogic(function);
-  for (int operand : operands)
-    if (truthful(operand) != logic || (isWord(operand) && !isWord(operands[0])))
-      return Error{Code::WrongType,
-                   fmt::format("'{}' is between {}", function,
-                               logic ? "conditions, and this is a number" : "numbers, and this is none")};
-  if (isWord(operands[0]) && !(function == "==" || function == "!="))
-    return Error{Code::WrongType, fmt::format("'{}' has no meaning for words", function)};
-  term.truth = logic || isComparison(function);
-  term.operands = std::move(operands);
-  if (term.truth && logic)
-    return push(std::move(term));
-  std::vector<Quantity> ones; // dimensions alone: the values come with the parameters
-  for (int operand : term.operands)
-    ones.push_back(Quantity(Rational(1), (*this)[operand].dimension));
-  const Quantity &a = ones[0], &b = ones.back();
-  Result<Quantity> result = a;
-  if (function == "*")
-    result = multiply(a, b);
-  else if (isOneOf(function, {"/", "floor_div", "ceil_div"}))
-    result = divide(a, b);
-  else if (function == "^") {
-    const Term &exponent = (*this)[term.operands[1]];
-    bool stated = exponent.kind == Kind::Number;
+/// Of a function of numbers; the values come with the parameters. `exponent`: the last operand.
+static Result<Quantity> dimensionOf(Role role, const std::vector<Quantity> &ones, const DesignTerms::Term &exponent) {
+  const Quantity &a = ones.front(), &b = ones.back();
+  switch (role) {
+  case Role::Product:
+    return multiply(a, b);
+  case Role::Quotient:
+    return divide(a, b);
+  case Role::PowerOfTwo:
+    return powerOfTwo(a);
+  case Role::Logarithm:
+    return logTwo(a);
+  case Role::Power: {
+    bool stated = exponent.kind == DesignTerms::Kind::Number;
     if (!stated && !a.dimensionless())
       return Error{Code::BadExponent, "a power of what has a unit needs an exponent that is a number"};
-    result = stated && !exponent.value.isInteger() && exponent.dimension.dimensionless()
-                 ? rooted(a, exponent.value.toDouble())
-                 : power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
-  } else if (function == "pow2" || function == "log2") {
-    result = function == "pow2" ? powerOfTwo(a) : logTwo(a);
-  } else {
-    for (const Quantity &one : ones)
-      if (result && one.dimension != a.dimension)
-        result = accord::add(a, one);
+    return stated && !exponent.value.isInteger() && exponent.dimension.dimensionless()
+               ? rooted(a, exponent.value.toDouble())
+               : power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
   }
-  if (!result)
-    return result.error();
-  term.dimension = term.truth ? Dimension{} : result->dimension;
+  case Role::Logic:
+  case Role::Comparison:
+  case Role::Sum:
+    break;
+  }
+  Result<Quantity> result = a;
+  for (const Quantity &one : ones)
+    if (result && one.dimension != a.dimension)
+      result = add(a, one);
+  return result;
+}
+
+Result<int> DesignTerms::apply(const std::string &name, std::vector<int> operands) {
+  const Function *function = llvm::find_if(kFunctions, [&](const Function &one) { return one.name == name; });
+  if (function == std::end(kFunctions))
+    return Error{Code::UnknownFunction, fmt::format("'{}' cannot be computed in a design space", name)};
+  if (operands.size() < function->min || operands.size() > function->max)
+    return Error{Code::WrongOperandCount,
+                 fmt::format("'{}' takes {} operands, not {}", name, function->min, operands.size())};
+  bool logic = function->role == Role::Logic, words = terms[operands[0]].word;
+  for (int operand : operands)
+    if (terms[operand].truth != logic || (terms[operand].word && !words))
+      return Error{Code::WrongType,
+                   fmt::format("'{}' is between {}", name,
+                               logic ? "conditions, and this is a number" : "numbers, and this is none")};
+  if (words && name != "==" && name != "!=")
+    return Error{Code::WrongType, fmt::format("'{}' has no meaning for words", name)};
+  Term term;
+  term.kind = Kind::Apply, term.function = name;
+  term.truth = logic || function->role == Role::Comparison;
+  if (!logic) {
+    std::vector<Quantity> ones;
+    for (int operand : operands)
+      ones.push_back(Quantity(Rational(1), terms[operand].dimension));
+    Result<Quantity> result = dimensionOf(function->role, ones, terms[operands.back()]);
+    if (!result)
+      return result.error();
+    if (!term.truth)
+      term.dimension = result->dimension;
+  }
+  term.operands = std::move(operands);
   return push(std::move(term));
 }
 
@@ -208,11 +242,11 @@ std::optional<DesignInterval<Number>> DesignTerms::evaluate(int root, Leaf leaf)
     int next = *waiting.begin();
     waiting.erase(waiting.begin());
     order.push_back(next);
-    for (int operand : (*this)[next].operands)
+    for (int operand : terms[next].operands)
       waiting.insert(operand);
   }
   for (int next : llvm::reverse(order)) {
-    const Term &term = (*this)[next];
+    const Term &term = terms[next];
     if (term.kind != Kind::Apply) {
       done.emplace(next, leaf(term));
       continue;
@@ -265,7 +299,7 @@ DesignInterval<double> DesignTerms::nearly(int term, const DesignBox &box, const
   if (result)
     return *result;
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  return (*this)[term].truth ? DesignInterval<double>{0, 1} : DesignInterval<double>{-kInfinite, kInfinite};
+  return terms[term].truth ? DesignInterval<double>{0, 1} : DesignInterval<double>{-kInfinite, kInfinite};
 }
 
 } // namespace accord

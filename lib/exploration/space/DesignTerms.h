@@ -1,5 +1,4 @@
-// Numbers of a design space as they follow from its parameters: values of keys that refer to
-// others, and requirements.
+// Numbers of a design space as they follow from its parameters: values of keys that refer to others, and requirements.
 #pragma once
 #include "lib/exploration/problem/Design.h"
 #include "lib/support/Quantity.h"
@@ -53,16 +52,15 @@ public:
   Result<int> add(mlir::Attribute value, const Resolve &resolve);
 
   const Term &operator[](int term) const { return terms[term]; }
-  /// All values of a term over a box, exact where the box is one design. Nothing where one is
-  /// undefined: a division by what may be 0, a number beyond `Rational::kMaxBits`. What is defined
-  /// over a box is so over every part of it.
+  /// All values of a term over a box, exact where the box is one design. Nothing where one is undefined: a division by
+  /// what may be 0, a number beyond `Rational::kMaxBits`. What is defined over a box is so over every part of it.
   std::optional<DesignInterval<Rational>> exact(int term, const DesignBox &box) const;
   /// The same in doubles, each operation rounded. Comparisons take numbers that differ by less
   /// than 1e-12 of the larger one for equal.
   DesignInterval<double> nearly(int term, const DesignBox &box, const DesignFigures &figures) const;
 
 private:
-  Result<int> apply(const std::string &function, std::vector<int> operands);
+  Result<int> apply(const std::string &name, std::vector<int> operands);
   Result<int> compareWord(const std::string &function, mlir::Attribute a, mlir::Attribute b, const Resolve &resolve);
   int push(Term term);
   template <class Number, class Leaf> std::optional<DesignInterval<Number>> evaluate(int term, Leaf leaf) const;

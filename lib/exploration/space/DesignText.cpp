@@ -3,8 +3,6 @@
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/support/Quantity.h"
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -167,16 +165,12 @@ public:
 
 } // namespace
 
-std::string DesignSpace::Data::textOf(const Design &design, const std::vector<std::string> &comments) {
-  DesignBox box{design, design};
+std::string DesignMachines::text(const Design &chosen, const std::vector<std::string> &comments) {
+  DesignBox box{chosen, chosen};
   auto made = machine(box, BoxCorner::Design);
   Writer writer;
   std::scoped_lock lock(reading);
-  std::vector<DesignBlock *> blocks{&head};
-  for (auto *some : {&memories, &cores})
-    for (DesignBlock &block : *some)
-      blocks.push_back(&block);
-  for (DesignBlock *block : blocks) {
+  for (DesignBlock *block : blocks()) {
     if (auto error = substitute(*block, box, BoxCorner::Design))
       writer.line(0, "// " + error->message);
     for (const DesignSite &site : block->sites) {
@@ -186,9 +180,9 @@ std::string DesignSpace::Data::textOf(const Design &design, const std::vector<st
         comment += site.place.path + " follows from other choices";
         continue;
       }
-      const DesignParameter &parameter = parameters[*site.parameter];
+      const DesignParameter &parameter = design.parameters[*site.parameter];
       comment +=
-          fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name, parameter.labels[design[*site.parameter]],
+          fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name, parameter.labels[chosen[*site.parameter]],
                       parameter.labels.size(), parameter.labels.front(), parameter.labels.back());
       if (*site.parameter < comments.size() && !comments[*site.parameter].empty()) {
         std::string more = comments[*site.parameter];
@@ -197,13 +191,13 @@ std::string DesignSpace::Data::textOf(const Design &design, const std::vector<st
       }
     }
   }
-  writer.line(0, "/// One design of '" + name + "'.");
-  writer.line(0, "accelerator " + name + " {");
+  writer.line(0, "/// One design of '" + design.name + "'.");
+  writer.line(0, "accelerator " + design.name + " {");
   writer.keys(1, accelerator, accelerator.getEntries(), accel::findSchema("accelerator"));
   if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
     writer.line(1, "efficiency from " + quoted(from.getValue()));
   std::string tdp;
-  if (auto *one = made.get(); one && !paths.count("power.tdp") && one->tdp.value > 0)
+  if (auto *one = made.get(); one && !design.paths.count("power.tdp") && one->tdp.value > 0)
     tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies", one->tdp.value);
   for (mlir::Operation &op : accelerator.getBody().front()) {
     auto block = [&](const std::string &title, DictionaryAttr entries, const accel::BlockSchema *schema,
@@ -244,29 +238,6 @@ std::string DesignSpace::Data::textOf(const Design &design, const std::vector<st
     writer.line(1, "power {\n    " + tdp + "\n  }");
   writer.line(0, "}");
   return writer.out;
-}
-
-std::string DesignSpace::text(const Design &design, const std::vector<std::string> &comments) const {
-  return data_->holds({design, design}) ? data_->textOf(design, comments) : "";
-}
-
-std::string DesignSpace::source() const {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  accel::AcceleratorOp written = data_->written;
-  OwningOpRef<ModuleOp> copy;
-  if (const auto &measure = data_->measure) { // instead of what the description itself makes least
-    copy = data_->module->clone();
-    written = *copy->getOps<accel::AcceleratorOp>().begin();
-    for (accel::ObjectiveOp one : llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
-      one.erase();
-    OpBuilder builder = OpBuilder::atBlockEnd(&written.getBody().front());
-    accel::ObjectiveOp::create(builder, written.getLoc(),
-                               builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
-                               builder.getStringAttr(measure->text), parseAttribute(measure->printed, &data_->context));
-  }
-  written->print(stream, OpPrintingFlags().useLocalScope());
-  return text + "\n";
 }
 
 } // namespace accord

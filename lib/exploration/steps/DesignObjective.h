@@ -10,7 +10,7 @@ namespace accord {
 struct DesignObjective {
   MiningMetric metric = MiningMetric::StepTime;
   ObjectiveAggregation aggregation = ObjectiveAggregation::Sum;
-  const DesignSpace *space = nullptr; ///< of `Expression`
+  const DesignSpace *space = nullptr;
 
   /// Of a step on the machine of the box's design; or no more than of any step that takes so much
   /// at least on any design of the box, whose best machine it is. NaN: no value.
@@ -47,6 +47,31 @@ struct DesignObjective {
     return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
            !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
   }
+  /// Nothing: the design may not be.
+  std::optional<Machine> machineOf(const Design &design) const {
+    if (!isValidDesign(design, space->parameters()))
+      return std::nullopt;
+    auto made = space->machine(design);
+    auto *machine = made.get();
+    if (!machine || !canEvaluate(*machine) || space->violatedRequirement(design, *machine))
+      return std::nullopt;
+    return std::move(*machine);
+  }
+  /// The one machine that all designs of the box have, or (not `same`) the best of them; else what none of them is
+  /// below: infinite where none may be, 0 where that is not known.
+  Result<Machine, double> machineOf(const DesignBox &box, bool same) const {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    if (!isValidDesign(box.low, space->parameters()) || !isValidDesign(box.high, space->parameters()) ||
+        space->violatedRequirement(box))
+      return kNever;
+    auto best = same ? space->machine(box.low) : space->best(box);
+    auto *machine = best.get();
+    if (!machine)
+      return same ? kNever : 0;
+    if (same && (!canEvaluate(*machine) || space->violatedRequirement(box.low, *machine)))
+      return kNever;
+    return std::move(*machine);
+  }
   /// Of all jobs, each with a `weight` and its `best`. `each` gives the part of the job of a
   /// number; never above what it is for larger parts.
   template <typename Jobs, typename Each> double aggregate(const Jobs &jobs, Each each) const {
@@ -67,16 +92,5 @@ struct DesignObjective {
     return job.best > 0 ? below * job.best : below;
   }
 };
-
-/// Whether it has a choice of each of the space's parameters.
-inline bool isValidDesign(const DesignSpace &space, const Design &design) {
-  const std::vector<DesignParameter> &all = space.parameters();
-  if (design.size() != all.size())
-    return false;
-  for (size_t p = 0; p < all.size(); ++p)
-    if (design[p] >= std::max(all[p].labels.size(), all[p].numbers.size()))
-      return false;
-  return true;
-}
 
 } // namespace accord

@@ -6,19 +6,14 @@
 
 namespace accord {
 
-double minPeakMemory(const WorkGraph &graph) {
-  double staticTensors = 0;
-  for (const StaticTensor &resident : graph.staticTensors)
-    staticTensors += resident.bytes;
-  if (graph.regions.empty())
-    return staticTensors;
-  Dependences deps = Dependences::of(graph);
-  const std::vector<OperationId> &operations = graph.regions[kMicrobatchRegion].operations;
+namespace {
+
+/// By operation of a micro-batch: itself and those before it.
+std::vector<std::vector<bool>> ancestorsOf(const std::vector<OperationId> &operations, const Dependences &deps) {
   size_t n = operations.size();
   std::map<OperationId, size_t> place;
   for (size_t i = 0; i < n; ++i)
     place[operations[i]] = i;
-  // By operation: itself and those before it.
   std::vector<std::vector<bool>> before(n, std::vector<bool>(n));
   for (size_t i = 0; i < n; ++i) {
     before[i][i] = true;
@@ -28,12 +23,20 @@ double minPeakMemory(const WorkGraph &graph) {
           if (before[found->second][j])
             before[i][j] = true;
   }
-  struct Held {
-    size_t maker;
-    std::vector<size_t> readers;
-  };
-  std::map<ValueId, Held> held; // by root
-  for (size_t i = 0; i < n; ++i)
+  return before;
+}
+
+/// Operations of a micro-batch by their position.
+struct Held {
+  size_t maker;
+  std::vector<size_t> readers;
+};
+
+/// By root: values that operations of a micro-batch make, and no other value shares storage with.
+std::map<ValueId, Held> heldValues(const WorkGraph &graph, const std::vector<OperationId> &operations,
+                                   const Dependences &deps) {
+  std::map<ValueId, Held> held;
+  for (size_t i = 0; i < operations.size(); ++i)
     for (ValueId result : graph.operations[operations[i]].results) {
       const Value &value = graph.values[result];
       if (deps.root[result] == result && value.category != Category::Weights && value.category != Category::Gradients &&
@@ -52,10 +55,26 @@ double minPeakMemory(const WorkGraph &graph) {
         held.erase(slice.stacked);
     }
   }
-  for (size_t i = 0; i < n; ++i)
+  for (size_t i = 0; i < operations.size(); ++i)
     for (ValueId used : deps.uses[operations[i]])
       if (auto found = held.find(deps.root[used]); found != held.end())
         found->second.readers.push_back(i);
+  return held;
+}
+
+} // namespace
+
+double minPeakMemory(const WorkGraph &graph) {
+  double staticTensors = 0;
+  for (const StaticTensor &resident : graph.staticTensors)
+    staticTensors += resident.bytes;
+  if (graph.regions.empty())
+    return staticTensors;
+  Dependences deps = Dependences::of(graph);
+  const std::vector<OperationId> &operations = graph.regions[kMicrobatchRegion].operations;
+  std::vector<std::vector<bool>> before = ancestorsOf(operations, deps);
+  std::map<ValueId, Held> held = heldValues(graph, operations, deps);
+  size_t n = operations.size();
   std::vector<double> alive(n);
   for (const auto &[root, one] : held) {
     const Value &value = graph.values[root];

@@ -72,16 +72,20 @@ struct StepProblem::Data {
     std::lock_guard lock(mutex);
     return known.try_emplace(std::move(key), value).first->second;
   }
-  /// Of its best way, the first among equals. Ways whose bound is above the best are not looked at.
-  /// `least`: gets what the job is worth at least.
-  StepValue valued(size_t job, const Design &design, const Machine &machine, double *lowerBound = nullptr) {
+  /// The ways of a job, those of the least bounds first.
+  std::vector<std::pair<double, size_t>> byBound(size_t job, const Design &design, const Machine &machine) const {
     std::vector<std::pair<double, size_t>> order;
     for (size_t alternative = 0; alternative < jobs[job].alternatives.size(); ++alternative)
       order.push_back({bounded(job, jobs[job].alternatives[alternative], {design, design}, machine, {}), alternative});
     std::sort(order.begin(), order.end());
+    return order;
+  }
+  /// Of its best way, the first among equals. Ways whose bound is above the best are not looked at.
+  /// `lowerBound`: gets what the job is worth at least.
+  StepValue valued(size_t job, const Design &design, const Machine &machine, double *lowerBound = nullptr) {
     std::optional<StepValue> best;
     double open = kNever;
-    for (auto [bound, alternative] : order) {
+    for (auto [bound, alternative] : byBound(job, design, machine)) {
       if (best && bound > best->value)
         break;
       StepValue one = valued(job, alternative, design, machine);
@@ -96,16 +100,12 @@ struct StepProblem::Data {
     return *best;
   }
   /// Of its best way, whose schedules are searched for where that may make it worth less than
-  /// `below`. `how` Bounded: they are not searched for, and `least` is all that counts.
+  /// `below`. `how` Bounded: they are not searched for, and `lowerBound` is all that counts.
   StepValue refined(size_t job, const Design &design, const Machine &machine, double below, How how,
                     double &lowerBound) {
-    std::vector<std::pair<double, size_t>> order;
-    for (size_t alternative = 0; alternative < jobs[job].alternatives.size(); ++alternative)
-      order.push_back({bounded(job, jobs[job].alternatives[alternative], {design, design}, machine, {}), alternative});
-    std::sort(order.begin(), order.end());
     std::optional<StepValue> best;
     double open = kNever;
-    for (auto [bound, alternative] : order) {
+    for (auto [bound, alternative] : byBound(job, design, machine)) {
       const Alternative &of = jobs[job].alternatives[alternative];
       if (best && bound > best->value)
         break;
@@ -189,15 +189,9 @@ std::vector<std::string> StepProblem::costNames() { return data_->space.costName
 std::vector<double> StepProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 double StepProblem::bound(const DesignBox &box) {
-  if (!isValidDesign(data_->space, box.low) || !isValidDesign(data_->space, box.high) ||
-      data_->space.violatedRequirement(box))
-    return kNever;
-  auto best = box.one() ? data_->space.machine(box.low) : data_->space.best(box);
-  auto *machine = best.get();
-  if (!machine) // no machine for one design; of several, some may have one
-    return box.one() ? kNever : 0;
-  if (box.one() && (!data_->objective.canEvaluate(*machine) || data_->space.violatedRequirement(box.low, *machine)))
-    return kNever;
+  auto machine = data_->objective.machineOf(box, box.one());
+  if (!machine)
+    return machine.error();
   StepBoundOptions options;
   if (!box.one()) {
     options.exact = false;
@@ -223,13 +217,9 @@ DesignEvaluation StepProblem::evaluate(const Design &design, double below) {
 }
 
 DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below, How how) {
-  DesignEvaluation never{kNever, kNever};
-  if (!isValidDesign(space, design))
-    return never;
-  auto made = space.machine(design);
-  auto *machine = made.get();
-  if (!machine || !objective.canEvaluate(*machine) || space.violatedRequirement(design, *machine))
-    return never;
+  auto machine = objective.machineOf(design);
+  if (!machine)
+    return {kNever, kNever};
   std::vector<double> lowerBound(jobs.size());
   double value = objective.aggregate(jobs, [&](size_t job) {
     return (effort > 0 ? refined(job, design, *machine, objective.below(jobs[job], below), how, lowerBound[job])
@@ -240,7 +230,7 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
-  if (job >= data_->jobs.size() || !isValidDesign(data_->space, design))
+  if (job >= data_->jobs.size() || !isValidDesign(design, parameters()))
     return std::nullopt;
   auto made = data_->space.machine(design);
   auto *machine = made.get();
@@ -254,7 +244,7 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
 /// that. A memory's capacity makes it at most as short as compulsory traffic alone does.
 std::vector<double> StepProblem::bottleneckGains(const Design &design) {
   std::vector<double> bottleneckGains(parameters().size());
-  auto made = isValidDesign(data_->space, design) ? data_->space.machine(design) : Result<Machine>(Error());
+  auto made = isValidDesign(design, parameters()) ? data_->space.machine(design) : Result<Machine>(Error());
   auto *machine = made.get();
   if (!machine)
     return {};

@@ -14,7 +14,7 @@ enum class MiningMetric : uint8_t {
   TdpTime,   ///< step time * TDP: most throughput per watt
   Energy,    ///< joules of a step
   AreaTime,  ///< step time * area
-  Expression ///< `DesignSpace::worth`
+  Expression ///< `DesignSpace::metricValue`
 };
 const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time", "expression"
 
@@ -47,7 +47,7 @@ struct StepValue {
 };
 
 /// A job's step on a machine is that of `estimate` and `scheduleStep`; its bound is the work of
-/// each kind of core at its cycles (lib/array), the least traffic of each memory at its bandwidth,
+/// each kind of core at its cycles (machine/array), the least traffic of each memory at its bandwidth,
 /// and the critical path, whichever is longest. What is bounded is the step however it is
 /// scheduled: a design's appraisal has the larger of this bound and the schedule's own.
 /// With an effort, the schedules of designs that may be better than what is known are searched for,

@@ -42,7 +42,7 @@ struct StepShapes {
   std::vector<StepClass> classes;
   std::vector<uint32_t> classOf; ///< by OperationId
 
-  /// `exchanges`: by operation, seconds on the network; empty: such operations are Free.
+  /// `communication`: by operation, seconds on the network; empty: such operations are Free.
   static StepShapes of(const WorkGraph &graph, const std::vector<double> &communication = {});
 };
 

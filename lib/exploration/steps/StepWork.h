@@ -9,10 +9,9 @@ class PriceCache;
 
 /// What of a machine is taken as it stands when its step is bounded.
 struct StepBoundOptions {
-  /// By core: no machine that the bound is for has other rows, columns, dataflow or overlaps than
-  /// this one, so that the cycles of its arrays count, fill and all. Else a machine may have fewer
-  /// rows and columns, and any dataflow where this one names none, and what counts is the stream of
-  /// full folds. Empty: of all cores alike, as `exact` says.
+  /// By core: no machine that the bound is for has other rows, columns, dataflow or overlaps than this one, so that the
+  /// cycles of its arrays count, fill and all. Else a machine may have fewer rows and columns, and any dataflow where
+  /// this one names none, and what counts is the stream of full folds. Empty: of all cores alike, as `exact` says.
   std::vector<bool> sameArrays;
   bool exact = true;
   /// Left out, by core and by memory of the machine: its time, or (cores) only that its operations
@@ -26,21 +25,20 @@ struct StepBoundOptions {
 /// threads. The graph is checked (`check`).
 class StepWork {
 public:
-  /// `exchanges`: by operation, seconds that it takes on the network between devices.
+  /// `communication`: by operation, seconds that it takes on the network between devices.
   explicit StepWork(WorkGraph graph, const std::vector<double> &communication = {});
   StepWork(StepWork &&) noexcept;
   ~StepWork();
   const WorkGraph &graph() const;
 
-  /// Seconds that `value(machine).step` is not below; not exact: on no machine with no more of
-  /// anything (instances, rows, columns, lanes, clock, peak, bandwidth, capacity) and no less
-  /// latency. Per operation: compute by the closed forms of lib/array (`systolicCost`, `rowCycles`,
-  /// `elementCycles`) or flops / peak; every memory's latency + bytes / bandwidth, of compulsory
-  /// bytes and of what arrays take from the nearest; both joined as `roofline` does. Exact, what
-  /// fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest
-  /// chain, and for each core and memory its time of all operations with the least chain before and
-  /// after it; a repeat takes count times its body, and all that the body uses meanwhile. Cost
-  /// models other than "peak", "array" and "vector" are not bounded: 0.
+  /// Seconds that `value(machine).step` is not below; not exact: on no machine with no more of anything (instances,
+  /// rows, columns, lanes, clock, peak, bandwidth, capacity) and no less latency. Per operation: compute by the closed
+  /// forms of machine/array (`systolicCost`, `rowCycles`, `elementCycles`) or flops / peak; every memory's latency +
+  /// bytes / bandwidth, of compulsory bytes and of what arrays take from the nearest; both joined as `roofline` does.
+  /// Exact, what fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest chain,
+  /// and for each core and memory its time of all operations with the least chain before and after it; a repeat takes
+  /// count times its body, and all that the body uses meanwhile. Cost models other than "peak", "array" and "vector"
+  /// are not bounded: 0.
   double bound(const Machine &machine, bool exact) const;
   double bound(const Machine &machine, const StepBoundOptions &options) const;
   /// The same of each operation by itself: those of a micro-batch, then those of the update, by

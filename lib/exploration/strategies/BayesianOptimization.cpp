@@ -1,12 +1,94 @@
 #include "lib/exploration/solve/MiningRandom.h"
 #include "lib/exploration/solve/MiningRun.h"
-#include "lib/exploration/strategies/GaussianProcess.h"
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace accord {
 namespace {
+
+/// Regression by a Gaussian process (Rasmussen and Williams, 2006, algorithm 2.1), on a few hundred points.
+class GaussianProcess {
+public:
+  /// k(a, b) = a.b / d * dot + rbf * exp(-|a - b|^2 / (2 * length^2)) + (white if the same point),
+  /// for targets of mean 0 and variance 1.
+  struct Kernel {
+    double dot = 1, rbf = 1, length = 1, white = 1e-2;
+  };
+
+  /// `points`: one a row; `targets`: one for each. Takes of a few kernels that of the largest
+  /// marginal likelihood where `choose` is set or none was taken, and factorises.
+  void fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &targets, bool choose);
+  /// Mean and deviation at each row.
+  std::pair<Eigen::VectorXd, Eigen::VectorXd> at(const Eigen::MatrixXd &points) const;
+
+private:
+  Eigen::MatrixXd covariance(const Eigen::MatrixXd &a, const Eigen::MatrixXd &b) const;
+  /// Logarithm of the marginal likelihood; not finite if the matrix cannot be factorised.
+  double factorise(const Eigen::VectorXd &targets);
+
+  Kernel kernel_;
+  bool chosen_ = false;
+  Eigen::MatrixXd points_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+  Eigen::VectorXd weights_;
+};
+
+Eigen::MatrixXd GaussianProcess::covariance(const Eigen::MatrixXd &a, const Eigen::MatrixXd &b) const {
+  Eigen::MatrixXd dot = a * b.transpose();
+  Eigen::MatrixXd distance = (-2 * dot).colwise() + a.rowwise().squaredNorm();
+  distance.rowwise() += b.rowwise().squaredNorm().transpose();
+  double narrow = -0.5 / (kernel_.length * kernel_.length);
+  double share = kernel_.dot / std::max<double>(1, static_cast<double>(a.cols()));
+  return share * dot.array() + kernel_.rbf * (narrow * distance.array().max(0)).exp();
+}
+
+double GaussianProcess::factorise(const Eigen::VectorXd &targets) {
+  Eigen::MatrixXd k = covariance(points_, points_);
+  k.diagonal().array() += kernel_.white;
+  factor_.compute(k);
+  if (factor_.info() != Eigen::Success)
+    return -INFINITY;
+  weights_ = factor_.solve(targets);
+  double likelihood = -0.5 * targets.dot(weights_);
+  for (Eigen::Index i = 0; i < k.rows(); ++i)
+    likelihood -= std::log(factor_.matrixLLT()(i, i));
+  return likelihood;
+}
+
+void GaussianProcess::fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &targets, bool choose) {
+  points_ = points;
+  if (choose || !chosen_) {
+    Kernel best = kernel_;
+    double max = -INFINITY;
+    for (double length : {0.5, 1.0, 2.0, 4.0})
+      for (double rbf : {0.3, 1.0, 3.0})
+        for (double white : {1e-4, 1e-2, 1e-1}) {
+          kernel_ = {1, rbf, length, white};
+          if (double likelihood = factorise(targets); likelihood > max) {
+            max = likelihood;
+            best = kernel_;
+          }
+        }
+    kernel_ = best;
+    chosen_ = true;
+  }
+  // Rounding alone can make a matrix of near points singular: more noise until it is not.
+  while (!std::isfinite(factorise(targets)) && kernel_.white < 1e6)
+    kernel_.white *= 10;
+}
+
+std::pair<Eigen::VectorXd, Eigen::VectorXd> GaussianProcess::at(const Eigen::MatrixXd &points) const {
+  Eigen::MatrixXd k = covariance(points_, points);
+  Eigen::VectorXd mean = k.transpose() * weights_;
+  double share = kernel_.dot / std::max<double>(1, static_cast<double>(points.cols()));
+  factor_.matrixL().solveInPlace(k);
+  Eigen::ArrayXd variance =
+      share * points.rowwise().squaredNorm().array() + kernel_.rbf - k.colwise().squaredNorm().transpose().array();
+  return {mean, variance.max(0).sqrt()};
+}
 
 constexpr uint64_t kDefault = 300, kWarm = 30;
 constexpr size_t kCandidates = 1000, kMax = 600;

@@ -43,13 +43,8 @@ public:
   }
 
   ParetoFront search() {
-    DesignBox whole;
-    bool empty = false;
-    for (const DesignParameter &parameter : problem.parameters()) {
-      empty |= parameter.labels.empty();
-      whole.low.push_back(0);
-      whole.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
-    }
+    DesignBox whole = wholeOf(problem.parameters());
+    bool empty = designsOf(problem.parameters()) == 0;
     std::vector<FrontNode> first;
     for (Design &design : validDesigns(problem.parameters(), options.known))
       first.push_back({INFINITY, Numbers(front.costs.size() + 1), {design, design}});

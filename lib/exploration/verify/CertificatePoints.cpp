@@ -35,8 +35,7 @@ bool slower(const std::vector<AlphaBetaModel> &now, const std::vector<AlphaBetaM
   return false;
 }
 
-/// Whether an exchange takes longer in a network than in another one, in which it takes no less by
-/// what both are.
+/// Whether an exchange takes longer in a network than in another one, in which it takes no less by what both are.
 bool slower(const Problem &now, const Problem &before) {
   for (size_t i = 0; i < std::min(now.links.size(), before.links.size()); ++i)
     if (slower({now.links[i].intraNode}, {before.links[i].intraNode}) ||

@@ -7,11 +7,9 @@
 
 namespace accord {
 
-/// A point is a choice of all that clusters leave open: the last parameters of a design, the last
-/// one counting fastest.
+/// A point is a choice of all that clusters leave open: the last parameters of a design, the last one counting fastest.
 size_t pointOf(const MiningCertificate &certificate, const Design &design);
-/// Where a job is placed, of its clusters. Nothing: it is on one device, or its cluster has no form
-/// of a stage there.
+/// Where a job is placed, of its clusters. Nothing: it is on one device, or its cluster has no form of a stage there.
 std::optional<size_t> clusterAt(const MiningCertificate &certificate, size_t job, const Design &design);
 
 /// Of a claim, which outlives it.
@@ -19,9 +17,8 @@ class CertificatePoints {
 public:
   explicit CertificatePoints(const MiningCertificate &certificate);
 
-  /// Whether one of the jobs has no form of a stage there: true where that follows, for each form
-  /// of its other clusters takes more devices than there are; false where it is only said. Nothing:
-  /// all have forms.
+  /// Whether one of the jobs has no form of a stage there: true where that follows, for each form of its other clusters
+  /// takes more devices than there are; false where it is only said. Nothing: all have forms.
   std::optional<bool> missing(const std::vector<size_t> &jobs, const Design &design) const;
   /// What does not go together: numbers of devices, or of those in a server, that do not grow as
   /// the counts do, forms that one cluster has and another one of no fewer devices has not,

@@ -43,6 +43,25 @@ bool isGradient(const WorkGraph &graph, OperationId id) {
   return std::any_of(inner.begin(), inner.end(), [&](OperationId one) { return isGradient(graph, one); });
 }
 
+/// Of what an iteration of a repeat stashes. What the next one stashes as its argument counts once.
+int64_t stashedBytes(const WorkGraph &graph, const Dependences &deps, RegionId region) {
+  const Region &body = graph.regions[region];
+  std::set<ValueId> stashed;
+  for (const Region::Slice &slice : body.stashed)
+    stashed.insert(deps.root[slice.inside]);
+  for (const Region::Carried &carried : body.carried)
+    if (deps.root[carried.argument] != deps.root[carried.yielded] && stashed.count(deps.root[carried.argument]))
+      stashed.erase(deps.root[carried.yielded]);
+  int64_t bytes = 0;
+  for (ValueId root : stashed) {
+    const Value &value = graph.values[root];
+    if (value.region == region && value.category != Category::Weights && value.category != Category::Gradients &&
+        value.category != Category::OptimizerStates)
+      bytes += value.bytes;
+  }
+  return bytes;
+}
+
 std::string parameterOf(const std::string &update) { return update.substr(0, update.rfind(".update")); }
 
 } // namespace
@@ -55,8 +74,13 @@ StepLayers::StepLayers(const WorkGraph &graph, const PlacementProblem &problem, 
     count = std::max(count, 1.0);
   for (const Operation &op : graph.operations)
     again_ |= op.phase == Phase::Recompute;
+  addMicrobatch(graph, classOf);
+  addUpdate(graph, classOf);
+}
+
+void StepLayers::addMicrobatch(const WorkGraph &graph, const Classes &classOf) {
   Dependences deps = Dependences::of(graph);
-  std::vector<bool> behind(graph.operations.size());
+  std::vector<bool> behind(graph.operations.size()); // the first gradient, or one that it depends on
   std::map<OperationId, uint32_t> known;
   bool gradients = false;
   for (OperationId id : graph.regions[kMicrobatchRegion].operations) {
@@ -73,23 +97,12 @@ StepLayers::StepLayers(const WorkGraph &graph, const PlacementProblem &problem, 
     uint32_t cls = mine ? *mine : first == kNone ? 0 : behind[id] ? first : last;
     known[id] = cls;
     parts_.push_back({cls, behind[id] ? &LayerLowerBound::backward : &LayerLowerBound::forward});
-    if (behind[id] || op.body == kNone || graph.regions[op.body].count != counts_[cls])
-      continue;
-    // What the next iteration stashes as its argument counts once.
-    std::set<ValueId> stashed;
-    const Region &body = graph.regions[op.body];
-    for (const Region::Slice &slice : body.stashed)
-      stashed.insert(deps.root[slice.inside]);
-    for (const Region::Carried &carried : body.carried)
-      if (deps.root[carried.argument] != deps.root[carried.yielded] && stashed.count(deps.root[carried.argument]))
-        stashed.erase(deps.root[carried.yielded]);
-    for (ValueId root : stashed) {
-      const Value &value = graph.values[root];
-      if (value.region == op.body && value.category != Category::Weights && value.category != Category::Gradients &&
-          value.category != Category::OptimizerStates)
-        bytes_[cls].activations += value.bytes;
-    }
+    if (!behind[id] && op.body != kNone && graph.regions[op.body].count == counts_[cls])
+      bytes_[cls].activations += stashedBytes(graph, deps, op.body);
   }
+}
+
+void StepLayers::addUpdate(const WorkGraph &graph, const Classes &classOf) {
   std::set<std::string> tables;
   for (OperationId id : graph.regions[kUpdateRegion].operations) {
     const Operation &op = graph.operations[id];

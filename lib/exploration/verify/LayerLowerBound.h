@@ -17,19 +17,21 @@ struct LayerLowerBound {
 /// Not to be shared between threads.
 class StepLayers {
 public:
-  /// An operation of the forward pass belongs to the class that `classOf` has for the longest name
-  /// that its name begins with up to a dot, else to the last one of what it reads; of the backward
-  /// pass, which is all from the first gradient on and what depends on one, to the first one. A
-  /// parameter, its gradient, states and update belong to the class with the longest name that its
-  /// name begins with, else to the first one with an operation "….NAME_gradient".
+  /// An operation of the forward pass belongs to the class that `classOf` has for the longest name that its name begins
+  /// with up to a dot, else to the last one of what it reads; of the backward pass, which is all from the first
+  /// gradient on and what depends on one, to the first one. A parameter, its gradient, states and update belong to the
+  /// class with the longest name that its name begins with, else to the first one with an operation "….NAME_gradient".
   StepLayers(const WorkGraph &graph, const PlacementProblem &problem, const std::map<std::string, uint32_t> &classOf);
-  /// By class: no plan's layers take less, however they are merged. `prices`: null, or the
-  /// operations' on the machine.
+  /// By class: no plan's layers take less, however they are merged. `prices`: null, or the operations' on the machine.
   std::vector<LayerLowerBound> lowerBound(const Machine &machine, const Costs *prices = nullptr);
   /// Whether anything is computed again.
   bool again() const { return again_; }
 
 private:
+  using Classes = std::map<std::string, uint32_t>;
+  void addMicrobatch(const WorkGraph &graph, const Classes &classOf);
+  void addUpdate(const WorkGraph &graph, const Classes &classOf);
+
   struct Part {
     uint32_t cls = 0;
     int64_t LayerLowerBound::*into = &LayerLowerBound::forward;

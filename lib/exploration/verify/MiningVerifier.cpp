@@ -57,8 +57,7 @@ struct MiningVerifier::Data {
     mutable std::map<size_t, std::pair<double, PlacementLowerBound::Open>> open;
   };
 
-  /// What a way is worth at least; infinite where it has no room, or is not worth less than
-  /// `below`.
+  /// What a way is worth at least; infinite where it has no room, or is not worth less than `below`.
   double floorOf(const MiningVerifier &verifier, size_t job, size_t alternative, const Machine &machine,
                  const Costs *costs, double known, double below) {
     StepLowerBound &floor = floors[job][alternative];
@@ -66,9 +65,7 @@ struct MiningVerifier::Data {
       return INFINITY;
     bool byExpression = verifier.byExpression();
     auto joules = [&](double step) {
-      return certificate.metric != "energy" && !byExpression ? 0
-             : costs                                         ? floor.joules(machine, *costs, step)
-                                                             : floor.joules(machine, step);
+      return certificate.metric != "energy" && !byExpression ? 0 : floor.joules(machine, costs, step);
     };
     auto metricValue = [&](double step, double energy) {
       return verifier.metricValue(machine, {step, energy, certificate.jobs[job].batch, true});
@@ -81,8 +78,7 @@ struct MiningVerifier::Data {
       max = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
     else if (std::isfinite(below) && metricValue(1, 0) > 0)
       max = below / metricValue(1, 0);
-    double step = costs ? floor.seconds(machine, *costs, max) : floor.seconds(machine, max);
-    step = std::max(step, known);
+    double step = std::max(floor.seconds(machine, costs, max), known);
     return metricValue(step, joules(step));
   }
   PlacementLowerBound::Prices pricesOf(size_t job, const Machine &machine) const {

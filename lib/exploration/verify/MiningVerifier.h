@@ -30,8 +30,7 @@ public:
   virtual std::variant<Machine, std::string> exactly(const Design &design) = 0;
   /// The words of a requirement that it does not keep.
   virtual std::optional<std::string> violatedRequirement(const Design &design, const Machine &machine) = 0;
-  /// What the space makes least, of a step on the design that was asked for last, whose machine it
-  /// is. NaN: no value.
+  /// What the space makes least, of a step on the design that was asked for last, whose machine it is. NaN: no value.
   virtual double metricValue(const Machine &, const StepUse &) { return NAN; }
 };
 
@@ -87,15 +86,12 @@ public:
   MiningVerifier(const MiningCertificate &certificate, CertificateMachines &machines, CertificatePrices prices);
   ~MiningVerifier();
 
-  /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but
-  /// those.
+  /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but those.
   std::vector<UnprovenDesign> open(const CertificateAnswer &answer, MiningProof &proof);
-  /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with
-  /// such a value.
+  /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with such a value.
   Errors proveBound(const CertificateAnswer &answer, MiningProof &proof, const CertificateSchedules &schedules = {},
                     const CertificatePlacements &placements = {});
-  /// What a placement problem says otherwise than a job's cluster in a design, with this machine;
-  /// empty: nothing.
+  /// What a placement problem says otherwise than a job's cluster in a design, with this machine; empty: nothing.
   std::string differs(size_t job, const PlacementProblem &stated, const Design &design, const Machine &machine);
   /// Whether the metric is what the space makes least.
   bool byExpression() const;

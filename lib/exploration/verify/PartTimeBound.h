@@ -14,11 +14,10 @@ struct ProductExtents {
   /// Bytes of an element of both operands and of the result; 0: not known.
   std::array<double, 3> widths{};
 };
-/// Of two operands, or of three and more none; by which of the tensors a loop indexes: left and
-/// result rows, right and result columns, both operands depth, all three the batch; one operand
-/// alone is summed over, the result alone are rows. A reduction that all three have makes two
-/// products in a row, and what one operand alone has is an extent of the first. Without tensors
-/// reductions are depth, the last parallel loop the columns, the others the rows.
+/// Of two operands, or of three and more none; by which of the tensors a loop indexes: left and result rows, right and
+/// result columns, both operands depth, all three the batch; one operand alone is summed over, the result alone are
+/// rows. A reduction that all three have makes two products in a row, and what one operand alone has is an extent of
+/// the first. Without tensors reductions are depth, the last parallel loop the columns, the others the rows.
 std::optional<ProductExtents> extentsOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors);
 
 /// Arithmetic of one operation, or of a part of a fused one.
@@ -31,8 +30,7 @@ struct BoundedPart {
   double rows = 1, length = 1;            ///< of the domain: parallel points, reduced ones
 };
 
-/// What it takes of a core: seconds on all instances, and on one; bytes that arrays take from the
-/// nearest memory.
+/// What it takes of a core: seconds on all instances, and on one; bytes that arrays take from the nearest memory.
 struct PartTimeBound {
   double spread = 0, single = 0, feed = 0;
 };

@@ -18,12 +18,6 @@ using Id = Problem::Id;
 /// Of a bound of one design: beyond that its configurations count as open.
 constexpr uint64_t kEffort = 40'000'000;
 
-auto identity(const Problem::ParallelConfig &parallelConfig) {
-  return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
-                  parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
-                  parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
-                  parallelConfig.order);
-}
 bool divides(const Problem::ParallelConfig &parallelConfig) {
   return parallelConfig.expert > 1 || parallelConfig.tables != Problem::Tables::Whole;
 }
@@ -127,7 +121,7 @@ void PlacementLowerBound::cost(Id parallelConfig, const std::vector<const std::v
 
 /// `uses`: by step, of those that count.
 Problem PlacementLowerBound::lowerBound(const Machine &machine, const std::vector<Id> &among,
-                                        const std::vector<std::optional<std::vector<LayerLowerBound>>> &uses) const {
+                                        const LayerUses &uses) const {
   const Problem &whole = cluster_.problem;
   Problem p;
   p.objective = whole.objective, p.batch = whole.batch;
@@ -171,7 +165,7 @@ double PlacementLowerBound::value(const Machine &machine) {
   if (!isNew)
     return known->second;
   std::vector<Id> all(cluster_.problem.parallelConfigs.size());
-  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
+  LayerUses uses(layers_.size());
   for (Id parallelConfig = 0; parallelConfig < all.size(); ++parallelConfig) {
     all[parallelConfig] = parallelConfig;
     for (size_t step : steps_[parallelConfig]) {
@@ -182,6 +176,18 @@ double PlacementLowerBound::value(const Machine &machine) {
     }
   }
   return known->second = reprovedLowerBound(lowerBound(machine, all, uses));
+}
+
+PlacementLowerBound::LayerUses PlacementLowerBound::usesOf(const Machine &machine, const Prices &prices,
+                                                           const std::vector<Id> &among) {
+  LayerUses uses(layers_.size());
+  for (Id parallelConfig : among)
+    for (size_t step : steps_[parallelConfig])
+      if (!uses[step]) {
+        auto costs = prices ? prices(step) : std::nullopt;
+        uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
+      }
+  return uses;
 }
 
 PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below) {
@@ -195,14 +201,8 @@ PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, doub
 
 PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below, const Prices &prices,
                                                     const std::vector<Id> &among) {
-  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
-  for (Id parallelConfig : among)
-    for (size_t step : steps_[parallelConfig])
-      if (!uses[step]) {
-        auto costs = prices ? prices(step) : std::nullopt;
-        uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
-      }
-  UnprovenPlacements left = unprovenPlacements(lowerBound(machine, among, uses), below, kEffort);
+  UnprovenPlacements left =
+      unprovenPlacements(lowerBound(machine, among, usesOf(machine, prices, among)), below, kEffort);
   Open open{{}, left.lowerBound};
   for (Id at : left.parallelConfigs)
     open.parallelConfigs.push_back(among[at]);
@@ -215,7 +215,7 @@ std::vector<Id> PlacementLowerBound::formsOf(const Problem &stated) const {
   for (Id parallelConfig = 0; parallelConfig < mine.size(); ++parallelConfig) {
     auto alike = [&](const std::vector<Problem::ParallelConfig> &all) {
       return std::count_if(all.begin(), all.end(), [&](const Problem::ParallelConfig &other) {
-        return identity(other) == identity(mine[parallelConfig]);
+        return identityOf(other) == identityOf(mine[parallelConfig]);
       });
     };
     if (alike(stated.parallelConfigs) >= alike(mine))
@@ -296,7 +296,7 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
   for (const Problem::ParallelConfig &parallelConfig : stated.parallelConfigs) {
     double part = parallelConfig.zero == 0 ? 1e-9 : kShares;
     auto of = std::find_if(whole.parallelConfigs.begin(), whole.parallelConfigs.end(), [&](const auto &other) {
-      return identity(other) == identity(parallelConfig) &&
+      return identityOf(other) == identityOf(parallelConfig) &&
              same(other.gradientSyncs, parallelConfig.gradientSyncs, part) &&
              same(other.expertGradientSyncs, parallelConfig.expertGradientSyncs, part) &&
              same(other.gather, parallelConfig.gather, part);
@@ -307,14 +307,7 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
                          parallelConfig.tensor, parallelConfig.data, parallelConfig.microbatch);
     parallelConfigs.push_back(static_cast<Id>(of - whole.parallelConfigs.begin()));
   }
-  std::vector<std::optional<std::vector<LayerLowerBound>>> uses(layers_.size());
-  for (Id parallelConfig : parallelConfigs)
-    for (size_t step : steps_[parallelConfig])
-      if (!uses[step]) {
-        auto costs = prices ? prices(step) : std::nullopt;
-        uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
-      }
-  Problem floor = lowerBound(machine, parallelConfigs, uses);
+  Problem floor = lowerBound(machine, parallelConfigs, usesOf(machine, prices, parallelConfigs));
   if (stated.hostOverheadPerMicrobatch != floor.hostOverheadPerMicrobatch ||
       stated.hostOverheadPerStep != floor.hostOverheadPerStep)
     return "its host takes another time than the design's";

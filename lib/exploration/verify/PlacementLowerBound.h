@@ -19,10 +19,10 @@ public:
   explicit PlacementLowerBound(const CertificateCluster &cluster);
 
   /// Value of the problem's objective (picoseconds, W s) that no placement on devices of this kind
-  /// is below: `leastOfPlacements` with layers that take what their operations take at least
-  /// (`StepFloor`), whatever fits into memory. Found once for all devices of the same times.
+  /// is below: `reprovedLowerBound` with layers that take what their operations take at least
+  /// (`StepLowerBound`), whatever fits into memory. Found once for all devices of the same times.
   double value(const Machine &machine);
-  /// With memory and cuts (`openPlacements`): forms of which a placement may be worth less than
+  /// With memory and cuts (`unprovenPlacements`): forms of which a placement may be worth less than
   /// `below`. `prices`: operations by these, only of forms `among`.
   struct Open {
     std::vector<Id> parallelConfigs; ///< of the cluster's problem, ascending
@@ -31,9 +31,8 @@ public:
   Open open(const Machine &machine, double below);
   Open open(const Machine &machine, double below, const Prices &prices, const std::vector<Id> &among);
 
-  /// What a stated problem says otherwise than the cluster and the machine, with its layers by
-  /// `prices`: other devices, networks, schedules, forms or layers, or layers that take less than
-  /// their operations. Empty: nothing.
+  /// What a stated problem says otherwise than the cluster and the machine, with its layers by `prices`: other devices,
+  /// networks, schedules, forms or layers, or layers that take less than their operations. Empty: nothing.
   std::string differs(const PlacementProblem &stated, const Machine &machine, const Prices &prices);
   /// The cluster's forms that a stated problem has; of those that are alike as many as there are.
   std::vector<Id> formsOf(const PlacementProblem &stated) const;
@@ -43,8 +42,10 @@ public:
   int64_t memoryBudget(const Machine &machine) const;
 
 private:
-  PlacementProblem lowerBound(const Machine &machine, const std::vector<Id> &among,
-                              const std::vector<std::optional<std::vector<LayerLowerBound>>> &uses) const;
+  /// By step; nothing: of those that do not count.
+  using LayerUses = std::vector<std::optional<std::vector<LayerLowerBound>>>;
+  LayerUses usesOf(const Machine &machine, const Prices &prices, const std::vector<Id> &among);
+  PlacementProblem lowerBound(const Machine &machine, const std::vector<Id> &among, const LayerUses &uses) const;
   void cost(Id parallelConfig, const std::vector<const std::vector<LayerLowerBound> *> &policies,
             PlacementProblem &into, size_t at) const;
   std::string differsInLayers(const PlacementProblem &stated, const PlacementProblem &floor) const;

@@ -15,22 +15,19 @@ public:
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
   /// after the other, a repeat its count times its body, and all the while it holds the cores and
   /// memories that its body uses. Each operation takes its arithmetic
-  /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a
-  /// region the largest of its longest chain; for each core and memory the work of all its
-  /// operations between the least chain before and the least behind; and the same of operations
-  /// that exclude each other, as they hold all of a core or take all of a memory's bandwidth.
-  /// `below`: plans of this or more do not count, so that an operation that may run on one instance
-  /// of a core or on all of them runs on all where one would take too long (destructive bounds:
-  /// Klein and Scholl, European J. Operational Research 112, 1999). Infinite: no plan is less.
-  double seconds(const Machine &machine, double below = INFINITY);
-  /// The same with the times that `prices` has for the machine.
-  double seconds(const Machine &machine, const Costs &prices, double below = INFINITY);
+  /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a region the largest
+  /// of its longest chain; for each core and memory the work of all its operations between the least chain before and
+  /// the least behind; and the same of operations that exclude each other, as they hold all of a core or take all of a
+  /// memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run on one instance
+  /// of a core or on all of them runs on all where one would take too long (destructive bounds: Klein and Scholl,
+  /// European J. Operational Research 112, 1999). Infinite: no plan is less.
+  /// `prices`: what the operations take on the machine, instead of closed forms; or null.
+  double seconds(const Machine &machine, const Costs *prices = nullptr, double below = INFINITY);
   /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
   /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
   void times(const Machine &machine, const Costs *prices, std::vector<double> &seconds);
   /// Joules of a step that takes `step` seconds: arithmetic, compulsory bytes, idle power.
-  double joules(const Machine &machine, double step);
-  double joules(const Machine &machine, const Costs &prices, double step);
+  double joules(const Machine &machine, const Costs *prices, double step);
   /// Of device memory, in any order of operations: all residents, and for some operation what is
   /// made before its end and read after it.
   double bytes() const { return bytes_; }
@@ -71,16 +68,18 @@ private:
   /// memories, of which it only matters that there is one.
   std::string machineKey(const Machine &machine);
   void price(const Machine &machine);
-  void price(const Machine &machine, const Costs &prices);
+  void price(const Machine &machine, const Costs *prices);
+  /// Of a kind that is neither free nor given, on the cores that it may run on; `first`: its first part among all.
+  static void priceOn(const EligibleCores &main, const Kind &kind, uint32_t first, const Machine &machine,
+                      const std::vector<const Times *> &times, Price &price);
   static void priceFused(const Kind &kind, uint32_t first, const Machine &machine,
                          const std::vector<const Times *> &times, Price &price);
   const Price &priceOf(const Item &item) const { return prices_[byKind_ ? item.kind : item.operation]; }
   double length(RegionId region, const Machine &machine, double below);
   double longest(RegionId region, const Machine &machine, bool closely);
-  /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or
-  /// takes all of its bandwidth, which excludes the former: subsets of it, and means of it and of
-  /// the longest chain, of which none is above the length (Lepere, Trystram and Woeginger, Int. J.
-  /// Found. Comput. Sci. 13(4), 2002, section 3).
+  /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or takes all of its
+  /// bandwidth, which excludes the former: subsets of it, and means of it and of the longest chain, of which none is
+  /// above the length (Lepere, Trystram and Woeginger, Int. J. Found. Comput. Sci. 13(4), 2002, section 3).
   double together(RegionId region, const Machine &machine, size_t core, int memory) const;
   double step(const Machine &machine, double below);
   double minBytes() const;

@@ -25,9 +25,6 @@ double transferOf(const Memory &memory, double bytes) {
   return bytes > 0 && rate > 0 ? std::max(memory.latency.value, 0.0) + bytes / rate : 0;
 }
 
-/// The shorter of two in everything.
-void min(double &of, double other) { of = std::min(of, other); }
-
 } // namespace
 
 const StepLowerBound::Times &StepLowerBound::timesOn(const Machine &machine, size_t index) {
@@ -92,7 +89,6 @@ void StepLowerBound::price(const Machine &machine) {
   std::vector<const Times *> times;
   for (size_t c = 0; c < machine.cores.size(); ++c)
     times.push_back(&timesOn(machine, c));
-  size_t memories = machine.memories.size();
   std::vector<std::pair<const BoundedPart *, EligibleCores>> asked; // by kind of core and type
   asked.reserve(kinds_.size());
   auto coresOf = [&](const BoundedPart &part) -> const EligibleCores & {
@@ -107,62 +103,60 @@ void StepLowerBound::price(const Machine &machine) {
     price.joules = 0, price.core = -1;
     price.holds.clear();
     price.alternatives.resize(1);
-    price.alternatives[0].transfers.assign(memories, 0);
-    price.alternatives[0].time = price.alternatives[0].work = 0;
-    price.alternatives[0].whole = false;
-    if (kind.free)
-      continue;
-    if (kind.given) {
-      price.alternatives[0].time = *kind.given;
-      continue;
-    }
-    const EligibleCores &main = coresOf(kind.main);
-    if (main.cores.empty())
-      continue;
-    size_t levels = memories;
+    Alternative &alternative = price.alternatives[0];
+    alternative.transfers.assign(machine.memories.size(), 0);
+    alternative.time = alternative.work = 0;
+    alternative.whole = false;
+    if (kind.given && !kind.free)
+      alternative.time = *kind.given;
+    else if (!kind.free)
+      if (const EligibleCores &main = coresOf(kind.main); !main.cores.empty())
+        priceOn(main, kind, firstPart_[k], machine, times, price);
+  }
+}
+
+void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32_t first, const Machine &machine,
+                             const std::vector<const Times *> &times, Price &price) {
+  size_t levels = machine.memories.size();
+  for (int c : main.cores)
+    levels = std::min(levels, levelsOf(machine, machine.cores[c]));
+  int only = main.cores.size() == 1 ? main.cores[0] : -1;
+  double feed = 0;
+  if (kind.mapped && only >= 0 && levels >= 2) {
+    feed = times[only]->parts[first].feed;
+    for (size_t m = 1; m < levels; ++m)
+      if (!(machine.memories[m].capacity.value > 0))
+        feed = 0;
+  }
+  std::vector<double> &transfers = price.alternatives[0].transfers;
+  for (size_t m = 0; m < levels; ++m) {
+    double bytes = m + 1 == levels ? std::max(kind.bytes, feed) : kind.bytes;
+    transfers[m] = transferOf(machine.memories[m], bytes);
+    price.joules += kind.bytes * machine.memories[m].energy.value;
+  }
+  price.joules += kind.flops * (main.type.empty() ? 0 : energyPerFlop(machine, main.type).value);
+  double &time = price.alternatives[0].time;
+  if (kind.fused) {
+    priceFused(kind, first, machine, times, price);
+    time = joined(time, transfers, levels, machine);
+    if (only >= 0 && std::find(price.holds.begin(), price.holds.end(), only) == price.holds.end())
+      price.holds.push_back(only);
+  } else if (only >= 0) {
+    const Core &core = machine.cores[only];
+    const PartTimeBound &on = times[only]->parts[first];
+    double count = core.count, all = joined(on.spread, transfers, levels, machine),
+           one = joined(on.single, transfers, levels, machine);
+    bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
+    price.core = only;
+    price.alternatives[0] = {spread ? all : one, spread ? all : one / count, spread || core.count == 1,
+                             std::move(transfers)};
+    if (spread && single && core.count > 1)
+      price.alternatives.push_back({one, one / count, false, price.alternatives[0].transfers});
+  } else {
+    time = INFINITY;
     for (int c : main.cores)
-      levels = std::min(levels, levelsOf(machine, machine.cores[c]));
-    int only = main.cores.size() == 1 ? main.cores[0] : -1;
-    double feed = 0;
-    if (kind.mapped && only >= 0 && levels >= 2) {
-      feed = times[only]->parts[firstPart_[k]].feed;
-      for (size_t m = 1; m < levels; ++m)
-        if (!(machine.memories[m].capacity.value > 0))
-          feed = 0;
-    }
-    std::vector<double> &transfers = price.alternatives[0].transfers;
-    for (size_t m = 0; m < levels; ++m) {
-      double bytes = m + 1 == levels ? std::max(kind.bytes, feed) : kind.bytes;
-      transfers[m] = transferOf(machine.memories[m], bytes);
-      price.joules += kind.bytes * machine.memories[m].energy.value;
-    }
-    price.joules += kind.flops * (main.type.empty() ? 0 : energyPerFlop(machine, main.type).value);
-    if (kind.fused) {
-      priceFused(kind, firstPart_[k], machine, times, price);
-      price.alternatives[0].time = joined(price.alternatives[0].time, transfers, levels, machine);
-      if (only >= 0 && std::find(price.holds.begin(), price.holds.end(), only) == price.holds.end())
-        price.holds.push_back(only);
-      continue;
-    }
-    if (only >= 0) {
-      const Core &core = machine.cores[only];
-      const PartTimeBound &time = times[only]->parts[firstPart_[k]];
-      double count = core.count, all = joined(time.spread, transfers, levels, machine),
-             one = joined(time.single, transfers, levels, machine);
-      bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
-      price.core = only;
-      price.alternatives[0] = {spread ? all : one, spread ? all : one / count, spread || core.count == 1,
-                               std::move(transfers)};
-      if (spread && single && core.count > 1)
-        price.alternatives.push_back({one, one / count, false, price.alternatives[0].transfers});
-      continue;
-    }
-    double time = INFINITY;
-    for (int c : main.cores) {
-      const PartTimeBound &on = times[c]->parts[firstPart_[k]];
-      min(time, std::min(on.spread, on.single));
-    }
-    price.alternatives[0].time = joined(time, transfers, levels, machine);
+      time = std::min({time, times[c]->parts[first].spread, times[c]->parts[first].single});
+    time = joined(time, transfers, levels, machine);
   }
 }
 
@@ -177,7 +171,7 @@ void StepLowerBound::priceFused(const Kind &kind, uint32_t first, const Machine 
     for (int c : of.cores) {
       const Core &core = machine.cores[c];
       const PartTimeBound &on = times[c]->parts[first + i];
-      min(time, core.perInstanceMapping && !core.anyMapping ? on.single : on.spread);
+      time = std::min(time, core.perInstanceMapping && !core.anyMapping ? on.single : on.spread);
     }
     max = std::max(max, time);
     if (of.cores.size() == 1 && time > 0)
@@ -188,7 +182,10 @@ void StepLowerBound::priceFused(const Kind &kind, uint32_t first, const Machine 
   price.alternatives[0].time = max;
 }
 
-void StepLowerBound::price(const Machine &machine, const Costs &costs) {
+void StepLowerBound::price(const Machine &machine, const Costs *prices) {
+  if (!prices)
+    return price(machine);
+  const Costs &costs = *prices;
   byKind_ = false;
   prices_.assign(graph_.operations.size(), {});
   for (OperationId id = 0; id < prices_.size(); ++id) {

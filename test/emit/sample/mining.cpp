@@ -1,6 +1,5 @@
 // Documents of mined designs: FOLDER/mining, and others beside it.
 #include "lib/exploration/output/MiningOutput.h"
-#include "lib/exploration/output/MiningReport.h"
 #include "lib/support/documents/JsonText.h"
 #include <filesystem>
 #include <fmt/format.h>

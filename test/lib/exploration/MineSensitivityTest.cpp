@@ -1,6 +1,6 @@
 // What choices and limits of a design space are worth, and what a step waits for.
 #include "lib/exploration/solve/Sensitivity.h"
-#include "lib/exploration/steps/StepLimits.h"
+#include "lib/exploration/steps/StepBottlenecks.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "test/lib/exploration/MineProblems.h"
 #include "test/support/CatalogueWork.h"

@@ -248,13 +248,13 @@ TEST(StepLowerBound, NoStepTakesLess) {
         const Costs &costs = *priced;
         // However near what is looked for is.
         for (double below : {double(INFINITY), value.step * 1.5, value.step * (1 + 1e-9)}) {
-          double min = floor.seconds(*one, below), known = floor.seconds(*one, costs, below);
+          double min = floor.seconds(*one, nullptr, below), known = floor.seconds(*one, &costs, below);
           EXPECT_LE(min, value.step * (1 + 1e-9)) << model << name << i << " " << below;
           EXPECT_LE(known, value.step * (1 + 1e-9)) << model << name << i << " " << below;
           EXPECT_LE(floor.seconds(*one), known * (1 + 1e-9)) << model << name << i;
         }
-        EXPECT_LE(floor.joules(*one, floor.seconds(*one)), value.joules * (1 + 1e-9));
-        EXPECT_LE(floor.joules(*one, costs, floor.seconds(*one, costs)), value.joules * (1 + 1e-9));
+        EXPECT_LE(floor.joules(*one, nullptr, floor.seconds(*one)), value.joules * (1 + 1e-9));
+        EXPECT_LE(floor.joules(*one, &costs, floor.seconds(*one, &costs)), value.joules * (1 + 1e-9));
         tight += floor.seconds(*one) / value.step, ++all;
       }
     }
@@ -282,7 +282,7 @@ TEST(StepLowerBound, KeptFloorsAreThoseFoundAnew) {
       for (const Machine &machine : all)
         for (double below : {double(INFINITY), 1e-3, 1e-5}) {
           StepLowerBound anew(g.graph);
-          ASSERT_EQ(floor.seconds(machine, below), anew.seconds(machine, below)) << seed;
+          ASSERT_EQ(floor.seconds(machine, nullptr, below), anew.seconds(machine, nullptr, below)) << seed;
         }
   }
 }
@@ -302,10 +302,10 @@ TEST(StepLowerBound, NoScheduleOfRandomWorkIsShorter) {
     StepLowerBound floor(g.graph);
     double step = plan.schedule.step.seconds().value;
     for (double below : {double(INFINITY), step * 2, step * 1.1, step * (1 + 1e-9) + 1e-12}) {
-      ASSERT_LE(floor.seconds(machine, costs, below), step * (1 + 1e-9)) << seed << " " << below;
-      ASSERT_LE(floor.seconds(machine, below), step * (1 + 1e-9)) << seed << " " << below;
+      ASSERT_LE(floor.seconds(machine, &costs, below), step * (1 + 1e-9)) << seed << " " << below;
+      ASSERT_LE(floor.seconds(machine, nullptr, below), step * (1 + 1e-9)) << seed << " " << below;
     }
-    tight += floor.seconds(machine, costs, step) > step * 0.999;
+    tight += floor.seconds(machine, &costs, step) > step * 0.999;
   }
   EXPECT_GT(tight, 30u);
 }

@@ -1,6 +1,6 @@
 // Which critical operations wait for a core: against a reference that unrolls nothing and sorts
 // nothing.
-#include "lib/exploration/steps/Slack.h"
+#include "lib/exploration/steps/StepBottlenecks.h"
 #include "test/support/RandomPlan.h"
 #include <cstdio>
 #include <gtest/gtest.h>

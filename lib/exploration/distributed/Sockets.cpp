@@ -1,10 +1,12 @@
-// Listens, keeps the connections to all ranks, and waits for any of them.
-#include "lib/exploration/distributed/SocketTools.h"
+// Both ends of the connections: the leader's, which waits for any rank, and a rank's, which waits for the leader alone.
 #include "lib/exploration/distributed/Sockets.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <fcntl.h>
@@ -12,15 +14,86 @@
 #include <ifaddrs.h>
 #include <mutex>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
+#include <string>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace accord {
 namespace {
+
+/// Closes itself.
+class Descriptor {
+public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor &&other) noexcept : number_(other.release()) {}
+  Descriptor &operator=(Descriptor &&other) noexcept {
+    if (this != &other) {
+      close();
+      number_ = other.release();
+    }
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  void close() {
+    if (number_ >= 0)
+      ::close(number_);
+    number_ = -1;
+  }
+  int release() { return std::exchange(number_, -1); }
+
+private:
+  int number_ = -1;
+};
+
+/// Messages leave at once; the other machine's end is noticed within a minute or so.
+void tune(int socket) {
+  auto set = [socket](int level, int option, int value) {
+    setsockopt(socket, level, option, &value, sizeof value); // without it things go on, only slower
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 20);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+}
+
+/// Longer ones are no messages of ours.
+constexpr size_t kMaxMessageBytes = size_t(1) << 28;
+
+/// A length of four bytes, least first, then the message.
+std::string framed(const std::string &message) {
+  std::string frame;
+  for (int i = 0; i < 4; ++i)
+    frame += static_cast<char>(message.size() >> (8 * i));
+  return frame + message;
+}
+
+/// Takes the first whole message out of what was received. `broken`: there is none to come.
+std::optional<std::string> unframed(std::string &received, bool &broken) {
+  if (received.size() < 4)
+    return std::nullopt;
+  size_t size = 0;
+  for (int i = 0; i < 4; ++i)
+    size |= size_t(static_cast<unsigned char>(received[i])) << (8 * i);
+  broken = size > kMaxMessageBytes;
+  if (broken || received.size() < 4 + size)
+    return std::nullopt;
+  std::string message = received.substr(4, size);
+  received.erase(0, 4 + size);
+  return message;
+}
 
 /// Of this machine that are up, those that only it can reach not among them.
 std::vector<std::string> addresses() {
@@ -198,7 +271,68 @@ private:
   size_t last_ = 0;
 };
 
+class ServerSocket : public ServerLink {
+public:
+  explicit ServerSocket(Descriptor socket) : socket_(std::move(socket)) {}
+
+  bool send(const std::string &message) override {
+    std::string frame = framed(message);
+    std::lock_guard lock(mutex_);
+    for (size_t at = 0; at < frame.size();) {
+      ssize_t sent = ::send(socket_.get(), frame.data() + at, frame.size() - at, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR)
+        continue;
+      if (sent <= 0)
+        return false;
+      at += static_cast<size_t>(sent);
+    }
+    return true;
+  }
+
+  std::optional<std::string> receive() override {
+    for (bool broken = false; !broken;) {
+      if (auto message = unframed(received_, broken))
+        return message;
+      char part[1 << 16];
+      ssize_t got = broken ? 0 : recv(socket_.get(), part, sizeof part, 0);
+      if (got > 0)
+        received_.append(part, static_cast<size_t>(got));
+      else if (got == 0 || errno != EINTR)
+        break;
+    }
+    return std::nullopt;
+  }
+
+private:
+  Descriptor socket_;
+  std::string received_;
+  std::mutex mutex_; ///< of sending
+};
+
+/// Tries one address for a few seconds.
+Descriptor connected(llvm::StringRef host, uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  if (inet_pton(AF_INET, host.str().c_str(), &address.sin_addr) != 1)
+    return {};
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  timeval timeout{5, 0}; // of connect, too
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  if (!socket || connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+    return {};
+  timeval none{0, 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+  tune(socket.get());
+  return socket;
+}
+
 } // namespace
+
+std::string hostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
 
 std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ranks, std::string &invitation) {
   auto error = [] { return fmt::format("cannot listen for the other ranks: {}", std::strerror(errno)); };
@@ -217,6 +351,25 @@ std::variant<std::unique_ptr<LeaderLink>, std::string> listenForRanks(size_t ran
   for (const std::string &one : addresses())
     invitation += " " + one;
   return std::make_unique<LeaderSockets>(std::move(socket), std::move(waking), hex, ranks);
+}
+
+std::variant<std::unique_ptr<ServerLink>, std::string> joinLeader(const std::string &invitation, size_t rank) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(invitation).split(words, ' ');
+  uint16_t port = 0;
+  if (words.size() < 3 || words[1].getAsInteger(10, port))
+    return "the process that leads the search says nothing of where it is";
+  llvm::SmallVector<llvm::StringRef> hosts(words.begin() + 3, words.end());
+  if (words[2] == hostName())
+    hosts.insert(hosts.begin(), "127.0.0.1");
+  for (llvm::StringRef host : hosts)
+    if (Descriptor socket = connected(host, port)) {
+      auto link = std::make_unique<ServerSocket>(std::move(socket));
+      if (link->send(fmt::format("{} {}", words[0].str(), rank)))
+        return link;
+    }
+  return fmt::format("the process that leads the search cannot be reached on {} ({})", words[2].str(),
+                     std::strerror(errno));
 }
 
 } // namespace accord

@@ -1,4 +1,5 @@
-// What another strategy does with the effort that one took.
+// Searches that follow one by a strategy: by another one with the same effort, and with schedules that are searched
+// for.
 #pragma once
 #include "lib/exploration/solve/MiningProblem.h"
 
@@ -9,5 +10,10 @@ namespace accord {
 /// (annealing) begins anew with another seed as long as time is left.
 MiningResult mineWithEqualEffort(const std::string &strategy, MiningProblem &problem, const MiningResult &with,
                                  bool time, const MiningOptions &options);
+
+/// Designs that may be best, with schedules that are searched for (`accord mine --close`).
+/// Goes on from the result of a search by schedules without search: `problem` is the same with an
+/// effort. Counts and moments are of both searches.
+MiningResult refineMining(MiningProblem &problem, const MiningResult &quick, const MiningOptions &options);
 
 } // namespace accord

@@ -16,9 +16,123 @@ namespace {
 
 constexpr int64_t kMaxInteger = int64_t(1) << 62;
 
+bool isInteger(const accel::KeySchema &schema) {
+  return schema.kind == accel::ValueKind::Integer || schema.kind == accel::ValueKind::Shape;
+}
+
 } // namespace
 
-BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const DesignBox &box, BoxCorner end) const {
+bool DesignMachines::findBlocks() {
+  working = design.module->clone();
+  accelerator = *working->getOps<accel::AcceleratorOp>().begin();
+  auto found = memoryOrder(accelerator);
+  if (failed(found))
+    return false;
+  order = *found;
+  head.ops = {accelerator};
+  for (mlir::Operation &op : accelerator.getBody().front())
+    if (isa<accel::PowerOp, accel::AreaOp>(op))
+      head.ops.push_back(&op);
+  for (accel::MemoryOp memory : order.memories) {
+    memories.push_back({{memory}, {}, {}, {}});
+    readMemories.push_back(std::make_unique<BlockCache<Memory>>());
+  }
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
+    cores.push_back({{core}, {}, {}, {}});
+    readCores.push_back(std::make_unique<BlockCache<Core>>());
+    checked.push_back(std::make_unique<BlockCache<bool>>());
+  }
+  return true;
+}
+
+std::vector<DesignBlock *> DesignMachines::blocks() {
+  std::vector<DesignBlock *> all{&head};
+  for (auto *some : {&memories, &cores})
+    for (DesignBlock &block : *some)
+      all.push_back(&block);
+  return all;
+}
+
+/// Why a value that follows from parameters cannot be one of its key.
+std::optional<Error> DesignMachines::siteError(const DesignPlace &place, int term) const {
+  const DesignTerms::Term &found = design.terms[term];
+  bool fits = found.word || (!found.truth && (isInteger(*place.schema)
+                                                  ? found.dimension.dimensionless()
+                                                  : llvm::is_contained(place.schema->dimensions, found.dimension)));
+  if (!fits)
+    return Error{Code::WrongDimension,
+                 fmt::format("'{}' is {}, but this is {}", place.path, accel::expected(*place.schema),
+                             found.truth ? "a condition" : describe(found.dimension)),
+                 design.locationOf(place)};
+  if (!design.terms.exact(term, wholeOf(design.parameters)))
+    return Error{Code::OutOfRange,
+                 fmt::format("'{}' has no value for every design: it may divide by 0, or "
+                             "be too large to compute",
+                             place.path),
+                 design.locationOf(place)};
+  return std::nullopt;
+}
+
+/// Whether nothing of a core but its count depends on the parameter `count`.
+bool DesignMachines::countsAlone(const DesignBlock &core, size_t count) const {
+  auto depends = [&](int term) { return term >= 0 && llvm::is_contained(design.terms[term].parameters, count); };
+  return !cast<accel::CoreOp>(core.ops[0]).getEntries().contains("peak") && !depends(clock) && !depends(node) &&
+         llvm::none_of(core.sites,
+                       [&](const DesignSite &site) { return site.place.key != "count" && depends(site.term); });
+}
+
+void DesignMachines::findSites(Errors &errors) {
+  std::map<mlir::Operation *, DesignBlock *> blockOf;
+  for (DesignBlock *block : blocks())
+    for (mlir::Operation *op : block->ops)
+      blockOf[op] = block;
+  std::map<mlir::Operation *, mlir::Operation *> copyOf; // `written` and `accelerator` are equal
+  copyOf[design.written] = accelerator;
+  for (auto [a, b] : llvm::zip(design.written.getBody().front(), accelerator.getBody().front()))
+    copyOf[&a] = &b;
+  std::map<DesignBlock *, std::set<size_t>> depends;
+  for (const auto &[path, place] : design.paths) {
+    if (!isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(place.value) || isa<accel::PriceOp>(place.op))
+      continue;
+    Result<int> term = design.termAt(path, false);
+    if (!term) {
+      if (term.error().code != Code::NotConstant)
+        errors.push_back(errorOf(term.error(), design.locationOf(place)));
+      continue;
+    }
+    if (auto error = siteError(place, *term)) {
+      errors.push_back(*error);
+      continue;
+    }
+    const DesignTerms::Term &found = design.terms[*term];
+    DesignSite site{place, *term, {}};
+    if (isa<accel::ChoiceAttr>(place.value))
+      site.parameter = found.parameter;
+    site.place.op = copyOf.at(place.op);
+    DesignBlock *block = blockOf.at(site.place.op);
+    depends[block].insert(found.parameters.begin(), found.parameters.end());
+    block->sites.push_back(std::move(site));
+  }
+  for (auto [shared, kept] : {std::pair("clock", &clock), std::pair("technology", &node)})
+    if (design.paths.count(shared) && errors.empty())
+      if (Result<int> term = design.termAt(shared, false)) {
+        *kept = *term;
+        for (auto [op, block] : blockOf)
+          depends[block].insert(design.terms[*term].parameters.begin(), design.terms[*term].parameters.end());
+      }
+  for (DesignBlock &core : cores) { // a core is read once for all numbers of it
+    std::optional<size_t> count;
+    for (const DesignSite &site : core.sites)
+      if (site.place.key == "count")
+        count = site.parameter;
+    if (count && countsAlone(core, *count))
+      depends[&core].erase(*count), core.count = count;
+  }
+  for (auto &[block, which] : depends)
+    block->parameters.assign(which.begin(), which.end());
+}
+
+BlockKey DesignMachines::keyOf(const std::vector<size_t> &depends, const DesignBox &box, BoxCorner end) const {
   BlockKey key{static_cast<uint32_t>(end)};
   for (size_t parameter : depends) {
     key.push_back(box.low[parameter]);
@@ -27,20 +141,20 @@ BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const Desi
   return key;
 }
 
-Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool max) const {
+Rational DesignMachines::exactAt(int term, const DesignBox &box, bool max) const {
   if (term < 0)
     return 0;
-  auto span = terms.exact(term, box); // defined over the whole space
+  auto span = design.terms.exact(term, box); // defined over the whole space
   return span ? max ? span->high : span->low : Rational(0);
 }
 
-Result<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
+Result<Attribute> DesignMachines::valueAt(const DesignSite &site, const DesignBox &box, bool max) const {
   if (site.parameter)
-    return choices[*site.parameter][(max ? box.high : box.low)[*site.parameter]];
+    return design.choices[*site.parameter][(max ? box.high : box.low)[*site.parameter]];
   const accel::KeySchema &schema = *site.place.schema;
   Rational value = exactAt(site.term, box, max);
   MLIRContext *of = site.place.op->getContext();
-  bool integer = schema.kind == accel::ValueKind::Integer || schema.kind == accel::ValueKind::Shape;
+  bool integer = isInteger(schema);
   if (!box.one()) { // an end that no design may have: as near as values go
     Rational min = integer ? Rational(1) : Rational(0);
     if (schema.range != accel::Range::Any && value < min)
@@ -51,7 +165,7 @@ Result<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desig
       value = std::min(max ? value.floor() : value.ceil(), Rational(kMaxInteger));
   }
   if (!integer) {
-    Quantity quantity(value, terms[site.term].dimension);
+    Quantity quantity(value, design.terms[site.term].dimension);
     return Attribute(accel::QuantityAttr::get(of, quantity, quantity.print()));
   }
   auto whole = value.toInt64();
@@ -61,16 +175,46 @@ Result<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const Desig
   return Attribute(IntegerAttr::get(IntegerType::get(of, 64), *whole));
 }
 
+/// Sets the best of several words, or none.
+void DesignMachines::setBestWord(const DesignSite &site, const DesignBox &box, NamedAttrList &list) {
+  MLIRContext *of = &design.context;
+  const std::string &key = site.place.key;
+  const std::vector<Attribute> &all = design.choices[*site.parameter];
+  auto words =
+      llvm::ArrayRef(all).slice(box.low[*site.parameter], box.high[*site.parameter] - box.low[*site.parameter] + 1);
+  auto placeOf = [&](Attribute word) {
+    return order.indexOf.lookup(SymbolTable::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
+  };
+  list.erase(key);
+  switch (*site.place.schema->bestWord) {
+  case accel::BestWord::Unstated:
+    break;
+  case accel::BestWord::Any:
+    list.set(key, StringAttr::get(of, "any"));
+    break;
+  case accel::BestWord::True:
+    list.set(key, BoolAttr::get(of, true));
+    break;
+  case accel::BestWord::AllTypes:
+    if (!list.get("types"))
+      list.set("types", ArrayAttr::get(of, words));
+    break;
+  case accel::BestWord::FarthestMemory:
+    list.set(key, *std::ranges::min_element(words, {}, placeOf));
+    break;
+  }
+}
+
 /// Sets the values of a block in `accelerator`.
-std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
-  MLIRContext *of = &context;
+std::optional<Error> DesignMachines::substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end) {
+  MLIRContext *of = &design.context;
   std::map<mlir::Operation *, NamedAttrList> entries;
   for (const DesignSite &site : block.sites) {
     const DesignPlace &place = site.place;
     if (place.key == "count") {
       Result<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
-        return errorOf(count.error(), locationOf(place));
+        return errorOf(count.error(), design.locationOf(place));
       cast<accel::CoreOp>(place.op).setCountAttr(*count);
       continue;
     }
@@ -78,36 +222,20 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
     NamedAttrList &list = all.first->second;
     if (all.second)
       list = NamedAttrList(place.op->getAttrOfType<DictionaryAttr>("entries"));
-    bool open = site.parameter && terms[site.term].word && box.low[*site.parameter] != box.high[*site.parameter];
-    if (open) { // the best of several words, or none
-      std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
-                                   choices[*site.parameter].begin() + box.high[*site.parameter] + 1);
-      list.erase(place.key);
-      if (place.key == "mapping")
-        list.set(place.key, StringAttr::get(of, "any"));
-      else if (place.key == "double_buffered")
-        list.set(place.key, BoolAttr::get(of, true));
-      else if (place.key == "multiply" && !list.get("types"))
-        list.set("types", ArrayAttr::get(of, words));
-      else if (place.key == "reads")
-        list.set(place.key, *std::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
-                   auto indexOf = [&](Attribute word) {
-                     return order.indexOf.lookup(
-                         SymbolTable::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
-                   };
-                   return indexOf(a) < indexOf(b);
-                 }));
+    bool open = site.parameter && design.terms[site.term].word && box.low[*site.parameter] != box.high[*site.parameter];
+    if (open) {
+      setBestWord(site, box, list);
       continue;
     }
-    if (place.key == "multiply" && site.parameter) // a box before may have left its own
-      if (!written.lookupSymbol(SymbolTable::getSymbolName(place.op))
+    if (place.schema->bestWord == accel::BestWord::AllTypes && site.parameter) // a box before may have left its own
+      if (!design.written.lookupSymbol(SymbolTable::getSymbolName(place.op))
                ->getAttrOfType<DictionaryAttr>("entries")
                .contains("types"))
         list.erase("types");
     bool max = end == BoxCorner::Max || (end == BoxCorner::Best && place.schema->better == accel::Better::More);
     Result<Attribute> value = valueAt(site, box, max);
     if (!value)
-      return errorOf(value.error(), locationOf(place));
+      return errorOf(value.error(), design.locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
       elements[place.element] = *value;
@@ -126,9 +254,9 @@ std::optional<Error> DesignSpace::Data::substitute(const DesignBlock &block, con
 }
 
 /// What is said while something is read; nothing when that went well.
-template <class Read> std::optional<Error> DesignSpace::Data::listen(Read read) {
+template <class Read> std::optional<Error> DesignMachines::listen(Read read) {
   std::optional<Error> error;
-  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &said) {
+  ScopedDiagnosticHandler handler(&design.context, [&](mlir::Diagnostic &said) {
     if (!error)
       error = errorOf(said);
     return success();
@@ -139,7 +267,7 @@ template <class Read> std::optional<Error> DesignSpace::Data::listen(Read read) 
   return good ? std::nullopt : error;
 }
 
-const Result<MachineProperties> &DesignSpace::Data::headAt(const DesignBox &box, BoxCorner end) {
+const Result<MachineProperties> &DesignMachines::headAt(const DesignBox &box, BoxCorner end) {
   return heads.get(keyOf(head.parameters, box, end), [&]() -> Result<MachineProperties> {
     std::scoped_lock lock(reading);
     if (auto error = substitute(head, box, end))
@@ -158,7 +286,7 @@ const Result<MachineProperties> &DesignSpace::Data::headAt(const DesignBox &box,
   });
 }
 
-const Result<Memory> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Memory> &DesignMachines::memoryAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = memories[index];
   return readMemories[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Memory> {
     auto op = cast<accel::MemoryOp>(block.ops[0]);
@@ -203,7 +331,7 @@ const Result<Memory> &DesignSpace::Data::memoryAt(size_t index, const DesignBox 
   });
 }
 
-const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
+const Result<Core> &DesignMachines::coreAt(size_t index, const DesignBox &box, BoxCorner end) {
   const DesignBlock &block = cores[index];
   return readCores[index]->get(keyOf(block.parameters, box, end), [&]() -> Result<Core> {
     auto op = cast<accel::CoreOp>(block.ops[0]);
@@ -212,13 +340,13 @@ const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box
     if (auto error = substitute(block, box, end))
       return *error;
     if (block.count) // of any number above 1: `machine` sets it
-      op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
+      op.setCountAttr(IntegerAttr::get(IntegerType::get(&design.context, 64), 2));
     FailureOr<Core> core = failure();
-    bool design = end == BoxCorner::Design;
+    bool exact = end == BoxCorner::Design;
     auto error = listen([&] {
-      if (design && failed(verify(op)))
+      if (exact && failed(verify(op)))
         return false;
-      core = coreOf(op, cycles, order, design);
+      core = coreOf(op, cycles, order, exact);
       if (failed(core) || end != BoxCorner::Best || !op.getEntries().contains("peak"))
         return succeeded(core);
       // A stated peak is of all instances: one reaches most where there are fewest.
@@ -238,7 +366,7 @@ const Result<Core> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box
 }
 
 /// Whether the memory that a core reads holds its smallest tile.
-std::optional<Error> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
+std::optional<Error> DesignMachines::checkAt(size_t index, const DesignBox &box, int reads) {
   if (reads < 0)
     return std::nullopt;
   const DesignBlock &core = cores[index], &memory = memories[reads];
@@ -263,7 +391,7 @@ std::optional<Error> DesignSpace::Data::checkAt(size_t index, const DesignBox &b
   return std::nullopt;
 }
 
-Result<Machine> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) {
+Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
   const auto &foundHead = headAt(box, end);
   if (!foundHead)
     return foundHead.error();
@@ -284,42 +412,26 @@ Result<Machine> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) 
     Core &core = machine.cores.emplace_back(*found);
     if (std::optional<size_t> count = cores[i].count) {
       bool max = end == BoxCorner::Max || end == BoxCorner::Best;
-      core.count = cast<IntegerAttr>(choices[*count][(max ? box.high : box.low)[*count]]).getInt();
+      core.count = cast<IntegerAttr>(design.choices[*count][(max ? box.high : box.low)[*count]]).getInt();
       core.anyMapping = core.anyMapping && core.count > 1;
     }
   }
-  bool design = end == BoxCorner::Design, min = end == BoxCorner::Min;
-  for (size_t i = 0; i < cores.size() && design; ++i)
+  bool exact = end == BoxCorner::Design;
+  for (size_t i = 0; i < cores.size() && exact; ++i)
     if (auto error = checkAt(i, box, machine.cores[i].reads))
       return *error;
   if (auto error = applyArea(read.area, machine)) {
-    if (design) {
+    if (exact) {
       error->location = read.area.origin.location;
       return *error;
     }
     // No design of these sizes has an area, but others between them may.
     machine.area = {end == BoxCorner::Max ? std::numeric_limits<double>::infinity() : 0};
   }
-  if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty()) {
-    std::string types = fmt::format("{:a}", read.node);
-    for (const Core &core : machine.cores) {
-      types += "|";
-      for (const auto &[type, peak] : core.peak)
-        types += type + " ";
-    }
-    std::scoped_lock lock(filling);
-    auto [filled, isNew] = energies.try_emplace(types);
-    if (isNew) {
-      filled->second.location = machine.location;
-      filled->second.cores = machine.cores;
-      fillEnergies(filled->second, read.node);
-      filled->second.cores.clear();
-    }
-    machine.energyPerFlopOf = filled->second.energyPerFlopOf;
-    machine.origins.insert(filled->second.origins.begin(), filled->second.origins.end());
-  }
-  if (!paths.count("power.tdp") && powerKnown) {
-    machine.tdp = powerAtPeak(machine, min && openTypes && !box.one());
+  if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty())
+    addEnergies(read.node, machine);
+  if (!design.paths.count("power.tdp") && design.powerKnown) {
+    machine.tdp = powerAtPeak(machine, end == BoxCorner::Min && design.openTypes && !box.one());
     machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
   }
   if (end != BoxCorner::Best)
@@ -336,10 +448,30 @@ Result<Machine> DesignSpace::Data::machine(const DesignBox &box, BoxCorner end) 
   return machine;
 }
 
-DesignFigures DesignSpace::Data::figures(const DesignBox &box) {
+/// The energies of arithmetic that follow from the process.
+void DesignMachines::addEnergies(double process, Machine &machine) {
+  std::string types = fmt::format("{:a}", process);
+  for (const Core &core : machine.cores) {
+    types += "|";
+    for (const auto &[type, peak] : core.peak)
+      types += type + " ";
+  }
+  std::scoped_lock lock(filling);
+  auto [filled, isNew] = energies.try_emplace(types);
+  if (isNew) {
+    filled->second.location = machine.location;
+    filled->second.cores = machine.cores;
+    fillEnergies(filled->second, process);
+    filled->second.cores.clear();
+  }
+  machine.energyPerFlopOf = filled->second.energyPerFlopOf;
+  machine.origins.insert(filled->second.origins.begin(), filled->second.origins.end());
+}
+
+DesignFigures DesignMachines::figures(const DesignBox &box) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   DesignFigures out{{0, kInfinite}, {0, kInfinite}};
-  if (!needsArea && !needsPower)
+  if (!design.needsArea && !design.needsPower)
     return out;
   auto min = machine(box, BoxCorner::Min), max = machine(box, BoxCorner::Max);
   if (auto *low = min.get())
