@@ -85,8 +85,7 @@ std::optional<int64_t> RecomputeSolver::minRecomputeTime(Id parallelConfig, uint
                                                          int64_t inFlight, int64_t memory) {
   Sums sums = lattice_.between(parallelConfig, from, to);
   if (sums.cannot || sums.staticMemory > memory ||
-      sums.hostStaticMemory >
-          lattice_.problem.deviceTypes[lattice_.problem.parallelConfigs[parallelConfig].deviceType].hostMemory ||
+      sums.hostStaticMemory > lattice_.problem.deviceTypeOf(parallelConfig).hostMemory ||
       sums.minActivations > (memory - sums.staticMemory) / inFlight)
     return std::nullopt;
   if (sums.staticMemory + inFlight * sums.activations + lattice_.maxWorkspace(parallelConfig) <= memory)
@@ -111,7 +110,7 @@ RecomputeSolver::Options RecomputeSolver::options(Id parallelConfig, const std::
   int64_t budget = memory - places.staticMemory, fastest = 0;
   for (const Part &part : parts)
     fastest += lattice_.between(parallelConfig, part.from, part.to).recomputeTime;
-  int64_t host = lattice_.problem.deviceTypes[lattice_.problem.parallelConfigs[parallelConfig].deviceType].hostMemory;
+  int64_t host = lattice_.problem.deviceTypeOf(parallelConfig).hostMemory;
   auto optimum = solveKnapsack(places.items, held, budget, parts.size() > 1);
   if (!optimum || places.hostStaticMemory > host)
     return options;

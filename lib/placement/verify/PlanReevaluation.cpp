@@ -368,7 +368,7 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
       continue;
     const auto &sends = p.parallelConfigs[plan.stages[a].parallelConfig],
                &receives = p.parallelConfigs[plan.stages[b].parallelConfig];
-    const auto &link = p.links[sends.deviceType * p.deviceTypes.size() + receives.deviceType];
+    const auto &link = p.link(sends.deviceType, receives.deviceType);
     bool intraNode = onOneNode(a, b);
     double each =
         static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());

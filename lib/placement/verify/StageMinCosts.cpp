@@ -29,7 +29,7 @@ public:
       for (const auto &recomputeChoice : p.cost(l, parallelConfig)->recomputeChoices)
         workspaces.insert(recomputeChoice.workspace);
     }
-    int64_t memory = p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory;
+    int64_t memory = p.deviceTypeOf(parallelConfig).memory;
     std::optional<int64_t> best;
     for (int64_t workspace : workspaces) {
       int64_t room = memory - staticMemory - workspace;
@@ -407,8 +407,8 @@ std::optional<int64_t> StageCosts::busy(size_t from, size_t to, Id parallelConfi
 
 std::optional<int64_t> StageCosts::recomputeTime(size_t from, size_t to, Id parallelConfig, int64_t inFlight) {
   Sums all = sum(from, to, parallelConfig);
-  int64_t memory = p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory;
-  if (all.outside > p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].hostMemory)
+  int64_t memory = p.deviceTypeOf(parallelConfig).memory;
+  if (all.outside > p.deviceTypeOf(parallelConfig).hostMemory)
     return std::nullopt;
   if (all.staticMemory + inFlight * all.minActivations > memory)
     return std::nullopt;
@@ -443,8 +443,7 @@ std::vector<uint32_t> StageCosts::recomputeChoices(const std::vector<Id> &layers
 }
 
 double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id parallelConfig) {
-  const PlacementProblem::DeviceType &deviceType =
-      problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
+  const PlacementProblem::DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
   auto devices = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
   return ruleOf(problem.objective).perSecond(problem, deviceType) * devices;
 }
