@@ -215,7 +215,7 @@ public:
 
 private:
   const PlacementProblem::DeviceType &kindOf(size_t group) const {
-    return problem_.deviceTypes[problem_.parallelConfigs[plan_.stages[group].parallelConfig].deviceType];
+    return problem_.deviceTypeOf(plan_.stages[group].parallelConfig);
   }
 
   /// Bytes of one sample that go between all pairs of stages with an edge, by {to, from}: each
@@ -242,7 +242,7 @@ private:
                                            &b = problem_.parallelConfigs[plan_.stages[to].parallelConfig];
     if (plan_.groupOf(from) == plan_.groupOf(to)) // virtual stages of one group
       return {from, to, 0, true, 0};
-    const PlacementProblem::Link &link = problem_.links[a.deviceType * problem_.deviceTypes.size() + b.deviceType];
+    const PlacementProblem::Link &link = problem_.link(a.deviceType, b.deviceType);
     bool intraNode = onOneNode(plan_.groupOf(from), plan_.groupOf(to));
     double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
                    static_cast<double>(std::min(a.devices(), b.devices()));
@@ -279,8 +279,7 @@ private:
       int64_t takes = 0;
       for (auto [from, to] : {std::pair{a, b}, {b, a}}) {
         const PlacementProblem::Link &link =
-            problem_.links[problem_.parallelConfigs[from].deviceType * problem_.deviceTypes.size() +
-                           problem_.parallelConfigs[to].deviceType];
+            problem_.link(problem_.parallelConfigs[from].deviceType, problem_.parallelConfigs[to].deviceType);
         takes = std::max(takes, minTime({intraNode ? link.intraNode : link.interNode}, bytes));
       }
       metrics.times[g].stepTail += takes, metrics.times[h].stepTail += takes;

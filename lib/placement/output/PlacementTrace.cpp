@@ -132,9 +132,7 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
       int tid = static_cast<int>(g) + 1;
       events.push_back(named(
           "thread_name", kDevices, tid,
-          fmt::format("group {}: {} {}", g,
-                      plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
-                      group.ranks())));
+          fmt::format("group {}: {} {}", g, plan.problem.deviceTypeOf(group.parallelConfig).name, group.ranks())));
       for (const PipelineSlice &slice : shown.groups[g]) {
         bool pass = slice.kind <= Kind::Weight;
         json::Object args{{"stage", static_cast<int64_t>(slice.stage)}};

@@ -196,6 +196,12 @@ struct PlacementProblem {
       all += layer.of == *uniformClass;
     return all % number == 0;
   }
+  const DeviceType &deviceTypeOf(Id parallelConfig) const {
+    return deviceTypes[parallelConfigs[parallelConfig].deviceType];
+  }
+  const Link &link(Id fromDeviceType, Id toDeviceType) const {
+    return links[fromDeviceType * deviceTypes.size() + toDeviceType];
+  }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id parallelConfig) const { return classOf(layer).costs[parallelConfig]; }
 };

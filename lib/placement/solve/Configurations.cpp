@@ -52,8 +52,7 @@ void Configurations::listTogether() {
 
 /// With one micro-batch in flight, and as little kept as can be.
 bool Configurations::fits(const std::vector<Id> &layers, Id parallelConfig) const {
-  const PlacementProblem::DeviceType &deviceType =
-      problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType];
+  const PlacementProblem::DeviceType &deviceType = problem_.deviceTypeOf(parallelConfig);
   int64_t bytes = 0, workspace = 0;
   for (Id layer : layers) {
     const auto &cost = problem_.cost(layer, parallelConfig);
@@ -235,8 +234,7 @@ Configurations::Outside Configurations::outsideOf(const Configuration &configura
     return outside;
   Id id = configuration.parallelConfigs.front();
   const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[id];
-  const PlacementProblem::Link &link =
-      problem_.links[parallelConfig.deviceType * problem_.deviceTypes.size() + parallelConfig.deviceType];
+  const PlacementProblem::Link &link = problem_.link(parallelConfig.deviceType, parallelConfig.deviceType);
   int64_t crossings = configuration.min * configuration.virtualStages - 1 - modelOf(configuration.schedule).turns();
   if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
     double bytes =
@@ -280,8 +278,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
   // The least of each layer in any of the forms.
   double total = 0, max = 0, joules = 0, staticMemory = 0, ratio = 1, memory = 0;
   for (Id parallelConfig : configuration.parallelConfigs)
-    memory = std::max(
-        memory, static_cast<double>(problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory));
+    memory = std::max(memory, static_cast<double>(problem_.deviceTypeOf(parallelConfig).memory));
   bool split = modelOf(configuration.schedule).splitsWeights();
   for (Id of = 0; of < counts_.size(); ++of) {
     if (counts_[of] == 0)
@@ -301,8 +298,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
       bytes = std::min(bytes, static_cast<double>(cost->staticMemory));
       if (all > 0) // of ZeroBubble the weight gradients may end beside later groups' passes
         ratio = std::min(ratio, split ? cost->forward / all : 1);
-      if (cost->staticMemory + workspace >
-              problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory &&
+      if (cost->staticMemory + workspace > problem_.deviceTypeOf(parallelConfig).memory &&
           configuration.parallelConfigs.size() == 1)
         return INFINITY;
     }

@@ -10,8 +10,7 @@ Rates &Rates::operator+=(const Rates &b) {
 }
 
 Rates ratesOf(const PlacementProblem &problem, Id parallelConfig) {
-  const PlacementProblem::DeviceType &deviceType =
-      problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
+  const PlacementProblem::DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
   auto n = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
   return {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts,
           problem.parallelConfigs[parallelConfig].devices()};

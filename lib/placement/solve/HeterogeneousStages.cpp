@@ -105,9 +105,7 @@ private:
   };
 
   double costOf(Id parallelConfig) const {
-    return problem_.objective == PlacementObjective::TdpTime
-               ? problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].tdpWatts
-               : 0;
+    return problem_.objective == PlacementObjective::TdpTime ? problem_.deviceTypeOf(parallelConfig).tdpWatts : 0;
   }
 
   /// Forms for a stage of these layers, from the fastest on, each cheaper than those before it.
@@ -120,9 +118,8 @@ private:
       Sums sums = lattice_.between(parallelConfig, line_[from], line_[to]);
       if (sums.cannot)
         continue;
-      auto recomputeTime = recomputeSolver_.minRecomputeTime(
-          parallelConfig, line_[from], line_[to], inFlight,
-          problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory);
+      auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, line_[from], line_[to], inFlight,
+                                                             problem_.deviceTypeOf(parallelConfig).memory);
       if (recomputeTime)
         all.push_back({sums.time() - sums.recomputeTime + *recomputeTime, costOf(parallelConfig), parallelConfig});
     }
@@ -227,8 +224,7 @@ private:
       if (lattice_.between(parallelConfig, part.from, part.to).cannot)
         return false;
       auto options =
-          recomputeSolver_.options(parallelConfig, {part}, held[s],
-                                   problem_.deviceTypes[problem_.parallelConfigs[parallelConfig].deviceType].memory,
+          recomputeSolver_.options(parallelConfig, {part}, held[s], problem_.deviceTypeOf(parallelConfig).memory,
                                    RecomputeSolver::Which::MinTime);
       if (options.list.empty())
         return false;

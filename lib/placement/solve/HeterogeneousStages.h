@@ -7,7 +7,7 @@ namespace accord {
 /// No plan is worth less, by bounds of configurations and, of each number of groups, by the dynamic
 /// program over cuts from the last stage to the first. Not more than is true where each layer's
 /// forward pass and its passes together are not more, however they are divided between forward and
-/// backward (`Span`, lib/placement/solve/ConfigurationSearch.h, knows no other time). `below` or more will do.
+/// backward (`SuffixBound`, lib/placement/solve/ConfigurationContext.h, knows no other time). `below` or more will do.
 double lowerBoundByCuts(const PlacementProblem &problem, double below);
 
 /// A good plan worth less than `below`, of all forms in any stages; they take equally many devices

@@ -130,136 +130,162 @@ void MinimaxPathBound::add(MeanPlan plan) {
   chosen_.push_back(std::move(plan));
 }
 
+/// The group for given weights of its passes. The exchange that shows is a line below it.
+MinimaxPathBound::Priced MinimaxPathBound::priced(size_t g, const PathCounts &counts) const {
+  auto p = static_cast<size_t>(plans_.shape.groups), v = static_cast<size_t>(plans_.shape.virtualStages);
+  const BalancedPlans::Group &group = plans_.groups[g];
+  Priced mine{plans_, group, {}, {}, {}, {}, std::vector<double>(v)};
+  bool shows = exchangeShows(group);
+  for (size_t c = 0; c < v; ++c) {
+    mine.stages.push_back(c * p + g);
+    mine.forward.push_back(counts.passes[2 * (c * p + g)]);
+    mine.backward.push_back(counts.passes[2 * (c * p + g) + 1]);
+    mine.recomputeTime.push_back(mine.backward[c] - (shows ? plans_.overlapFraction * counts.ends[g] : 0));
+    for (size_t k = 0; k < group.held.size(); ++k)
+      mine.held[c] += weights_[g][k] * group.held[k][c];
+  }
+  return mine;
+}
+
+/// What cannot be hidden of an exchange.
+double MinimaxPathBound::exposedFraction() const { return std::max(0.0, 1 - plans_.maxOverlap); }
+
+/// Whether more of the group's exchange shows than that.
+bool MinimaxPathBound::exchangeShows(const BalancedPlans::Group &group) const {
+  return group.exchange[0] * (1 - exposedFraction()) > plans_.overlapFraction * group.overlapTime[0];
+}
+
+/// What the group costs at least by number of its larger stages, its end included; `choices`: at which price and
+/// threshold.
+std::vector<double> MinimaxPathBound::minCosts(const BalancedSubset &part, size_t g, double ends, const Priced &mine,
+                                               std::vector<Choice> &choices) {
+  const BalancedPlans::Group &group = plans_.groups[g];
+  size_t max = choices.size() - 1;
+  std::vector<double> value(max + 1, -INFINITY);
+  for (double price : mine.prices()) {
+    std::vector<double> now(max + 1, INFINITY);
+    std::vector<Choice> by(max + 1);
+    for (double threshold : thresholds_) {
+      Priced::Best best = mine.at(price, threshold);
+      size_t min = 0;
+      std::vector<size_t> order = mine.order(best, part, min);
+      work_ += plans_.shape.virtualStages;
+      for (size_t n = 0; n <= max; ++n) {
+        if (n >= min && best.value < now[n])
+          now[n] = best.value, by[n] = {price, threshold};
+        if (n < max)
+          best.value += best.more[order[n]];
+      }
+    }
+    for (size_t n = 0; n <= max; ++n)
+      if (now[n] > value[n])
+        value[n] = now[n], choices[n] = by[n];
+  }
+  bool shows = exchangeShows(group);
+  for (size_t n = 0; n <= max; ++n)
+    if (auto k = static_cast<int64_t>(n);
+        k < part.groups[g].first || k > part.groups[g].second || choices[n].threshold < 0)
+      value[n] = INFINITY;
+    else
+      value[n] += ends * (group.update[n] + (shows ? group.exchange[n] - plans_.overlapFraction * group.overlapTime[n]
+                                                   : exposedFraction() * group.exchange[n]));
+  return value;
+}
+
+/// The group's part of the plan with `n` larger stages, a mean of two plans where memory is scarce.
+void MinimaxPathBound::takeGroup(const BalancedSubset &part, size_t g, size_t n, const Priced &mine,
+                                 const Choice &choice, MeanPlan &mean) {
+  const BalancedPlans::Group &group = plans_.groups[g];
+  size_t v = mine.stages.size();
+  auto [price, threshold] = choice;
+  Priced::Best best = mine.at(price, threshold);
+  size_t min = 0;
+  std::vector<size_t> order = mine.order(best, part, min);
+  std::vector<double> extra(v);
+  for (size_t i = 0; i < n; ++i)
+    extra[order[i]] = 1;
+  std::vector<double> recomputeTime[2], activations[2];
+  double bytes[2] = {0, 0};
+  for (int side = 0; side < 2; ++side)
+    for (size_t c = 0; c < v; ++c) {
+      recomputeTime[side].push_back(0), activations[side].push_back(0);
+      auto take = [&](size_t of, double count) {
+        const PlacementProblem::RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
+        mine.recomputeCost(c, of, price, threshold, &recomputeChoice, side == 0);
+        recomputeTime[side].back() += count * recomputeChoice->recomputeTime;
+        activations[side].back() += count * recomputeChoice->activations;
+        bytes[side] += count * (plans_.classes[of].staticMemory + mine.held[c] * recomputeChoice->activations);
+      };
+      for (auto [of, count] : plans_.stages[mine.stages[c]].classes)
+        take(of, count);
+      take(plans_.middle, extra[c]);
+    }
+  double room = plans_.memory - threshold;
+  double share = bytes[1] > bytes[0] // of the second
+                     ? std::clamp((room - bytes[0]) / (bytes[1] - bytes[0]), 0.0, 1.0)
+                     : 1;
+  double all = 0;
+  std::vector<double> full(group.held.size());
+  for (size_t c = 0; c < v; ++c) {
+    const BalancedPlans::Stage &stage = plans_.stages[mine.stages[c]];
+    double computed = (1 - share) * recomputeTime[0][c] + share * recomputeTime[1][c];
+    all += computed;
+    mean.larger[mine.stages[c]] = extra[c];
+    mean.times.passes[2 * mine.stages[c]] = stage.forward + extra[c] * stage.moreForward;
+    mean.times.passes[2 * mine.stages[c] + 1] = stage.backward + extra[c] * stage.moreBackward + computed;
+    for (size_t k = 0; k < full.size(); ++k)
+      full[k] += group.held[k][c] * ((1 - share) * activations[0][c] + share * activations[1][c]);
+  }
+  mean.times.stepTail[g] =
+      group.update[n] + std::max(exposedFraction() * group.exchange[n],
+                                 group.exchange[n] - plans_.overlapFraction * (group.overlapTime[n] + all));
+  if (price > 0)
+    reweigh(g, full);
+}
+
+/// The fullest moments of a group count more the next time. `full`: bytes by moment.
+void MinimaxPathBound::reweigh(size_t g, const std::vector<double> &full) {
+  double max = *std::max_element(full.begin(), full.end()), sum = 0;
+  double spread = max - *std::min_element(full.begin(), full.end());
+  if (spread <= 0)
+    return;
+  for (size_t k = 0; k < full.size(); ++k)
+    sum += weights_[g][k] *= std::exp(-1.0 / (1 + 0.1 * round_) * (max - full[k]) / spread);
+  for (double &weight : weights_[g])
+    weight /= sum;
+}
+
 double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCounts &counts, MeanPlan &mean) {
   auto p = static_cast<size_t>(plans_.shape.groups), v = static_cast<size_t>(plans_.shape.virtualStages);
   auto more = static_cast<size_t>(plans_.more);
-  struct Choice {
-    double price = 0, threshold = -1;
-  };
-  std::vector<std::vector<Choice>> choices(p); // by group and number of larger chunks
-  std::vector<Priced> priced;
+  size_t max = std::min(v, more);
+  std::vector<std::vector<Choice>> choices(p, std::vector<Choice>(max + 1)); // by group, number of larger stages
+  std::vector<Priced> groups;
   // Least of the groups so far by number of larger stages.
-  std::vector<std::vector<double>> sums{std::vector<double>(more + 1, INFINITY)};
-  sums[0][0] = 0;
+  std::vector<double> sums(more + 1, INFINITY);
+  sums[0] = 0;
   std::vector<std::vector<size_t>> taken;
   for (size_t g = 0; g < p; ++g) {
-    const BalancedPlans::Group &group = plans_.groups[g];
-    Priced mine{plans_, group, {}, {}, {}, {}, std::vector<double>(v)};
-    // The exchange that shows, as a line below it.
-    double never = std::max(0.0, 1 - plans_.maxOverlap); // of it can be hidden
-    bool shows = group.exchange[0] * (1 - never) > plans_.overlapFraction * group.overlapTime[0];
-    for (size_t c = 0; c < v; ++c) {
-      mine.stages.push_back(c * p + g);
-      mine.forward.push_back(counts.passes[2 * (c * p + g)]);
-      mine.backward.push_back(counts.passes[2 * (c * p + g) + 1]);
-      mine.recomputeTime.push_back(mine.backward[c] - (shows ? plans_.overlapFraction * counts.ends[g] : 0));
-      for (size_t k = 0; k < group.held.size(); ++k)
-        mine.held[c] += weights_[g][k] * group.held[k][c];
-    }
-    size_t max = std::min(v, more);
-    std::vector<double> value(max + 1, -INFINITY);
-    choices[g].resize(max + 1);
-    for (double price : mine.prices()) {
-      std::vector<double> now(max + 1, INFINITY);
-      std::vector<Choice> by(max + 1);
-      for (double threshold : thresholds_) {
-        Priced::Best best = mine.at(price, threshold);
-        size_t min = 0;
-        std::vector<size_t> order = mine.order(best, part, min);
-        work_ += static_cast<int64_t>(v);
-        for (size_t n = 0; n <= max; ++n) {
-          if (n >= min && best.value < now[n])
-            now[n] = best.value, by[n] = {price, threshold};
-          if (n < max)
-            best.value += best.more[order[n]];
-        }
-      }
-      for (size_t n = 0; n <= max; ++n)
-        if (now[n] > value[n])
-          value[n] = now[n], choices[g][n] = by[n];
-    }
-    for (size_t n = 0; n <= max; ++n)
-      if (auto k = static_cast<int64_t>(n);
-          k < part.groups[g].first || k > part.groups[g].second || choices[g][n].threshold < 0)
-        value[n] = INFINITY;
-      else
-        value[n] += counts.ends[g] *
-                    (group.update[n] + (shows ? group.exchange[n] - plans_.overlapFraction * group.overlapTime[n]
-                                              : never * group.exchange[n]));
+    groups.push_back(priced(g, counts));
+    std::vector<double> value = minCosts(part, g, counts.ends[g], groups.back(), choices[g]);
     std::vector<double> next(more + 1, INFINITY);
     taken.emplace_back(more + 1);
     for (size_t have = 0; have <= more; ++have)
       for (size_t n = 0; n <= std::min(max, more - have); ++n)
-        if (double sum = sums.back()[have] + value[n]; sum < next[have + n])
+        if (double sum = sums[have] + value[n]; sum < next[have + n])
           next[have + n] = sum, taken.back()[have + n] = n;
-    sums.push_back(std::move(next));
-    priced.push_back(std::move(mine));
+    sums = std::move(next);
   }
-  if (!std::isfinite(sums.back()[more]))
+  if (!std::isfinite(sums[more]))
     return INFINITY;
-  // The plan, a mean of two where memory is scarce.
-  PathTimes &plan = mean.times;
-  plan = {std::vector<double>(2 * p * v), std::vector<double>(p)};
+  mean.times = {std::vector<double>(2 * p * v), std::vector<double>(p)};
   mean.larger.assign(p * v, 0);
-  size_t have = more;
-  for (size_t g = p; g-- > 0;) {
+  for (size_t g = p, have = more; g-- > 0;) {
     size_t n = taken[g][have];
     have -= n;
-    const Priced &mine = priced[g];
-    const BalancedPlans::Group &group = plans_.groups[g];
-    auto [price, threshold] = choices[g][n];
-    Priced::Best best = mine.at(price, threshold);
-    size_t min = 0;
-    std::vector<size_t> order = mine.order(best, part, min);
-    std::vector<double> extra(v);
-    for (size_t i = 0; i < n; ++i)
-      extra[order[i]] = 1;
-    std::vector<double> recomputeTime[2], activations[2];
-    double bytes[2] = {0, 0};
-    for (int side = 0; side < 2; ++side)
-      for (size_t c = 0; c < v; ++c) {
-        recomputeTime[side].push_back(0), activations[side].push_back(0);
-        auto take = [&](size_t of, double count) {
-          const PlacementProblem::RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
-          mine.recomputeCost(c, of, price, threshold, &recomputeChoice, side == 0);
-          recomputeTime[side].back() += count * recomputeChoice->recomputeTime;
-          activations[side].back() += count * recomputeChoice->activations;
-          bytes[side] += count * (plans_.classes[of].staticMemory + mine.held[c] * recomputeChoice->activations);
-        };
-        for (auto [of, count] : plans_.stages[mine.stages[c]].classes)
-          take(of, count);
-        take(plans_.middle, extra[c]);
-      }
-    double room = plans_.memory - threshold;
-    double share = bytes[1] > bytes[0] // of the second
-                       ? std::clamp((room - bytes[0]) / (bytes[1] - bytes[0]), 0.0, 1.0)
-                       : 1;
-    double all = 0;
-    std::vector<double> full(group.held.size());
-    for (size_t c = 0; c < v; ++c) {
-      const BalancedPlans::Stage &stage = plans_.stages[mine.stages[c]];
-      double computed = (1 - share) * recomputeTime[0][c] + share * recomputeTime[1][c];
-      all += computed;
-      mean.larger[mine.stages[c]] = extra[c];
-      plan.passes[2 * mine.stages[c]] = stage.forward + extra[c] * stage.moreForward;
-      plan.passes[2 * mine.stages[c] + 1] = stage.backward + extra[c] * stage.moreBackward + computed;
-      for (size_t k = 0; k < full.size(); ++k)
-        full[k] += group.held[k][c] * ((1 - share) * activations[0][c] + share * activations[1][c]);
-    }
-    plan.stepTail[g] =
-        group.update[n] + std::max(std::max(0.0, 1 - plans_.maxOverlap) * group.exchange[n],
-                                   group.exchange[n] - plans_.overlapFraction * (group.overlapTime[n] + all));
-    // The fullest moments count more the next time.
-    double maxBytes = *std::max_element(full.begin(), full.end()), sum = 0;
-    double spread = maxBytes - *std::min_element(full.begin(), full.end());
-    if (price > 0 && spread > 0) {
-      for (size_t k = 0; k < full.size(); ++k)
-        sum += weights_[g][k] *= std::exp(-1.0 / (1 + 0.1 * round_) * (maxBytes - full[k]) / spread);
-      for (double &weight : weights_[g])
-        weight /= sum;
-    }
+    takeGroup(part, g, n, groups[g], choices[g][n], mean);
   }
-  return sums.back()[more] + counts.sends;
+  return sums[more] + counts.sends;
 }
 
 double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t rounds) {

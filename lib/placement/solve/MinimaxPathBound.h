@@ -75,6 +75,17 @@ public:
 
 private:
   struct Priced;
+  struct Choice {
+    double price = 0, threshold = -1;
+  };
+  double exposedFraction() const;
+  bool exchangeShows(const BalancedPlans::Group &group) const;
+  Priced priced(size_t group, const PathCounts &counts) const;
+  std::vector<double> minCosts(const BalancedSubset &part, size_t group, double ends, const Priced &mine,
+                               std::vector<Choice> &choices);
+  void takeGroup(const BalancedSubset &part, size_t group, size_t n, const Priced &mine, const Choice &choice,
+                 MeanPlan &mean);
+  void reweigh(size_t group, const std::vector<double> &full);
   double minMeanLength(const BalancedSubset &part, const PathCounts &counts, MeanPlan &plan);
   void add(PathCounts path);
   void add(MeanPlan plan);

@@ -79,14 +79,53 @@ bool noWorse(const GroupRecomputeChoice &a, const GroupRecomputeChoice &b) {
   return a.joules <= b.joules;
 }
 
+/// Of the choices one of the least recomputation; nothing if there are none.
+const KnapsackChoice *fastestOf(const Places &places, const std::vector<KnapsackChoice> &choices) {
+  const KnapsackChoice *best = nullptr;
+  int64_t min = INT64_MAX;
+  for (const KnapsackChoice &choice : choices) {
+    int64_t time = 0;
+    for (size_t item = 0; item < places.items.size(); ++item)
+      for (size_t k = 0; k < choice.counts[item].size(); ++k)
+        time += choice.counts[item][k] * (*places.items[item].recomputeChoices)[k].recomputeTime;
+    if (time < min)
+      min = time, best = &choice;
+  }
+  return best;
+}
+
+using Which = RecomputeSolver::Which;
+
+/// Options that differ in time or energy; where one of no more time and energy will do, only those that none beats.
+std::vector<GroupRecomputeChoice> distinctOptions(const Places &places, const std::vector<KnapsackChoice> &choices,
+                                                  const std::vector<size_t> &sizes, Which which, int64_t &work) {
+  std::map<std::pair<std::vector<int64_t>, double>, GroupRecomputeChoice> distinct;
+  for (const KnapsackChoice &choice : choices) {
+    GroupRecomputeChoice option = optionOf(places, choice, sizes);
+    if (which == Which::ParetoTimes || which == Which::Distinct)
+      option.joules = 0;
+    auto key = std::make_pair(option.recomputeTime, option.joules);
+    distinct.emplace(std::move(key), std::move(option));
+  }
+  bool dominates = which < Which::Distinct;
+  if (dominates)
+    work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
+  std::vector<GroupRecomputeChoice> list;
+  for (const auto &[key, option] : distinct)
+    if (!dominates || std::none_of(distinct.begin(), distinct.end(), [&, &mine = option](const auto &other) {
+          return &other.second != &mine && noWorse(other.second, mine);
+        }))
+      list.push_back(option);
+  return list;
+}
+
 } // namespace
 
 std::optional<int64_t> RecomputeSolver::minRecomputeTime(Id parallelConfig, uint32_t from, uint32_t to,
                                                          int64_t inFlight, int64_t memory) {
   Sums sums = lattice_.between(parallelConfig, from, to);
   if (sums.cannot || sums.staticMemory > memory ||
-      sums.hostStaticMemory >
-          lattice_.problem.deviceTypes[lattice_.problem.parallelConfigs[parallelConfig].deviceType].hostMemory ||
+      sums.hostStaticMemory > lattice_.problem.deviceTypeOf(parallelConfig).hostMemory ||
       sums.minActivations > (memory - sums.staticMemory) / inFlight)
     return std::nullopt;
   if (sums.staticMemory + inFlight * sums.activations + lattice_.maxWorkspace(parallelConfig) <= memory)
@@ -111,58 +150,29 @@ RecomputeSolver::Options RecomputeSolver::options(Id parallelConfig, const std::
   int64_t budget = memory - places.staticMemory, fastest = 0;
   for (const Part &part : parts)
     fastest += lattice_.between(parallelConfig, part.from, part.to).recomputeTime;
-  int64_t host = lattice_.problem.deviceTypes[lattice_.problem.parallelConfigs[parallelConfig].deviceType].hostMemory;
+  int64_t host = lattice_.problem.deviceTypeOf(parallelConfig).hostMemory;
   auto optimum = solveKnapsack(places.items, held, budget, parts.size() > 1);
   if (!optimum || places.hostStaticMemory > host)
     return options;
-  // `leastOf` knows nothing of the host: what it chose may be too much for it.
+  // `solveKnapsack` knows nothing of the host: what it chose may be too much for it.
   bool room = places.host(optimum->choice, held) <= host;
   // No recomputation that can be done without: nothing takes less time or energy.
   bool enough = room && (which == Which::MinTime || (which == Which::ParetoTimes && parts.size() == 1) ||
                          (which < Which::Distinct && optimum->exact && optimum->bound == fastest));
   if (!enough) {
     std::vector<KnapsackChoice> all;
-    bool dominates = which < Which::Distinct;
-    options.exact = enumerateChoices(places.items, held, budget, dominates ? 1024 : 8192, all);
+    options.exact = enumerateChoices(places.items, held, budget, which < Which::Distinct ? 1024 : 8192, all);
     options.work += static_cast<int64_t>(all.size() * 16);
     std::erase_if(all, [&](const KnapsackChoice &choice) { return places.host(choice, held) > host; });
     if (!room && which == Which::MinTime) { // the best of those that are known
-      const KnapsackChoice *best = nullptr;
-      int64_t time = INT64_MAX;
-      for (const KnapsackChoice &choice : all) {
-        int64_t recomputeTime = 0;
-        for (size_t item = 0; item < places.items.size(); ++item)
-          for (size_t recomputeChoice = 0; recomputeChoice < choice.counts[item].size(); ++recomputeChoice)
-            recomputeTime += choice.counts[item][recomputeChoice] *
-                             (*places.items[item].recomputeChoices)[recomputeChoice].recomputeTime;
-        if (recomputeTime < time)
-          time = recomputeTime, best = &choice;
-      }
-      if (best)
+      if (const KnapsackChoice *best = fastestOf(places, all))
         options.list.push_back(optionOf(places, *best, sizes));
       return options;
     }
-    std::map<std::pair<std::vector<int64_t>, double>, GroupRecomputeChoice> distinct;
-    if (options.exact)
-      for (const KnapsackChoice &choice : all) {
-        GroupRecomputeChoice option = optionOf(places, choice, sizes);
-        if (which == Which::ParetoTimes || which == Which::Distinct)
-          option.joules = 0;
-        auto key = std::make_pair(option.recomputeTime, option.joules);
-        distinct.emplace(std::move(key), std::move(option));
-      }
-    if (dominates)
-      options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
-    std::vector<const GroupRecomputeChoice *> nondominated;
-    for (const auto &[key, option] : distinct)
-      if (!dominates || std::none_of(distinct.begin(), distinct.end(), [&, &mine = option](const auto &other) {
-            return &other.second != &mine && noWorse(other.second, mine);
-          }))
-        nondominated.push_back(&option);
-    for (const GroupRecomputeChoice *option : nondominated)
-      options.list.push_back(*option);
-    if (options.exact)
+    if (options.exact) {
+      options.list = distinctOptions(places, all, sizes, which, options.work);
       return options;
+    }
   }
   options.exact &= optimum->exact && enough;
   if (room)

@@ -13,8 +13,7 @@ BalancedStages::BalancedStages(const PlacementProblem &problem, const Configurat
                                int64_t groups, uint64_t &work)
     : p(problem), c(configuration), groups(groups), work(work), parallelConfig(parallelConfig),
       layers(static_cast<int64_t>(problem.layers.size())), count(groups * configuration.virtualStages),
-      min(layers / count), larger(layers % count),
-      memory(p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory) {
+      min(layers / count), larger(layers % count), memory(p.deviceTypeOf(parallelConfig).memory) {
   std::map<Id, uint32_t> known;
   for (Id l = 0; l < p.layers.size() && possible; ++l) {
     possible = min > 0 && p.cost(l, parallelConfig) && mayBeOn(p, l, p.parallelConfigs[parallelConfig].deviceType);
@@ -119,7 +118,7 @@ double BalancedStages::transfer(int64_t stage) const {
   int64_t low = stage * min, high = std::min(low + std::min(stage, larger), layers - 1);
   auto bytes = static_cast<double>(*std::min_element(crossing.begin() + low, crossing.begin() + high + 1));
   const auto &f = p.parallelConfigs[parallelConfig];
-  const auto &link = p.links[f.deviceType * p.deviceTypes.size() + f.deviceType];
+  const auto &link = p.link(f.deviceType, f.deviceType);
   bool intraNode = onOneNode((stage - 1) % groups, stage % groups);
   return minReplayTime({intraNode ? link.intraNode : link.interNode}, bytes * (f.data * f.microbatch) / f.devices());
 }
@@ -189,7 +188,7 @@ double BalancedStages::tied(int64_t group) const {
     return 0;
   double sum = 0;
   const auto &f = p.parallelConfigs[parallelConfig];
-  const auto &link = p.links[f.deviceType * p.deviceTypes.size() + f.deviceType];
+  const auto &link = p.link(f.deviceType, f.deviceType);
   for (const auto &tie : p.ties)
     if (tie.a == 0 && tie.b + 1 == p.layers.size())
       sum += minReplayTime({onOneNode(0, groups - 1) ? link.intraNode : link.interNode},

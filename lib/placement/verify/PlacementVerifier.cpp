@@ -68,7 +68,7 @@ private:
       if (g < stated.memory.size() && stated.memory[g] != reevaluated.memory[g])
         report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes, recomputed {}", g, stated.memory[g],
                                               reevaluated.memory[g]));
-      const auto &deviceType = p.deviceTypes[p.parallelConfigs[plan.stages[g].parallelConfig].deviceType];
+      const auto &deviceType = p.deviceTypeOf(plan.stages[g].parallelConfig);
       if (reevaluated.memory[g] > deviceType.memory)
         report(Code::MemoryExceeded,
                fmt::format("group {} needs {} bytes of each '{}', which has {}", g, reevaluated.memory[g],
@@ -79,7 +79,7 @@ private:
       if (g < stated.host.size() && stated.host[g] != reevaluated.host[g])
         report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes of the host, recomputed {}", g,
                                               stated.host[g], reevaluated.host[g]));
-      const auto &deviceType = p.deviceTypes[p.parallelConfigs[plan.stages[g].parallelConfig].deviceType];
+      const auto &deviceType = p.deviceTypeOf(plan.stages[g].parallelConfig);
       if (reevaluated.host[g] > deviceType.hostMemory)
         report(Code::MemoryExceeded,
                fmt::format("group {} needs {} bytes of the host for each '{}', which has {}", g, reevaluated.host[g],

@@ -244,6 +244,205 @@ Traffic trafficOf(const PlacementProblem &p, const Placement &plan) {
   return traffic;
 }
 
+/// A plan's metrics, one stage, group, transfer and tie after the other.
+class PlanReevaluator {
+public:
+  PlanReevaluator(const PlacementProblem &problem, const Placement &plan)
+      : p(problem), plan(plan), stages(plan.stages.size()), groups(stages / static_cast<size_t>(plan.virtualStages)),
+        traffic(trafficOf(p, plan)), ofGroup(groups), taken(p.deviceTypes.size()) {
+    pipeline = {plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
+                plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
+    metrics.inFlight.resize(stages), metrics.memory.resize(groups), metrics.host.resize(groups);
+  }
+
+  std::optional<PlanMetrics> run(double passes) {
+    if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
+      return std::nullopt;
+    for (size_t s = 0; s < stages; ++s)
+      addStage(s);
+    for (size_t g = 0; g < groups; ++g)
+      addGroup(g);
+    for (const auto &[ends, bytes] : traffic)
+      addTransfer(ends.first, ends.second, bytes);
+    for (const auto &tie : p.ties)
+      addTie(tie);
+    PipelineReplay run = replay(pipeline);
+    if (!run.ends)
+      return std::nullopt;
+    metrics.step = std::max(run.step + p.hostOverheadPerStep, p.minStep);
+    metrics.times = std::move(pipeline.stages);
+    double seconds = metrics.step * 1e-12;
+    metrics.joules += idle * seconds;
+    metrics.price = price * seconds;
+    double memory = 0;
+    for (int64_t bytes : metrics.memory)
+      memory = std::max(memory, static_cast<double>(bytes));
+    metrics.value =
+        ruleOf(p.objective)
+            .value(p, {static_cast<double>(metrics.step), metrics.joules, metrics.price, tdp * seconds, memory});
+    return std::move(metrics);
+  }
+
+private:
+  /// Sums over the layers of a group, and where its devices are.
+  struct Group {
+    int64_t gradients = 0, expertGradients = 0, update = 0, overlapTime = 0, workspace = 0;
+    std::vector<int64_t> activations, hostActivations; ///< by virtual stage
+    int64_t first = 0, last = 0;                       ///< ranks of its device type
+  };
+
+  size_t groupOf(size_t stage) const { return ruleOf(plan.schedule).groupOf(stage, groups); }
+  const PlacementProblem::ParallelConfig &configOf(size_t group) const {
+    return p.parallelConfigs[plan.stages[group].parallelConfig];
+  }
+
+  void addStage(size_t s) {
+    const PlacedStage &stage = plan.stages[s];
+    StageTimes &times = pipeline.stages[s];
+    size_t g = groupOf(s);
+    Group &group = ofGroup[g];
+    int64_t activations = 0, weights = 0, hostActivations = 0;
+    for (size_t i = 0; i < stage.layers.size(); ++i) {
+      const auto &cost = *p.cost(stage.layers[i], stage.parallelConfig);
+      const auto &recomputeChoice = cost.recomputeChoices[stage.recomputeChoices[i]];
+      times.forward += cost.forward;
+      times.backward += cost.backward + recomputeChoice.recomputeTime;
+      times.weight += cost.weight;
+      activations += recomputeChoice.activations;
+      hostActivations += recomputeChoice.hostActivations;
+      metrics.host[g] += cost.hostStaticMemory;
+      weights += cost.weights;
+      group.gradients += cost.gradients;
+      group.expertGradients += cost.expertGradients;
+      group.update += cost.update;
+      metrics.memory[g] += cost.staticMemory;
+      group.workspace = std::max(group.workspace, recomputeChoice.workspace);
+      metrics.joules += cost.joules + recomputeChoice.recomputeTime * cost.recomputeJoules;
+    }
+    group.activations.push_back(activations), group.hostActivations.push_back(hostActivations);
+    group.overlapTime += times.backward + times.weight;
+    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, weights);
+    times.forward += gather + p.hostOverheadPerMicrobatch;
+    times.backward += gather;
+  }
+
+  void addGroup(size_t g) {
+    const auto &parallelConfig = configOf(g);
+    const auto &deviceType = p.deviceTypes[parallelConfig.deviceType];
+    Group &group = ofGroup[g];
+    int64_t devices = parallelConfig.tensor * parallelConfig.data;
+    group.first = taken[parallelConfig.deviceType];
+    group.last = (taken[parallelConfig.deviceType] += devices) - 1;
+    metrics.devices += devices;
+    idle += deviceType.idleWatts * devices;
+    price += deviceType.pricePerHour * devices / 3600;
+    tdp += deviceType.tdpWatts * devices;
+    auto [bytes, held] = peakOf(pipeline, g, group.activations);
+    for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
+      for (size_t s = virtualStage * groups; s < (virtualStage + 1) * groups; ++s)
+        if (groupOf(s) == g)
+          metrics.inFlight[s] = held[virtualStage];
+    metrics.memory[g] += bytes + group.workspace;
+    metrics.host[g] += peakOf(pipeline, g, group.hostActivations).first;
+    metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
+    int64_t exchange = exchangeOf(g);
+    auto hidden = static_cast<int64_t>(p.overlapFraction * group.overlapTime);
+    if (p.maxOverlap < 1)
+      hidden = std::min(hidden, static_cast<int64_t>(p.maxOverlap * exchange));
+    pipeline.stages[g].stepTail = (exchange > hidden ? exchange - hidden : 0) + group.update;
+  }
+
+  int64_t exchangeOf(size_t g) const {
+    const auto &parallelConfig = configOf(g);
+    /// The last with no more replicas in a node than there are, else the first.
+    auto takes = [](const std::vector<PlacementProblem::GradientSync> &syncs, int64_t replicasPerNode, int64_t bytes) {
+      int64_t time = 0;
+      for (const auto &sync : syncs)
+        if (sync.replicasPerNode <= replicasPerNode || &sync == &syncs.front())
+          time = minReplayTime(sync.alternatives, bytes);
+      return time;
+    };
+    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, groups);
+    // Replicas with the same experts are `expert` apart: so many times fewer are in one node.
+    int64_t same = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
+    return takes(parallelConfig.gradientSyncs, replicasPerNode, ofGroup[g].gradients) +
+           takes(parallelConfig.expertGradientSyncs, same, ofGroup[g].expertGradients);
+  }
+
+  /// Whether whatever two groups send stays in nodes.
+  bool onOneNode(size_t a, size_t b) const {
+    const auto &f = configOf(a), &other = configOf(b);
+    int64_t size = p.deviceTypes[f.deviceType].devicesPerNode;
+    if (f.order == PlacementProblem::RankOrder::TensorDataPipeline)
+      return f.deviceType == other.deviceType && ofGroup[a].first / size == ofGroup[b].last / size &&
+             ofGroup[a].last / size == ofGroup[b].first / size && ofGroup[a].first / size == ofGroup[a].last / size;
+    int64_t different = std::min(f.data, size / std::gcd(size, f.tensor * static_cast<int64_t>(groups)));
+    if (different > PlacementProblem::kMaxReplicas)
+      return false;
+    for (int64_t r = 0; r < different; ++r) { // each device's node, replica for replica
+      auto begin = [&](size_t g) { return (r * static_cast<int64_t>(groups) + static_cast<int64_t>(g)) * f.tensor; };
+      std::set<int64_t> nodes;
+      for (size_t g : {a, b})
+        nodes.insert({begin(g) / size, (begin(g) + f.tensor - 1) / size});
+      if (nodes.size() > 1)
+        return false;
+    }
+    return true;
+  }
+
+  /// `bytes` of one sample from a stage to another.
+  void addTransfer(uint32_t from, uint32_t to, int64_t bytes) {
+    pipeline.feeds[to].push_back(from);
+    size_t a = groupOf(from), b = groupOf(to);
+    if (a == b)
+      return;
+    const auto &sends = configOf(a), &receives = configOf(b);
+    const auto &link = p.link(sends.deviceType, receives.deviceType);
+    double each =
+        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
+    int64_t takes = minReplayTime({onOneNode(a, b) ? link.intraNode : link.interNode}, each);
+    if (p.blockingTransfers) {
+      pipeline.stages[to].forward += takes;
+      pipeline.stages[from].backward += takes;
+    } else {
+      pipeline.stages[from].send = std::max(pipeline.stages[from].send, takes);
+    }
+  }
+
+  void addTie(const PlacementProblem::Tie &tie) {
+    size_t a = 0, b = 0;
+    for (size_t s = 0; s < stages; ++s)
+      for (Id l : plan.stages[s].layers) {
+        if (l == tie.a)
+          a = groupOf(s);
+        if (l == tie.b)
+          b = groupOf(s);
+      }
+    if (a == b)
+      return;
+    Id one = plan.stages[a].parallelConfig, two = plan.stages[b].parallelConfig;
+    auto shared = static_cast<double>(std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied));
+    Id there = p.parallelConfigs[one].deviceType, back = p.parallelConfigs[two].deviceType;
+    bool intraNode = onOneNode(a, b);
+    auto takesOn = [&](const PlacementProblem::Link &link) {
+      return minReplayTime({intraNode ? link.intraNode : link.interNode}, shared);
+    };
+    int64_t takes = std::max(takesOn(p.link(there, back)), takesOn(p.link(back, there)));
+    pipeline.stages[a].stepTail += takes;
+    pipeline.stages[b].stepTail += takes;
+  }
+
+  const PlacementProblem &p;
+  const Placement &plan;
+  size_t stages, groups;
+  Traffic traffic;
+  std::vector<Group> ofGroup;
+  std::vector<int64_t> taken; ///< devices by type
+  ReplayInput pipeline;
+  PlanMetrics metrics;
+  double idle = 0, price = 0, tdp = 0;
+};
+
 } // namespace
 
 Errors placementViolations(const PlacementProblem &problem, const Placement &plan) {
@@ -258,170 +457,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 }
 
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
-  size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
-  auto groupOf = [&](size_t stage) { return ruleOf(plan.schedule).groupOf(stage, groups); };
-  Traffic traffic = trafficOf(p, plan);
-  if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
-    return std::nullopt;
-  ReplayInput pipeline{plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
-                       plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
-  PlanMetrics metrics;
-  metrics.inFlight.resize(stages);
-
-  std::vector<int64_t> gradients(groups), expertGradients(groups), updates(groups), overlapTime(groups),
-      workspace(groups);
-  metrics.memory.resize(groups), metrics.host.resize(groups);
-  std::vector<std::vector<int64_t>> recomputeChoices(groups), outside(groups); // by group, chunk
-  for (size_t s = 0; s < stages; ++s) {
-    const PlacedStage &stage = plan.stages[s];
-    StageTimes &times = pipeline.stages[s];
-    size_t g = groupOf(s);
-    int64_t activations = 0, weights = 0, hostActivations = 0;
-    for (size_t i = 0; i < stage.layers.size(); ++i) {
-      const auto &cost = *p.cost(stage.layers[i], stage.parallelConfig);
-      const auto &recomputeChoice = cost.recomputeChoices[stage.recomputeChoices[i]];
-      times.forward += cost.forward;
-      times.backward += cost.backward + recomputeChoice.recomputeTime;
-      times.weight += cost.weight;
-      activations += recomputeChoice.activations;
-      hostActivations += recomputeChoice.hostActivations;
-      metrics.host[g] += cost.hostStaticMemory;
-      weights += cost.weights;
-      gradients[g] += cost.gradients;
-      expertGradients[g] += cost.expertGradients;
-      updates[g] += cost.update;
-      metrics.memory[g] += cost.staticMemory;
-      workspace[g] = std::max(workspace[g], recomputeChoice.workspace);
-      metrics.joules += cost.joules + recomputeChoice.recomputeTime * cost.recomputeJoules;
-    }
-    recomputeChoices[g].push_back(activations), outside[g].push_back(hostActivations);
-    overlapTime[g] += times.backward + times.weight;
-    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, weights);
-    times.forward += gather + p.hostOverheadPerMicrobatch;
-    times.backward += gather;
-  }
-
-  std::vector<int64_t> first(groups), last(groups), taken(p.deviceTypes.size());
-  double idle = 0, price = 0, tdp = 0;
-  for (size_t g = 0; g < groups; ++g) {
-    const auto &parallelConfig = p.parallelConfigs[plan.stages[g].parallelConfig];
-    const auto &deviceType = p.deviceTypes[parallelConfig.deviceType];
-    int64_t devices = parallelConfig.tensor * parallelConfig.data;
-    first[g] = taken[parallelConfig.deviceType];
-    last[g] = (taken[parallelConfig.deviceType] += devices) - 1;
-    metrics.devices += devices;
-    idle += deviceType.idleWatts * devices;
-    price += deviceType.pricePerHour * devices / 3600;
-    tdp += deviceType.tdpWatts * devices;
-    auto [bytes, held] = peakOf(pipeline, g, recomputeChoices[g]);
-    for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
-      for (size_t s = virtualStage * groups; s < (virtualStage + 1) * groups; ++s)
-        if (groupOf(s) == g)
-          metrics.inFlight[s] = held[virtualStage];
-    metrics.memory[g] += bytes + workspace[g];
-    metrics.host[g] += peakOf(pipeline, g, outside[g]).first;
-    metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
-
-    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, groups);
-    int64_t exchange = 0;
-    for (size_t i = 0; i < parallelConfig.gradientSyncs.size(); ++i) // the last with no more together than there are
-      if (i == 0 || parallelConfig.gradientSyncs[i].replicasPerNode <= replicasPerNode)
-        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, gradients[g]);
-    // Replicas with the same experts are `expert` apart: so many times fewer are together.
-    int64_t experts = 0, same = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
-    for (const auto &sync : parallelConfig.expertGradientSyncs)
-      if (sync.replicasPerNode <= same || &sync == &parallelConfig.expertGradientSyncs.front())
-        experts = minReplayTime(sync.alternatives, expertGradients[g]);
-    exchange += experts;
-    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * overlapTime[g]);
-    if (p.maxOverlap < 1)
-      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * exchange));
-    pipeline.stages[g].stepTail = (exchange > overlapFraction ? exchange - overlapFraction : 0) + updates[g];
-  }
-
-  /// Whether whatever two groups send stays in servers.
-  auto onOneNode = [&](size_t a, size_t b) {
-    const auto &f = p.parallelConfigs[plan.stages[a].parallelConfig],
-               &other = p.parallelConfigs[plan.stages[b].parallelConfig];
-    int64_t size = p.deviceTypes[f.deviceType].devicesPerNode;
-    if (f.order == PlacementProblem::RankOrder::TensorDataPipeline)
-      return f.deviceType == other.deviceType && first[a] / size == last[b] / size &&
-             last[a] / size == first[b] / size && first[a] / size == last[a] / size;
-    int64_t different = std::min(f.data, size / std::gcd(size, f.tensor * static_cast<int64_t>(groups)));
-    if (different > PlacementProblem::kMaxReplicas)
-      return false;
-    for (int64_t r = 0; r < different; ++r) { // each device's server, replica for replica
-      auto begin = [&](size_t g) { return (r * static_cast<int64_t>(groups) + static_cast<int64_t>(g)) * f.tensor; };
-      std::set<int64_t> servers;
-      for (size_t g : {a, b})
-        servers.insert({begin(g) / size, (begin(g) + f.tensor - 1) / size});
-      if (servers.size() > 1)
-        return false;
-    }
-    return true;
-  };
-  for (const auto &[ends, bytes] : traffic) {
-    auto [from, to] = ends;
-    pipeline.feeds[to].push_back(from);
-    size_t a = groupOf(from), b = groupOf(to);
-    if (a == b)
-      continue;
-    const auto &sends = p.parallelConfigs[plan.stages[a].parallelConfig],
-               &receives = p.parallelConfigs[plan.stages[b].parallelConfig];
-    const auto &link = p.links[sends.deviceType * p.deviceTypes.size() + receives.deviceType];
-    bool intraNode = onOneNode(a, b);
-    double each =
-        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
-    int64_t takes = minReplayTime({intraNode ? link.intraNode : link.interNode}, each);
-    if (p.blockingTransfers) {
-      pipeline.stages[to].forward += takes;
-      pipeline.stages[from].backward += takes;
-    } else {
-      pipeline.stages[from].send = std::max(pipeline.stages[from].send, takes);
-    }
-  }
-
-  for (const auto &tie : p.ties) {
-    size_t at[2] = {0, 0};
-    for (size_t s = 0; s < stages; ++s)
-      for (Id l : plan.stages[s].layers) {
-        if (l == tie.a)
-          at[0] = groupOf(s);
-        if (l == tie.b)
-          at[1] = groupOf(s);
-      }
-    if (at[0] == at[1])
-      continue;
-    Id one = plan.stages[at[0]].parallelConfig, two = plan.stages[at[1]].parallelConfig;
-    auto shared = static_cast<double>(std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied));
-    size_t n = p.deviceTypes.size(), there = p.parallelConfigs[one].deviceType,
-           back = p.parallelConfigs[two].deviceType;
-    bool intraNode = onOneNode(at[0], at[1]);
-    auto takesOn = [&](const PlacementProblem::Link &link) {
-      return minReplayTime({intraNode ? link.intraNode : link.interNode}, shared);
-    };
-    int64_t takes = std::max(takesOn(p.links[there * n + back]), takesOn(p.links[back * n + there]));
-    for (size_t g : at)
-      pipeline.stages[g].stepTail += takes;
-  }
-
-  PipelineReplay run = replay(pipeline);
-  if (!run.ends)
-    return std::nullopt;
-  metrics.step = run.step + p.hostOverheadPerStep;
-  if (metrics.step < p.minStep)
-    metrics.step = p.minStep;
-  metrics.times = std::move(pipeline.stages);
-  double seconds = metrics.step * 1e-12;
-  metrics.joules += idle * seconds;
-  metrics.price = price * seconds;
-  double memory = 0;
-  for (int64_t bytes : metrics.memory)
-    memory = std::max(memory, static_cast<double>(bytes));
-  metrics.value =
-      ruleOf(p.objective)
-          .value(p, {static_cast<double>(metrics.step), metrics.joules, metrics.price, tdp * seconds, memory});
-  return metrics;
+  return PlanReevaluator(p, plan).run(passes);
 }
 
 } // namespace accord

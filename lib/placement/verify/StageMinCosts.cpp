@@ -29,7 +29,7 @@ public:
       for (const auto &recomputeChoice : p.cost(l, parallelConfig)->recomputeChoices)
         workspaces.insert(recomputeChoice.workspace);
     }
-    int64_t memory = p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory;
+    int64_t memory = p.deviceTypeOf(parallelConfig).memory;
     std::optional<int64_t> best;
     for (int64_t workspace : workspaces) {
       int64_t room = memory - staticMemory - workspace;
@@ -259,6 +259,11 @@ const StageMinCosts &StageCosts::of(size_t from, size_t to, Id parallelConfig, b
   return known[key] = compute(from, to, parallelConfig, alone);
 }
 
+/// Whether the stages of a replica are in a row of ranks.
+static bool replicasInRows(const PlacementProblem::ParallelConfig &parallelConfig) {
+  return parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData;
+}
+
 StageCosts::Sums &StageCosts::Sums::add(const Sums &other, int64_t times) {
   for (auto field : {&Sums::cannot, &Sums::forward, &Sums::backward, &Sums::weight, &Sums::recomputeTime, &Sums::update,
                      &Sums::gradients, &Sums::expertGradients, &Sums::weights, &Sums::staticMemory, &Sums::outside,
@@ -335,22 +340,50 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
   int64_t gather = minReplayTime(f.gather, all.weights);
   min.forward += gather + p.hostOverheadPerMicrobatch;
   min.backward += gather;
-  // Of ranks that run replica after replica, the best of any number of groups.
-  bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
-  int64_t replicasPerNode = recountReplicasPerNode(p, parallelConfig, 1);
-  auto exchange = [&](const std::vector<PlacementProblem::GradientSync> &gradientSyncs, int64_t bytes, int64_t max) {
+  min.exchange = exchange(parallelConfig, all);
+  addNeighbours(min, from, to, parallelConfig, layers, alone);
+  return min;
+}
+
+/// Exchange of gradients. Of ranks that run replica after replica, the best of any number of groups.
+int64_t StageCosts::exchange(Id parallelConfig, const Sums &all) const {
+  const auto &f = p.parallelConfigs[parallelConfig];
+  auto takes = [&](const std::vector<PlacementProblem::GradientSync> &gradientSyncs, int64_t bytes, int64_t max) {
     int64_t best = gradientSyncs.empty() ? 0 : INT64_MAX;
     for (size_t i = 0; i < gradientSyncs.size(); ++i)
       if (i == 0 || gradientSyncs[i].replicasPerNode <= max) {
-        int64_t takes = minReplayTime(gradientSyncs[i].alternatives, bytes);
-        best = stagesBetween ? std::min(best, takes) : takes;
+        int64_t time = minReplayTime(gradientSyncs[i].alternatives, bytes);
+        best = replicasInRows(f) ? std::min(best, time) : time;
       }
     return best;
   };
-  min.exchange = exchange(f.gradientSyncs, all.gradients, replicasPerNode) +
-                 exchange(f.expertGradientSyncs, all.expertGradients, replicasPerNode / f.expert);
+  int64_t replicasPerNode = recountReplicasPerNode(p, parallelConfig, 1);
+  return takes(f.gradientSyncs, all.gradients, replicasPerNode) +
+         takes(f.expertGradientSyncs, all.expertGradients, replicasPerNode / f.expert);
+}
 
-  // What comes in, once per layer that sends it, and what goes out, on the best link there is.
+/// The best link between a stage and any other.
+AlphaBetaModel StageCosts::bestLink(Id parallelConfig) const {
+  const auto &f = p.parallelConfigs[parallelConfig];
+  AlphaBetaModel link{INFINITY, INFINITY};
+  auto consider = [&](const AlphaBetaModel &way) {
+    link = {std::min(link.latency, way.latency), std::min(link.perByte, way.perByte)};
+  };
+  bool sharesNode = (replicasInRows(f) ? f.tensor : f.devices()) < p.deviceTypes[f.deviceType].devicesPerNode;
+  for (Id other = 0; other < p.deviceTypes.size(); ++other)
+    for (const auto *one : {&p.link(other, f.deviceType), &p.link(f.deviceType, other)}) {
+      consider(one->interNode);
+      if (other == f.deviceType && sharesNode)
+        consider(one->intraNode);
+    }
+  return link;
+}
+
+/// What comes in, once per layer that sends it, what goes out, and ties, on the best link there is; where layers
+/// branch, the paths to the stage and back from it.
+void StageCosts::addNeighbours(StageMinCosts &min, size_t from, size_t to, Id parallelConfig,
+                               const std::vector<Id> &layers, bool alone) const {
+  const auto &f = p.parallelConfigs[parallelConfig];
   std::map<Id, int64_t> in, out;
   auto has = [&](Id l) {
     return cuts.chain() ? l >= from && l < to : std::binary_search(layers.begin(), layers.end(), l);
@@ -369,33 +402,21 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
       }
     }
   if (alone)
-    return min;
-  AlphaBetaModel link{INFINITY, INFINITY};
-  size_t n = p.deviceTypes.size();
-  auto consider = [&](const AlphaBetaModel &way) {
-    link = {std::min(link.latency, way.latency), std::min(link.perByte, way.perByte)};
-  };
-  for (size_t other = 0; other < n; ++other)
-    for (const auto *one : {&p.links[other * n + f.deviceType], &p.links[f.deviceType * n + other]}) {
-      consider(one->interNode);
-      if (other == f.deviceType &&
-          (stagesBetween ? f.tensor : f.devices()) < p.deviceTypes[f.deviceType].devicesPerNode)
-        consider(one->intraNode);
-    }
+    return;
+  AlphaBetaModel link = bestLink(parallelConfig);
   for (const auto &tie : p.ties)
     if (has(tie.a) != has(tie.b))
       min.update += minReplayTime({link}, p.cost(has(tie.a) ? tie.a : tie.b, parallelConfig)->tied);
   if (!p.blockingTransfers)
-    return min;
-  double share = static_cast<double>(f.data * f.microbatch) / f.devices();
-  int64_t bytesIn = 0, bytesOut = 0;
-  for (const auto &[layer, bytes] : in)
-    bytesIn += bytes;
-  for (const auto &[layer, bytes] : out)
-    bytesOut += bytes;
-  min.forward += minReplayTime({link}, bytesIn * share);
-  min.backward += minReplayTime({link}, bytesOut * share);
-  return min;
+    return;
+  auto takes = [&](const std::map<Id, int64_t> &transfers) {
+    int64_t bytes = 0;
+    for (const auto &[layer, size] : transfers)
+      bytes += size;
+    return minReplayTime({link}, bytes * (static_cast<double>(f.data * f.microbatch) / f.devices()));
+  };
+  min.forward += takes(in);
+  min.backward += takes(out);
 }
 
 std::optional<int64_t> StageCosts::busy(size_t from, size_t to, Id parallelConfig) {
@@ -407,8 +428,8 @@ std::optional<int64_t> StageCosts::busy(size_t from, size_t to, Id parallelConfi
 
 std::optional<int64_t> StageCosts::recomputeTime(size_t from, size_t to, Id parallelConfig, int64_t inFlight) {
   Sums all = sum(from, to, parallelConfig);
-  int64_t memory = p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].memory;
-  if (all.outside > p.deviceTypes[p.parallelConfigs[parallelConfig].deviceType].hostMemory)
+  int64_t memory = p.deviceTypeOf(parallelConfig).memory;
+  if (all.outside > p.deviceTypeOf(parallelConfig).hostMemory)
     return std::nullopt;
   if (all.staticMemory + inFlight * all.minActivations > memory)
     return std::nullopt;
@@ -443,8 +464,7 @@ std::vector<uint32_t> StageCosts::recomputeChoices(const std::vector<Id> &layers
 }
 
 double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id parallelConfig) {
-  const PlacementProblem::DeviceType &deviceType =
-      problem.deviceTypes[problem.parallelConfigs[parallelConfig].deviceType];
+  const PlacementProblem::DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
   auto devices = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
   return ruleOf(problem.objective).perSecond(problem, deviceType) * devices;
 }

@@ -63,7 +63,7 @@ public:
 
   /// `alone`: no other stage sends it anything or receives anything from it that blocks.
   const StageMinCosts &of(size_t from, size_t to, Id parallelConfig, bool alone);
-  /// `StageLeast::busy` of layers of a chain; nothing: one of them cannot run so.
+  /// `StageMinCosts::busy` of layers of a chain; nothing: one of them cannot run so.
   std::optional<int64_t> busy(size_t from, size_t to, Id parallelConfig);
   /// Least time computed again with `inFlight` micro-batches in memory; nothing if none fits.
   std::optional<int64_t> recomputeTime(size_t from, size_t to, Id parallelConfig, int64_t inFlight);
@@ -90,6 +90,10 @@ private:
   const ParallelConfigSums &sumsOf(Id parallelConfig);
   Sums sum(size_t from, size_t to, Id parallelConfig);
   StageMinCosts compute(size_t from, size_t to, Id parallelConfig, bool alone);
+  int64_t exchange(Id parallelConfig, const Sums &all) const;
+  AlphaBetaModel bestLink(Id parallelConfig) const;
+  void addNeighbours(StageMinCosts &min, size_t from, size_t to, Id parallelConfig, const std::vector<Id> &layers,
+                     bool alone) const;
   void paths();
 
   const PlacementProblem &p;

@@ -347,8 +347,7 @@ private:
         int from = a % groups_, to = b % groups_;
         if (from == to)
           continue;
-        const auto &link =
-            p_.links[parallelConfigOf(a).deviceType * p_.deviceTypes.size() + parallelConfigOf(b).deviceType];
+        const auto &link = p_.link(parallelConfigOf(a).deviceType, parallelConfigOf(b).deviceType);
         double each = static_cast<double>(bytes) *
                       static_cast<double>(parallelConfigOf(a).data * parallelConfigOf(a).microbatch) /
                       static_cast<double>(std::min(parallelConfigOf(a).devices(), parallelConfigOf(b).devices()));
@@ -372,8 +371,7 @@ private:
                                p_.classes[p_.layers[tie.b].of].costs[parallelConfig_[b]]->tied);
       int64_t takes = 0;
       for (int from : {a, b}) {
-        const auto &link = p_.links[parallelConfigOf(from).deviceType * p_.deviceTypes.size() +
-                                    parallelConfigOf(a + b - from).deviceType];
+        const auto &link = p_.link(parallelConfigOf(from).deviceType, parallelConfigOf(a + b - from).deviceType);
         takes = std::max(takes, best({onOneNode(a, b) ? link.intraNode : link.interNode}, double(bytes)));
       }
       tied_[a] += takes, tied_[b] += takes;

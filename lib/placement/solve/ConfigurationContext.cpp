@@ -1,0 +1,172 @@
+#include "lib/placement/solve/ConfigurationContext.h"
+#include <algorithm>
+
+namespace accord::placing {
+
+ConfigurationContext::ConfigurationContext(const DownSetLattice &lattice, RecomputeSolver &recomputeSolver,
+                                           const Configuration &configuration, SearchState &searchState)
+    : lattice_(lattice), recomputeSolver_(recomputeSolver), problem_(lattice.problem), configuration_(configuration),
+      searchState_(searchState), model_(modelOf(configuration.schedule)), splitsWeights_(model_.splitsWeights()),
+      groups_(configuration.min), stages_(configuration.min * configuration.virtualStages),
+      microbatches_(configuration.microbatches), held_(recomputeSolver.held(shape())),
+      inFlight_(inFlightOf(shape(), held_)) {
+  for (Id parallelConfig : configuration.parallelConfigs)
+    rates_.push_back(ratesOf(problem_, parallelConfig));
+  minRates_ = rates_[0];
+  for (const Rates &rates : rates_)
+    minRates_ = minRates(minRates_, rates);
+  line_.push_back(0);
+  while (line_.back() != lattice.last())
+    line_.push_back(lattice.above(line_.back()).empty() ? line_.back() + 1 : lattice.above(line_.back()).front());
+  if (configuration.parallelConfigs.size() == 1) {
+    joules_ = lattice.all(configuration.parallelConfigs[0]).joules;
+    return;
+  }
+  for (const PlacementProblem::Layer &layer : problem_.layers) {
+    double best = INFINITY;
+    for (Id parallelConfig : configuration.parallelConfigs)
+      if (const auto &cost = problem_.classes[layer.of].costs[parallelConfig])
+        best = std::min(best, cost->joules);
+    joules_ += std::isinf(best) ? 0 : best;
+  }
+}
+
+int64_t ConfigurationContext::minTransfer(Id parallelConfig, int64_t bytes, int64_t stage) const {
+  // Between stages `stage` and the next one; both ends have at least these devices.
+  if (bytes <= 0 || groupOf(stage) == groupOf(stage + 1))
+    return 0;
+  const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
+  double max = static_cast<double>(bytes) * (mine.data * mine.microbatch) / mine.devices();
+  int64_t devicesPerNode = problem_.deviceTypes[mine.deviceType].devicesPerNode;
+  int64_t shortest = INT64_MAX;
+  for (Id other : configuration_.parallelConfigs) {
+    const PlacementProblem::ParallelConfig &its = problem_.parallelConfigs[other];
+    bool intraNode = false;
+    if (configuration_.parallelConfigs.size() == 1) {
+      int64_t a = groupOf(stage), b = groupOf(stage + 1);
+      if (mine.order == PlacementProblem::RankOrder::TensorPipelineData)
+        intraNode = replicasShareNode(problem_, parallelConfig, a, b, groups_);
+      else
+        intraNode = std::min(a, b) * mine.devices() / devicesPerNode ==
+                    ((std::max(a, b) + 1) * mine.devices() - 1) / devicesPerNode;
+    } else {
+      intraNode = its.deviceType == mine.deviceType && mine.devices() + its.devices() <= devicesPerNode;
+    }
+    for (const PlacementProblem::Link *link :
+         {&problem_.link(mine.deviceType, its.deviceType), &problem_.link(its.deviceType, mine.deviceType)}) {
+      if (intraNode)
+        shortest = std::min(shortest, minTime({link->intraNode}, max));
+      if (!intraNode || configuration_.parallelConfigs.size() > 1)
+        shortest = std::min(shortest, minTime({link->interNode}, max));
+    }
+  }
+  return shortest;
+}
+
+int64_t ConfigurationContext::minTies(Id parallelConfig, uint32_t from, uint32_t to) const {
+  int64_t sum = 0;
+  for (const PlacementProblem::Tie &tie : problem_.ties) {
+    bool a = lattice_.holds(from, to, tie.a), b = lattice_.holds(from, to, tie.b);
+    bool ends = tie.a == 0 && tie.b + 1 == problem_.layers.size();
+    if (a == b || (configuration_.virtualStages > 1 && !ends)) // maybe in another chunk of the group
+      continue;
+    auto bytes = static_cast<double>(problem_.cost(a ? tie.a : tie.b, parallelConfig)->tied);
+    const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
+    bool row = configuration_.parallelConfigs.size() == 1 && lattice_.chain && ends &&
+               mine.order == PlacementProblem::RankOrder::TensorDataPipeline;
+    // First and last group: devices of all of them are in between.
+    bool apart = row && groups_ * mine.devices() > problem_.deviceTypes[mine.deviceType].devicesPerNode;
+    int64_t shortest = INT64_MAX;
+    for (Id other : configuration_.parallelConfigs) {
+      Id its = problem_.parallelConfigs[other].deviceType;
+      for (const PlacementProblem::Link *link :
+           {&problem_.link(mine.deviceType, its), &problem_.link(its, mine.deviceType)}) {
+        shortest = std::min(shortest, minTime({link->interNode}, bytes));
+        if (!apart)
+          shortest = std::min(shortest, minTime({link->intraNode}, bytes));
+      }
+    }
+    sum += shortest;
+  }
+  return sum;
+}
+
+StageWork &operator+=(StageWork &work, const Sums &sums) {
+  work.backward += sums.backward, work.weight += sums.weight;
+  work.update += sums.update, work.gradients += sums.gradients;
+  work.expertGradients += sums.expertGradients;
+  return work;
+}
+
+std::optional<StageBound> ConfigurationContext::stageAt(Id parallelConfig, uint32_t from, uint32_t to, int64_t stage) {
+  auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[stage],
+                                                         problem_.deviceTypeOf(parallelConfig).memory);
+  if (!recomputeTime)
+    return std::nullopt;
+  Sums sums = lattice_.between(parallelConfig, from, to);
+  const PlacementProblem::ParallelConfig &f = problem_.parallelConfigs[parallelConfig];
+  int64_t gather = f.gather.empty() ? 0 : minTime(f.gather, sums.weights);
+  StageBound bound;
+  bound.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gather;
+  bound.backward = sums.backward + *recomputeTime + gather;
+  bound.weight = sums.weight;
+  int64_t in = stage > 0 ? minTransfer(parallelConfig, lattice_.crossing(from), stage - 1) : 0;
+  int64_t out = stage + 1 < stages_ ? minTransfer(parallelConfig, lattice_.crossing(to), stage) : 0;
+  if (problem_.blockingTransfers)
+    bound.forward += in, bound.backward += out;
+  else
+    bound.send = out;
+  if (configuration_.virtualStages == 1) {
+    // More recomputation hides more of the exchange, but not more than it takes.
+    StageWork work;
+    work += sums;
+    work.backward += problem_.overlapFraction <= 1 ? *recomputeTime : sums.maxRecomputeTime;
+    bound.stepTail =
+        exposedStepTail(problem_, parallelConfig, work, countReplicasPerNode(problem_, parallelConfig, groups_));
+    bound.stepTail += minTies(parallelConfig, from, to);
+  }
+  return bound;
+}
+
+SuffixBound ConfigurationContext::extend(const SuffixBound &behind, const StageBound &stage, int64_t at) const {
+  int64_t m = microbatches_, delay = at < 0 || at + 1 == stages_ ? 0 : stage.send;
+  bool split = splitsWeights_;
+  int64_t each = stage.forward + stage.backward + (split ? 0 : stage.weight);
+  SuffixBound suffix;
+  suffix.through = each + 2 * delay + behind.through;
+  suffix.leave = std::max(m * each, each + 2 * delay + behind.leave);
+  if (split) // weight gradients that cannot wait any longer
+    suffix.leave = std::max(suffix.leave, m * each + (m - std::min(m, groups_)) * stage.weight);
+  if (at >= 0 && configuration_.schedule == PipelineSchedule::GPipe)
+    suffix.leave = std::max(suffix.leave, suffix.through + (m - 1) * each);
+  else if (int64_t k = groups_ - at; at >= 0 && m > k)
+    suffix.leave = std::max(suffix.leave, suffix.through + behind.through + (m - k) * each);
+  suffix.end = suffix.leave + (split ? stage.weight : 0);
+  suffix.end = std::max(suffix.end, m * stage.work()) + stage.stepTail;
+  suffix.end = std::max(suffix.end, stage.forward + delay + behind.end);
+  return suffix;
+}
+
+Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages) const {
+  Rates sum;
+  std::vector<char> seen(configuration_.parallelConfigs.size());
+  int64_t left = groups_;
+  for (size_t s = 0; s < stages.size() && s < static_cast<size_t>(groups_); ++s, --left)
+    for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f)
+      if (configuration_.parallelConfigs[f] == stages[s].parallelConfig)
+        sum += rates_[f], seen[f] = 1;
+  if (configuration_.each)
+    for (size_t f = 0; f < seen.size() && left > 0; ++f)
+      if (!seen[f])
+        sum += rates_[f], --left;
+  auto n = static_cast<double>(left);
+  sum += {n * minRates_.watts, n * minRates_.price, n * minRates_.tdp, left * minRates_.devices};
+  return sum;
+}
+
+int64_t ConfigurationContext::longest() const {
+  double step = stepFor(problem_, searchState_.cutoff(), minRatesOf({}), joules_) - problem_.hostOverheadPerStep;
+  return step >= 4e18 ? INT64_MAX / 2 : static_cast<int64_t>(std::max(step, 0.0)) + 1;
+}
+
+} // namespace accord::placing
