@@ -289,7 +289,7 @@ private:
       split(openNodes);
       tightenBound(deeper);
       value(designs);
-      if (options.stop && options.stop->load(std::memory_order_relaxed))
+      if (options.stopped())
         return "stopped";
       if (heap.size() > options.openNodes)
         return "node limit";

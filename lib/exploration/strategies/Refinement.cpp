@@ -4,7 +4,7 @@
 namespace accord {
 
 MiningResult refineMining(MiningProblem &problem, const MiningResult &quick, const MiningOptions &options) {
-  if (!quick.best || quick.refused || (options.stop && *options.stop) || quick.evaluations >= options.evaluations)
+  if (!quick.best || quick.refused || options.stopped() || quick.evaluations >= options.evaluations)
     return quick;
   MiningOptions search = options;
   search.known = {*quick.best};

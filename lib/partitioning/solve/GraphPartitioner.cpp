@@ -14,8 +14,7 @@ constexpr int64_t kMax = int64_t(1) << 61; // above every load
 class Solver {
 public:
   Solver(const PartitioningGraph &graph, const StageCostRules &rules, const PartitioningOptions &options)
-      : graph(graph), rules(rules), options(options), shift(std::min(options.effort, 38u)) {
-    budget = uint64_t(1) << (14 + shift);
+      : graph(graph), rules(rules), options(options), budget(uint64_t(1) << (14 + std::min(options.effort, 38u))) {
     bound = place::loadLowerBound(graph, rules);
   }
 
@@ -23,7 +22,7 @@ public:
     tell("orders");
     guess();
     prove();
-    if (!closed() && !stopped())
+    if (!closed() && !options.stopped())
       improve();
   }
 
@@ -32,15 +31,14 @@ public:
   bool complete = false; ///< `best` is the best, or there is none
   uint64_t work = 0, sets = 0;
   std::string proof = "all work on all devices";
-  std::string why() const { return complete ? "" : stopped() ? "interrupted" : closed() ? "" : "work limit"; }
+  std::string why() const { return complete ? "" : options.stopped() ? "interrupted" : closed() ? "" : "work limit"; }
 
 private:
   int64_t value() const { return best ? best->value : kMax; }
-  bool stopped() const { return options.stop && *options.stop; }
   bool closed() const { return complete || (best && (value() - bound) <= options.gap * value()); }
   void tell(const char *phase) const {
     if (options.progress)
-      options.progress({phase, best ? best->value : 0, bound});
+      options.progress({phase, best ? double(best->value) : 0, double(bound)});
   }
   void settle() {
     if (best && value() <= bound)
@@ -64,9 +62,9 @@ private:
 
   /// Orders of all nodes, cut into intervals; limits from low to high, for low ones are quick.
   void guess() {
-    auto orders = sampleOrders(graph, options.effort < 4 ? 2 : 16);
+    auto orders = sampleOrders(graph, options.effort < kQuickEffort ? 2 : 16);
     uint64_t max = budget / 8;
-    for (int64_t limit = bound + std::max<int64_t>(1, bound / 8); !best && !stopped();) {
+    for (int64_t limit = bound + std::max<int64_t>(1, bound / 8); !best && !options.stopped();) {
       bool last = limit >= kMax / 4;
       for (const auto &order : orders)
         search(restrictToWindow(graph, order, 1), std::min(last ? kMax : limit, value()), max, "orders");
@@ -82,7 +80,7 @@ private:
   void widen(uint64_t max) {
     uint64_t end = work + max;
     for (size_t width = 2; best && !complete && width < graph.nodes.size() && work < end;) {
-      if (stopped())
+      if (options.stopped())
         return;
       int64_t before = value();
       search(restrictToWindow(graph, orderOf(graph, *best), width), before, end - work, "windows");
@@ -96,7 +94,7 @@ private:
   void prove() {
     int64_t step = std::max<int64_t>(1, bound / 128);
     uint64_t end = budget / 4 * 3;
-    while (!closed() && !stopped() && work < end) {
+    while (!closed() && !options.stopped() && work < end) {
       int64_t limit = bound + step >= kMax / 4 ? kMax : bound + step;
       limit = step > (value() - bound) / 2 ? value() : limit;
       DownSetSearch found = search(graph, limit, end - work, "sets");
@@ -108,7 +106,7 @@ private:
         } else
           bound = limit;
         step = step > kMax / 8 ? kMax : step * 4;
-      } else if (step <= 1 || stopped())
+      } else if (step <= 1 || options.stopped())
         break;
       else { // less, and not so far above
         step = std::max<int64_t>(1, step / 8);
@@ -125,7 +123,6 @@ private:
   const PartitioningGraph &graph;
   const StageCostRules &rules;
   const PartitioningOptions &options;
-  unsigned shift;
   uint64_t budget;
   int failures = 0;
 };

@@ -92,7 +92,7 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   std::make_heap(heap.begin(), heap.end(), later);
   // By increasing bound; a good many more than asked for, as bounds do not tell all.
   for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * max && steps < 100'000; ++steps) {
-    if (options.stop && options.stop->load())
+    if (options.stopped())
       break;
     std::pop_heap(heap.begin(), heap.end(), later);
     Configuration one = std::move(heap.back());

@@ -32,7 +32,7 @@ public:
     searchState_.gap = options.gap;
     searchState_.value = options.below;
     searchState_.stop = options.stop;
-    searchState_.budget = int64_t{5'000} << std::min(options.effort, 40u);
+    searchState_.budget = int64_t{5'000} << std::min(options.effort, kMaxEffort);
   }
 
   PlacementResult run() {
@@ -227,7 +227,7 @@ private:
     if (searchState_.value == reported_.incumbent && known == reported_.bound)
       return;
     reported_ = {phase, searchState_.value, known};
-    PlacementProgress progress = reported_;
+    SolveProgress progress = reported_;
     if (!searchState_.plan)
       progress.incumbent = 0;
     options_.progress(progress);
@@ -246,7 +246,7 @@ private:
       return (std::isinf(result.bound) ? "no plan fits: " : "no plan was found: ") + how;
     if (result.bound >= result.value)
       return "optimal: " + how;
-    if (options_.stop && options_.stop->load())
+    if (options_.stopped())
       return "stopped: " + how;
     return fmt::format("within {:.4g} %: {}", 100 * result.gap(), how);
   }
@@ -258,7 +258,7 @@ private:
   SearchState searchState_;
   std::vector<Configuration> open_;
   size_t count_ = 0;
-  PlacementProgress reported_;
+  SolveProgress reported_;
 };
 
 } // namespace

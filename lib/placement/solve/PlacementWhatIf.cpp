@@ -92,7 +92,7 @@ std::vector<Relaxation> whatIf(const PlacementProblem &problem, const PlacementR
   how.known = &*result.plan;
   how.progress = nullptr;
   for (const Change &change : changesOf(problem)) {
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult other = place(change.problem, how);
     if (other.plan) // the plan at hand is one of it, too
@@ -119,7 +119,7 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
   PlacementProblem less = problem;
   for (size_t rung = 0; rung < kMaxRungs && all.back().metrics.devices > 1; ++rung) {
     less.limits.devices = all.back().metrics.devices / 2;
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult one = place(less, how);
     if (!one.plan)
@@ -131,7 +131,7 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
     int64_t max = maxMemory(all.front());
     for (Id k = 0; k < less.deviceTypes.size(); ++k)
       less.deviceTypes[k].memory = std::min(problem.deviceTypes[k].memory, max / 4 * quarters);
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult one = place(less, how);
     if (!one.plan)
