@@ -2,6 +2,7 @@
 // operation is the latest end before it plus its duration, and durations are not negative, so most
 // operands of a maximum are no later than another one wherever the arguments go.
 #include "lib/latency/model/Expression.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 
 namespace accord {
@@ -85,11 +86,7 @@ NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
   constexpr unsigned kDepth = 2;
   std::vector<Linear> forms;
   auto offer = [&](const Linear &form) {
-    for (const Linear &other : forms)
-      if (dominated(form, other, kDepth))
-        return;
-    std::erase_if(forms, [&](const Linear &other) { return dominated(other, form, kDepth); });
-    forms.push_back(form);
+    addNondominated(forms, form, [&](const Linear &a, const Linear &b) { return dominated(b, a, kDepth); });
   };
   for (NodeId id : of) {
     // max(max(x, y), z) = max(x, y, z)

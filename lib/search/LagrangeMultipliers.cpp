@@ -1,4 +1,4 @@
-#include "lib/sparsity/solve/LagrangeMultipliers.h"
+#include "lib/search/LagrangeMultipliers.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,6 +1,6 @@
 // Lagrangian bounds of a multiple-choice knapsack, in integers.
 #pragma once
-#include "lib/sparsity/solve/Knapsack.h"
+#include "lib/search/Knapsack.h"
 
 namespace accord {
 

@@ -1,5 +1,5 @@
-#include "lib/sparsity/solve/Knapsack.h"
-#include "lib/sparsity/solve/LagrangeMultipliers.h"
+#include "lib/search/Knapsack.h"
+#include "lib/search/LagrangeMultipliers.h"
 #include <algorithm>
 #include <functional>
 #include <map>
