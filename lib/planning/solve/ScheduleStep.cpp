@@ -3,7 +3,7 @@
 #include "lib/planning/solve/JointResources.h"
 #include "lib/planning/solve/OperationVariants.h"
 #include "lib/planning/solve/StepWorkloads.h"
-#include "lib/scheduling/solve/OneMachine.h"
+#include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Solve.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Conflict.h"
 #include "lib/scheduling/solve/Improve.h"
-#include "lib/scheduling/solve/LargeNeighbourhoodSearch.h"
 #include "lib/scheduling/solve/ListScheduler.h"
+#include "lib/scheduling/solve/Oracle.h"
 #include <algorithm>
 #include <cmath>
 #include <thread>
