@@ -256,13 +256,10 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   PlacementPlan plan;
   plan.problem = std::move(built->problem);
   PlacementOptions how;
-  how.gap = planning.gap;
-  how.stop = planning.stop;
-  if (planning.progress && plan.problem.objective == PlacementObjective::StepTime) // told as times
-    how.progress = [&](const PlacementProgress &p) {
-      planning.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
-                         static_cast<int64_t>(std::min(p.bound, 0x1p61))});
-    };
+  static_cast<SearchControl &>(how) = planning;
+  how.effort = static_cast<unsigned>(request.effort) + kPlacementEffort;
+  if (plan.problem.objective != PlacementObjective::StepTime)
+    how.progress = nullptr; // told as times
   std::optional<Placement> known = planning.known ? planning.known(plan.problem) : std::nullopt;
   how.known = known ? &*known : nullptr;
   plan.result = place(plan.problem, how);
@@ -297,10 +294,10 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.
   PlacementOptions little = how;
-  little.effort = 4;
+  little.effort -= 6;
   little.gap = std::max(how.gap, 0.002);
   plan.front = paretoFront(plan.problem, plan.result, little);
-  little.effort = 6;
+  little.effort += 2;
   plan.whatIf = whatIf(plan.problem, plan.result, little);
   const PlacementProblem::ParallelConfig &parallelConfig =
       plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];

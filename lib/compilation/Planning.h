@@ -5,7 +5,6 @@
 #include "lib/placement/problem/PlacementPlan.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "lib/support/Result.h"
-#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -13,12 +12,10 @@ namespace accord {
 class Diagnostics;
 class TrainingGraphs;
 
-struct Planning {
-  double gap = 0;       ///< no more is asked of a schedule or a placement that is proven so near the best
-  unsigned threads = 1; ///< the result is the same for any number
-  const std::atomic<bool> *stop = nullptr;             ///< set from anywhere: the best so far is the answer
-  std::function<void(const SolveProgress &)> progress; ///< called from all threads
-  std::function<std::string()> stopReason;             ///< why it was stopped, in words
+/// Progress is told from all threads.
+struct Planning : SearchControl {
+  unsigned threads = 1;                                                    ///< the result is the same for any number
+  std::function<std::string()> stopReason;                                 ///< why it was stopped, in words
   std::function<std::optional<Placement>(const PlacementProblem &)> known; ///< a plan for a placement to begin with
   const Fabric *fabric = nullptr; ///< of a step that several devices share: what connects them, and the axes of devices
   std::vector<Axis> axes;

@@ -20,9 +20,7 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
   one.costModel = request.costModel;
   one.effort = static_cast<unsigned>(request.effort);
   one.threads = planning.threads;
-  one.gap = planning.gap;
-  one.stop = planning.stop;
-  one.progress = planning.progress;
+  static_cast<SearchControl &>(one) = planning;
   one.fabric = planning.fabric;
   one.axes = planning.axes;
   return one;

@@ -4,7 +4,7 @@
 #include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/planning/output/Certificate.h"
-#include "lib/scheduling/solve/CheckSat.h"
+#include "lib/scheduling/solve/Oracle.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

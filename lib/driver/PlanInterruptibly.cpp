@@ -13,7 +13,7 @@ std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &
   std::optional<Plan> plan;
   {
     SolverMonitor watch("planning", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+    session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
                       [&] { return watch.reason(); }};
     plan = session.plan();
     session.search = {};

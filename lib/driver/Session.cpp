@@ -202,7 +202,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
 }
 
 bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase until, Planning &planning) {
-  planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+  static_cast<SearchControl &>(planning) = search;
   planning.stopReason = search.stopReason, planning.known = search.known;
   planning.threads = options.threads;
   planning.diagnostics = &diags;
@@ -253,7 +253,7 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   const Degrees &degrees = given ? *given : theJob->degrees;
   Planning planning;
   planning.threads = options.threads;
-  planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+  static_cast<SearchControl &>(planning) = search;
   SingleDeviceRequest request = deviceRequest(trainingRequest(), planning);
   if (theCluster) {
     request.fabric = &theCluster->fabric;

@@ -33,7 +33,7 @@ struct Options {
   std::string output = "out";
   std::string until; ///< phase of the pipeline after which the module is printed; empty: the whole command
   unsigned threads = 1;
-  unsigned effort = 4;
+  unsigned effort = kQuickEffort;
   bool json = false;
 };
 
@@ -116,12 +116,9 @@ public:
   void report(const Error &issue, llvm::StringRef help = {});
 
   /// Of searches for plans from here on.
-  struct Search {
-    double gap = 0;
-    const std::atomic<bool> *stop = nullptr;
-    std::function<void(const SolveProgress &)> progress;
-    std::function<std::string()> stopReason; ///< in words
-    bool brief = false;                      ///< no more than a first schedule of each
+  struct Search : SearchControl {
+    std::function<std::string()> stopReason = {}; ///< in words
+    bool brief = false;                           ///< no more than a first schedule of each
     /// A plan for `placement` to begin with.
     std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
   } search;

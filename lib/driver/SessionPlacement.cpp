@@ -74,7 +74,7 @@ std::optional<std::vector<std::string>> Session::unshardedAt(const Degrees &degr
 std::optional<PlacementPlan> Session::placement() {
   Planning planning;
   if (minesCluster()) { // its devices are no part of the module
-    planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+    static_cast<SearchControl &>(planning) = search;
     planning.known = search.known;
     return planner().plan(planning);
   }

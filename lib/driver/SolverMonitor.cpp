@@ -126,11 +126,13 @@ void SolverMonitor::draw() {
     now = last;
   }
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began).count();
-  auto shown = [&](int64_t time) { return limits.picoseconds ? formatSi(time * 1e-12, "s") : std::to_string(time); };
+  auto shown = [&](double time) {
+    return limits.picoseconds ? formatSi(time * 1e-12, "s") : fmt::format("{:.0f}", time);
+  };
   std::string line = what;
   if (now.incumbent > 0)
     line += fmt::format(": {}, at least {}, gap {:.2f} %,", shown(now.incumbent), shown(now.bound),
-                        100 * double(now.incumbent - now.bound) / double(now.incumbent));
+                        100 * (now.incumbent - now.bound) / now.incumbent);
   else if (now.bound > 0)
     line += fmt::format(": at least {},", shown(now.bound));
   line += fmt::format(" {} s", seconds);

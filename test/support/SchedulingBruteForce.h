@@ -14,77 +14,94 @@ inline bool fitsAlone(const SchedulingProblem &p, const SchedulingProblem::Mode 
                       [&](auto &use) { return use.amount > p.resources[use.of].capacity; });
 }
 
-/// Looks at each unit of time [time, time + 1) on its own.
-inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution &s) {
-  size_t n = p.tasks.size();
-  if (s.start.size() != n || s.mode.size() != n)
-    return false;
-  int64_t horizon = 0;
-  std::vector<char> here(n);
-  std::vector<int64_t> end(n);
-  for (size_t t = 0; t < n; ++t) {
-    if (s.mode[t] >= p.tasks[t].modes.size() || s.start[t] < 0 || s.start[t] > 1000)
+/// A schedule looked at in each unit of time [time, time + 1) on its own.
+class Occupancy {
+public:
+  Occupancy(const SchedulingProblem &problem, const SchedulingSolution &solution) : p(problem), s(solution) {}
+
+  bool allows() {
+    if (!hasTimes() || !keepsPrecedences() || !keepsChoices())
       return false;
-    const auto &mode = p.tasks[t].modes[s.mode[t]];
-    here[t] = !mode.absent;
-    end[t] = s.start[t] + mode.duration;
-    if (!fitsAlone(p, mode))
-      return false;
-    if (!here[t] && s.start[t] != 0)
-      return false;
-    if (here[t])
-      horizon = std::max(horizon, end[t]);
+    for (int64_t time = 0; time < s.makespan; ++time)
+      if (!hasResources(time) || !hasMemory(time))
+        return false;
+    return true;
   }
-  if (horizon != s.makespan)
-    return false;
-  for (const auto &edge : p.precedences)
-    if (here[edge.before] && here[edge.after] && s.start[edge.after] - end[edge.before] < edge.delay)
+
+private:
+  const SchedulingProblem::Mode &mode(size_t t) const { return p.tasks[t].modes[s.mode[t]]; }
+  bool happens(size_t t) const { return !mode(t).absent; }
+  int64_t end(size_t t) const { return s.start[t] + mode(t).duration; }
+
+  bool hasTimes() const {
+    size_t n = p.tasks.size();
+    if (s.start.size() != n || s.mode.size() != n)
       return false;
-  for (const auto &pairing : p.pairings) {
-    bool found = false;
-    for (auto [a, b] : pairing.allowed)
-      found |= a == s.mode[pairing.a] && b == s.mode[pairing.b];
-    if (!found)
-      return false;
+    int64_t horizon = 0;
+    for (size_t t = 0; t < n; ++t) {
+      if (s.mode[t] >= p.tasks[t].modes.size() || s.start[t] < 0 || s.start[t] > 1000 || !fitsAlone(p, mode(t)) ||
+          (!happens(t) && s.start[t] != 0))
+        return false;
+      if (happens(t))
+        horizon = std::max(horizon, end(t));
+    }
+    return horizon == s.makespan;
   }
-  for (size_t b = 0; b < p.budgets.size(); ++b) {
-    int64_t left = p.budgets[b].capacity;
-    for (size_t t = 0; t < n; ++t)
-      for (const auto &use : p.tasks[t].modes[s.mode[t]].spends)
-        left -= use.of == b ? use.amount : 0;
-    if (left < 0)
-      return false;
+  bool keepsPrecedences() const {
+    return std::ranges::none_of(p.precedences, [&](const SchedulingProblem::Precedence &edge) {
+      return happens(edge.before) && happens(edge.after) && s.start[edge.after] - end(edge.before) < edge.delay;
+    });
   }
-  for (int64_t time = 0; time < horizon; ++time) {
-    std::vector<int64_t> free, room;
+  /// Pairings and budgets.
+  bool keepsChoices() const {
+    for (const auto &pairing : p.pairings)
+      if (std::ranges::find(pairing.allowed, std::pair(s.mode[pairing.a], s.mode[pairing.b])) == pairing.allowed.end())
+        return false;
+    for (size_t b = 0; b < p.budgets.size(); ++b) {
+      int64_t left = p.budgets[b].capacity;
+      for (size_t t = 0; t < p.tasks.size(); ++t)
+        for (const auto &use : mode(t).spends)
+          left -= use.of == b ? use.amount : 0;
+      if (left < 0)
+        return false;
+    }
+    return true;
+  }
+  bool hasResources(int64_t time) const {
+    std::vector<int64_t> free;
     for (const auto &r : p.resources)
       free.push_back(r.capacity);
+    for (size_t t = 0; t < p.tasks.size(); ++t)
+      if (happens(t) && s.start[t] <= time && time < end(t))
+        for (const auto &use : mode(t).usage)
+          free[use.of] -= use.amount;
+    return std::ranges::none_of(free, [](int64_t left) { return left < 0; });
+  }
+  bool hasMemory(int64_t time) const {
+    std::vector<int64_t> room;
     for (const auto &m : p.memories)
       room.push_back(m.capacity);
-    for (size_t t = 0; t < n; ++t)
-      if (here[t] && s.start[t] <= time && time < end[t])
-        for (const auto &use : p.tasks[t].modes[s.mode[t]].usage)
-          free[use.of] -= use.amount;
     for (const auto &b : p.buffers) {
-      bool made = b.producer == SchedulingProblem::kNoTask || (here[b.producer] && s.start[b.producer] <= time);
+      bool made = b.producer == SchedulingProblem::kNoTask || (happens(b.producer) && s.start[b.producer] <= time);
       bool wanted = b.persistent;
       if (b.producer != SchedulingProblem::kNoTask)
-        wanted |= time < end[b.producer];
+        wanted |= time < end(b.producer);
       for (const auto &reader : b.readers) {
-        bool elsewhere = reader.unless != SchedulingProblem::kNoTask && here[reader.unless];
-        wanted |= here[reader.task] && !elsewhere && time < end[reader.task];
+        bool elsewhere = reader.unless != SchedulingProblem::kNoTask && happens(reader.unless);
+        wanted |= happens(reader.task) && !elsewhere && time < end(reader.task);
       }
       if (made && wanted)
         room[b.memory] -= b.bytes;
     }
-    for (int64_t left : free)
-      if (left < 0)
-        return false;
-    for (int64_t left : room)
-      if (left < 0)
-        return false;
+    return std::ranges::none_of(room, [](int64_t left) { return left < 0; });
   }
-  return true;
+
+  const SchedulingProblem &p;
+  const SchedulingSolution &s;
+};
+
+inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution &s) {
+  return Occupancy(p, s).allows();
 }
 
 /// For each choice of modes, all that can be started in each unit of time, one unit after the

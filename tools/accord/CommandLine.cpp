@@ -195,7 +195,12 @@ void addCostModel(Command &command, Options &options) {
 }
 
 OptionEntry addEffort(Command &command, unsigned &effort) {
-  return command.option("--effort", effort, "Rounds of schedule improvement").range(0, 1000);
+  return command
+      .option(
+          "--effort", effort,
+          fmt::format("Work of the search: 0 is a first answer, each step about doubles it, at most {} (default: {})",
+                      kMaxEffort, effort))
+      .range(0, 1000);
 }
 
 void addLimits(Command &command, PlanSearchLimits &limits, const std::string &best) {

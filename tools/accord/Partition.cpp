@@ -18,7 +18,7 @@ static const CommandEntry
       command.option("--bandwidth", options->bandwidth,
                      "Of .txt: between two accelerators, and of an all-reduce: 12GB/s");
       command.flag("!--no-replicas", options->allowReplicas, "Of .txt: each stage on one accelerator");
-      command.option("--effort", options->effort, "Work limit: each step doubles it (default: 10, at most 40)");
+      addEffort(command, options->effort);
       addLimits(command, options->limits, "the best stages so far are printed");
       command.option("-o,--output", options->output, "Folder for stages.json");
       addJson(command, options->json);

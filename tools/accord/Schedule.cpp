@@ -2,6 +2,7 @@
 #include "lib/driver/tasks/Schedule.h"
 #include "tools/accord/CommandLine.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 namespace accord {
@@ -29,8 +30,9 @@ const CommandEntry
       addProgramOptions(command, *options);
       command.find("file").describe("A .dnn file, or a project of PSPLIB: .sm, .mm");
       command.find("--effort")
-          .describe("Rounds of schedule improvement (.dnn), or work limit: each step about doubles "
-                    "it, 10 unless given, at most 40 (.sm, .mm)");
+          .describe(fmt::format("Work of the search: 0 is a first answer, each step about doubles it, at most {} "
+                                "(default: {}, of .sm and .mm {})",
+                                kMaxEffort, kQuickEffort, kThoroughEffort));
       addLimits(command, *limits, "the best schedule so far is printed");
       command.option("-o,--output", *output, "Of .sm, .mm: folder for problem.mlir and what `accord verify` needs");
       command.example("accord schedule gpt2.dnn --target tpu_like\n"

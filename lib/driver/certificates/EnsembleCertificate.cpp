@@ -3,7 +3,6 @@
 #include "lib/driver/Session.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/ensembles/output/Ensemble.h"
-#include "lib/ensembles/verify/DeviceFailures.h"
 #include "lib/ensembles/verify/Members.h"
 #include "lib/ensembles/verify/Vote.h"
 #include <cmath>

@@ -69,7 +69,7 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
   std::optional<PlacementPlan> plan;
   {
     SolverMonitor watch("placing", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+    session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
                       [&] { return watch.reason(); }};
     plan = session.placement();
     session.search = {};

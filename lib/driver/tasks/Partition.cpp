@@ -19,7 +19,6 @@ namespace accord {
 namespace {
 
 /// More doubles nothing that could still end.
-constexpr unsigned kMaxEffort = 40;
 /// Stages that the second proof of the bound looks at: half a second.
 constexpr uint64_t kProofEffort = 2'000'000;
 

@@ -13,7 +13,7 @@ struct PartitionOptions {
   bool allowReplicas = true;
   PlanSearchLimits limits;
   std::string output; ///< folder, or ""
-  unsigned effort = 10;
+  unsigned effort = kThoroughEffort;
   bool json = false;
 };
 

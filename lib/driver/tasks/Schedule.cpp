@@ -15,7 +15,6 @@ namespace accord {
 namespace {
 
 /// More doubles nothing that could still end.
-constexpr unsigned kMaxEffort = 40;
 
 } // namespace
 

@@ -14,7 +14,7 @@ struct ProjectOptions {
   std::string gap = "0";          ///< a share: "2%", "0.02"
   std::string timeLimit = "none"; ///< or a time: "30 s"
   std::string output;             ///< folder for the certificate, or ""
-  unsigned effort = 10;
+  unsigned effort = kThoroughEffort;
   bool json = false;
 };
 

@@ -1,7 +1,7 @@
 #include "lib/driver/tasks/VoteWidths.h"
 #include "dialects/dnn/Dnn.h"
 #include "lib/driver/tasks/Vote.h"
-#include "lib/ensembles/solve/MemberWidths.h"
+#include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"

@@ -1,4 +1,5 @@
 #include "lib/exploration/clusters/StageDeviceTypes.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <tuple>
 
@@ -108,25 +109,19 @@ StageDeviceTypes stageDeviceTypes(const std::vector<StageCandidate> &candidates,
 }
 
 std::vector<StageCandidate> undominated(std::vector<StageCandidate> candidates) {
-  std::vector<std::vector<double>> numbers;
-  for (const StageCandidate &candidate : candidates)
-    numbers.push_back(numbersOf(candidate));
-  std::vector<StageCandidate> activations;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    bool isDominated = false;
-    for (size_t j = 0; j < candidates.size() && !isDominated; ++j) {
-      if (i == j || numbers[i].size() != numbers[j].size() ||
-          !sameForms(*candidates[i].problem, *candidates[j].problem))
-        continue;
-      isDominated = true;
-      for (size_t n = 0; n < numbers[i].size() && isDominated; ++n)
-        isDominated = numbers[j][n] <= numbers[i][n];
-      isDominated = isDominated && (numbers[i] != numbers[j] || j < i); // of equal ones the first stays
-    }
-    if (!isDominated)
-      activations.push_back(candidates[i]);
-  }
-  return activations;
+  struct Compared {
+    std::vector<double> numbers;
+    StageCandidate candidate;
+  };
+  std::vector<Compared> front;
+  for (StageCandidate &candidate : candidates)
+    addNondominated(front, {numbersOf(candidate), std::move(candidate)}, [](const Compared &a, const Compared &b) {
+      return isAtMost(a.numbers, b.numbers) && sameForms(*a.candidate.problem, *b.candidate.problem);
+    });
+  std::vector<StageCandidate> left;
+  for (Compared &one : front)
+    left.push_back(std::move(one.candidate));
+  return left;
 }
 
 } // namespace accord

@@ -95,12 +95,11 @@ void removeOlder(const std::string &folder, const std::set<std::string> &names) 
 
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options) {
   const MiningResult &result = plan.best.result;
-  auto stopped = [&] { return mined.search.stop && mined.search.stop->load(); };
   if (!result.best)
     return;
   const Design &best = *result.best;
   MiningFindings &findings = plan.findings;
-  if (stopped()) {
+  if (mined.search.stopped()) {
     findings.left = "the search was stopped: nothing was found out about its design";
     plan.assumptions.push_back(findings.left);
     return;
@@ -132,7 +131,7 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   relaxed.evaluations = std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));
   relaxed.bounds = std::min(search.bounds, 2 * std::max(kBounds, result.bounds));
   for (size_t r = 0; r < findings.requirements.size() && options.sensitivity; ++r)
-    if (findings.requirements[r].used > 0 && !stopped())
+    if (findings.requirements[r].used > 0 && !mined.search.stopped())
       searchRelaxed(findings.requirements[r], mined, r, relaxed);
   if (!options.front)
     return;

@@ -37,7 +37,7 @@ MiningResult mineWithEqualEffort(const std::string &strategy, MiningProblem &pro
   equal.timed = true, equal.seconds = left;
   equal.evaluations = again ? UINT64_MAX : uint64_t(1) << 40;
   MiningResult all = search(problem, equal);
-  while (again && all.best && all.bound < all.value && all.seconds < left && !(equal.stop && equal.stop->load())) {
+  while (again && all.best && all.bound < all.value && all.seconds < left && !equal.stopped()) {
     ++equal.seed;
     equal.seconds = left - all.seconds;
     append(all, search(problem, equal));

@@ -2,7 +2,7 @@
 // `MiningProblem`; strategies see no machine.
 #pragma once
 #include "lib/exploration/problem/MiningPlan.h"
-#include <atomic>
+#include "lib/search/SearchLimits.h"
 #include <functional>
 #include <limits>
 #include <memory>
@@ -57,7 +57,9 @@ public:
   virtual std::string digest() { return {}; }
 };
 
-struct MiningOptions {
+/// The exact search ends at the gap, all at the next round after `stop`, with what is known. Progress is told at each
+/// moment; the incumbent may be infinite.
+struct MiningOptions : SearchControl {
   uint64_t evaluations = UINT64_MAX;      ///< of `value`, at most
   uint64_t bounds = UINT64_MAX;           ///< of `bound`, at most
   uint64_t openNodes = uint64_t(1) << 26; ///< held by the exact search, at most; it ends at more
@@ -66,14 +68,10 @@ struct MiningOptions {
   /// result depend on the machine. 0: no limit.
   double seconds = 0;
   bool timed = false;
-  double gap = 0; ///< of the exact search: stop when proven so near
   /// That the exact search and `mineParetoFront` value first. Those that are no designs are left out.
   std::vector<Design> known;
-  unsigned threads = 1;                    ///< at most 256; nothing in the result depends on it
-  Executor *executor = nullptr;            ///< does the work instead of `threads`; nor on that
-  const std::atomic<bool> *stop = nullptr; ///< ends at the next round, with what is known
-  /// At each moment; the incumbent may be infinite.
-  std::function<void(double incumbent, double bound)> progress;
+  unsigned threads = 1;         ///< at most 256; nothing in the result depends on it
+  Executor *executor = nullptr; ///< does the work instead of `threads`; nor on that
   /// File of the values known, of the exact search: written anew, atomically, after every
   /// `checkpointEvery` values and at the end. Empty: none.
   std::string checkpoint;

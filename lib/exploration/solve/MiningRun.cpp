@@ -101,8 +101,7 @@ static std::vector<double> boundsOf(const std::vector<DesignEvaluation> &results
 double MiningRun::seconds() const { return processorSeconds() - startTime_; }
 
 bool MiningRun::stopped() const {
-  return (options_.stop && options_.stop->load(std::memory_order_relaxed)) ||
-         (options_.seconds > 0 && seconds() >= options_.seconds);
+  return options_.stopped() || (options_.seconds > 0 && seconds() >= options_.seconds);
 }
 
 std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
@@ -200,7 +199,7 @@ void MiningRun::recordConvergence(bool always) {
   result_.convergence.push_back(
       {result_.evaluations, result_.bounds, result_.value, bound, options_.timed ? seconds() : 0});
   if (options_.progress)
-    options_.progress(result_.value, bound);
+    options_.progress({"", result_.value, bound});
 }
 
 MiningResult MiningRun::finish(std::string proof) {

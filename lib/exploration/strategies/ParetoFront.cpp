@@ -1,5 +1,7 @@
 #include "lib/exploration/strategies/ParetoFront.h"
 #include "lib/exploration/solve/MiningRun.h"
+#include "lib/search/BestFirstQueue.h"
+#include "lib/search/ParetoFront.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
@@ -26,13 +28,6 @@ double ratio(double a, double b) {
   if (a <= b)
     return a < b && b > 0 ? a / b : 1;
   return b > 0 ? a / b : INFINITY;
-}
-
-bool isDominated(const Numbers &a, const Numbers &b) {
-  for (size_t i = 0; i < a.size(); ++i)
-    if (a[i] < b[i])
-      return false;
-  return true;
 }
 
 class ParetoFrontSearch {
@@ -95,19 +90,12 @@ private:
   void push(FrontNode open) {
     if ((open.uncovered = uncovered(open.lowerBound)) <= limit())
       return;
-    heap.push_back(std::move(open));
-    std::push_heap(heap.begin(), heap.end(), later);
-  }
-  FrontNode pop() {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    FrontNode open = std::move(heap.back());
-    heap.pop_back();
-    return open;
+    heap.push(std::move(open));
   }
   /// The first that the list is still far from; those after it may be nearer by now.
   bool next(FrontNode &open) {
     while (!heap.empty()) {
-      open = pop();
+      open = heap.pop();
       double before = open.uncovered, now = uncovered(open.lowerBound);
       if (now == before)
         return true;
@@ -222,7 +210,7 @@ private:
       return;
     size_t kept = 0;
     for (size_t i = 0; i < points.size(); ++i)
-      if (!isDominated(points[i], numbers)) {
+      if (!isAtMost(numbers, points[i])) {
         if (kept != i) {
           points[kept] = std::move(points[i]);
           front.points[kept] = std::move(front.points[i]);
@@ -284,7 +272,7 @@ private:
       split(openNodes);
       tightenBound(deeper);
       value(designs);
-      if (options.stop && options.stop->load(std::memory_order_relaxed))
+      if (options.stopped())
         return "stopped";
       if (heap.size() > options.openNodes)
         return "node limit";
@@ -297,7 +285,7 @@ private:
   ThreadPool threadPool;
   std::vector<Numbers> points;   ///< of `front.points`, in their order
   std::vector<Numbers> unproven; ///< of designs whose own search left something open
-  std::vector<FrontNode> heap;
+  BestFirstQueue<FrontNode, decltype(&later)> heap{later};
   ParetoFront front;
 };
 

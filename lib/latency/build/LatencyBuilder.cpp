@@ -1,6 +1,7 @@
 #include "lib/latency/build/LatencyBuilder.h"
 #include "lib/latency/build/MachineArguments.h"
 #include "lib/planning/analysis/Liveness.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -96,11 +97,8 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
                    fmt::format("device memory {} is no polynomial of the micro-batch and the sequence", where),
                    {},
                    {}};
-    auto below = [](const Polynomial &a, const Polynomial &b) { return dominated(a, b); };
-    if (std::any_of(liveSets.begin(), liveSets.end(), [&](const LiveSet &other) { return below(*p, other.bytes); }))
-      continue;
-    std::erase_if(liveSets, [&](const LiveSet &other) { return below(other.bytes, *p); });
-    liveSets.push_back({where, *p});
+    addNondominated(liveSets, {where, *p},
+                    [](const LiveSet &a, const LiveSet &b) { return dominated(b.bytes, a.bytes); });
   }
   for (size_t k = 0; k < samples.size(); ++k) {
     double max = 0;

@@ -1,4 +1,5 @@
 #include "lib/latency/model/Expression.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <cmath>
 
@@ -325,11 +326,7 @@ NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
   constexpr unsigned kDepth = 2;
   std::vector<Linear> forms;
   auto offer = [&](const Linear &form) {
-    for (const Linear &other : forms)
-      if (dominated(form, other, kDepth))
-        return;
-    std::erase_if(forms, [&](const Linear &other) { return dominated(other, form, kDepth); });
-    forms.push_back(form);
+    addNondominated(forms, form, [&](const Linear &a, const Linear &b) { return dominated(b, a, kDepth); });
   };
   for (NodeId id : of) {
     // max(max(x, y), z) = max(x, y, z)

@@ -1,21 +1,139 @@
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/solve/DownSetSearch.h"
-#include "lib/partitioning/solve/TopologicalOrders.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace accord {
 namespace {
 
 using namespace place;
 
+using Id = PartitioningGraph::Id;
+
 constexpr int64_t kMax = int64_t(1) << 61; // above every load
+
+struct Chance {
+  uint64_t state;
+  double next() { // xorshift64*, from 0 to below 1
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return ((state * 0x2545F4914F6CDD1D) >> 11) * 0x1p-53;
+  }
+};
+
+/// The least of `rank(node)` among those that are ready.
+template <typename Rank> std::vector<Id> ordered(const PartitioningGraph &graph, Rank rank) {
+  std::vector<size_t> waiting(graph.nodes.size());
+  std::vector<Id> ready, order;
+  for (Id v = 0; v < graph.nodes.size(); ++v)
+    if ((waiting[v] = graph.nodes[v].before.size()) == 0)
+      ready.push_back(v);
+  while (!ready.empty()) {
+    size_t best = 0;
+    auto min = rank(ready[0]);
+    for (size_t i = 1; i < ready.size(); ++i)
+      if (auto now = rank(ready[i]); now < min) {
+        min = now;
+        best = i;
+      }
+    Id v = ready[best];
+    ready.erase(ready.begin() + static_cast<ptrdiff_t>(best));
+    order.push_back(v);
+    rank.done(v);
+    for (Id to : graph.nodes[v].after)
+      if (--waiting[to] == 0)
+        ready.push_back(to);
+  }
+  return order;
+}
+
+/// Breadth first.
+struct ByDepth {
+  std::vector<size_t> depth;
+  explicit ByDepth(const PartitioningGraph &graph) : depth(graph.nodes.size(), 0) {
+    for (Id v = 0; v < graph.nodes.size(); ++v)
+      for (Id from : graph.nodes[v].before)
+        depth[v] = std::max(depth[v], depth[from] + 1);
+  }
+  size_t operator()(Id v) const { return depth[v]; }
+  void done(Id) const {}
+};
+
+/// What crosses after the node is done; with chance.
+struct ByCut {
+  const PartitioningGraph &graph;
+  StageSums sums;
+  Chance chance;
+  double share;
+  ByCut(const PartitioningGraph &graph, uint64_t seed, double share)
+      : graph(graph), sums(graph), chance{seed}, share(share) {}
+  double operator()(Id v) {
+    sums.add(v);
+    auto now = static_cast<double>(sums.transfers);
+    sums.remove(v);
+    return (now + 1) * (1 + share * chance.next());
+  }
+  void done(Id v) { sums.add(v); }
+};
+
+/// At most `count` orders in which each node is after its `before`: depth first, by number, and
+/// such in which little crosses, with more and more chance. Always the same ones.
+std::vector<std::vector<Id>> sampleOrders(const PartitioningGraph &graph, size_t count) {
+  std::vector<Id> numbers(graph.nodes.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<std::vector<Id>> orders{numbers, ordered(graph, ByCut(graph, 1, 0)), ordered(graph, ByDepth(graph))};
+  for (size_t i = 3; i < count; ++i)
+    orders.push_back(ordered(graph, ByCut(graph, 977 * i, 0.1 * (i - 2))));
+  orders.resize(std::min(orders.size(), count));
+  return orders;
+}
+
+/// The nodes, stage after stage.
+std::vector<Id> orderOf(const PartitioningGraph &graph, const Partition &cuts) {
+  std::vector<Id> order;
+  order.reserve(graph.nodes.size());
+  for (const PartitionStage &cut : cuts.stages) // of each: ascending, an order of its own
+    order.insert(order.end(), cut.nodes.begin(), cut.nodes.end());
+  return order;
+}
+
+/// The graph in which a node is also after the one `width` places before it in `order`: its
+/// down-sets are some of the graph's, those of all orders that differ by less than `width` places.
+PartitioningGraph restrictToWindow(const PartitioningGraph &graph, const std::vector<Id> &order, size_t width) {
+  PartitioningGraph made = graph;
+  auto arc = [&](Id a, Id b) {
+    auto &after = made.nodes[a].after;
+    if (std::find(after.begin(), after.end(), b) == after.end()) {
+      after.push_back(b);
+      made.nodes[b].before.push_back(a);
+    }
+  };
+  for (size_t i = width; i < order.size(); ++i)
+    arc(order[i - width], order[i]);
+  if (width == 1)
+    for (size_t i = 0; i < order.size(); ++i) { // a chain needs no other arcs
+      made.nodes[order[i]].before.clear();
+      made.nodes[order[i]].after.clear();
+      if (i > 0)
+        made.nodes[order[i]].before.push_back(order[i - 1]);
+      if (i + 1 < order.size())
+        made.nodes[order[i]].after.push_back(order[i + 1]);
+    }
+  for (size_t i = order.size(); i-- > 0;) {
+    Id v = order[i];
+    for (Id to : made.nodes[v].after)
+      for (size_t w = 0; w < made.words; ++w)
+        made.below[v][w] |= made.below[to][w];
+  }
+  return made;
+}
 
 class Solver {
 public:
   Solver(const PartitioningGraph &graph, const StageCostRules &rules, const PartitioningOptions &options)
-      : graph(graph), rules(rules), options(options), shift(std::min(options.effort, 38u)) {
-    budget = uint64_t(1) << (14 + shift);
+      : graph(graph), rules(rules), options(options), budget(uint64_t(1) << (14 + std::min(options.effort, 38u))) {
     bound = place::loadLowerBound(graph, rules);
   }
 
@@ -23,7 +141,7 @@ public:
     tell("orders");
     guess();
     prove();
-    if (!closed() && !stopped())
+    if (!closed() && !options.stopped())
       improve();
   }
 
@@ -32,15 +150,14 @@ public:
   bool complete = false; ///< `best` is the best, or there is none
   uint64_t work = 0, sets = 0;
   std::string proof = "all work on all devices";
-  std::string why() const { return complete ? "" : stopped() ? "interrupted" : closed() ? "" : "work limit"; }
+  std::string why() const { return complete ? "" : options.stopped() ? "interrupted" : closed() ? "" : "work limit"; }
 
 private:
   int64_t value() const { return best ? best->value : kMax; }
-  bool stopped() const { return options.stop && *options.stop; }
   bool closed() const { return complete || (best && (value() - bound) <= options.gap * value()); }
   void tell(const char *phase) const {
     if (options.progress)
-      options.progress({phase, best ? best->value : 0, bound});
+      options.progress({phase, best ? double(best->value) : 0, double(bound)});
   }
   void settle() {
     if (best && value() <= bound)
@@ -64,9 +181,9 @@ private:
 
   /// Orders of all nodes, cut into intervals; limits from low to high, for low ones are quick.
   void guess() {
-    auto orders = sampleOrders(graph, options.effort < 4 ? 2 : 16);
+    auto orders = sampleOrders(graph, options.effort < kQuickEffort ? 2 : 16);
     uint64_t max = budget / 8;
-    for (int64_t limit = bound + std::max<int64_t>(1, bound / 8); !best && !stopped();) {
+    for (int64_t limit = bound + std::max<int64_t>(1, bound / 8); !best && !options.stopped();) {
       bool last = limit >= kMax / 4;
       for (const auto &order : orders)
         search(restrictToWindow(graph, order, 1), std::min(last ? kMax : limit, value()), max, "orders");
@@ -82,7 +199,7 @@ private:
   void widen(uint64_t max) {
     uint64_t end = work + max;
     for (size_t width = 2; best && !complete && width < graph.nodes.size() && work < end;) {
-      if (stopped())
+      if (options.stopped())
         return;
       int64_t before = value();
       search(restrictToWindow(graph, orderOf(graph, *best), width), before, end - work, "windows");
@@ -96,7 +213,7 @@ private:
   void prove() {
     int64_t step = std::max<int64_t>(1, bound / 128);
     uint64_t end = budget / 4 * 3;
-    while (!closed() && !stopped() && work < end) {
+    while (!closed() && !options.stopped() && work < end) {
       int64_t limit = bound + step >= kMax / 4 ? kMax : bound + step;
       limit = step > (value() - bound) / 2 ? value() : limit;
       DownSetSearch found = search(graph, limit, end - work, "sets");
@@ -108,7 +225,7 @@ private:
         } else
           bound = limit;
         step = step > kMax / 8 ? kMax : step * 4;
-      } else if (step <= 1 || stopped())
+      } else if (step <= 1 || options.stopped())
         break;
       else { // less, and not so far above
         step = std::max<int64_t>(1, step / 8);
@@ -125,7 +242,6 @@ private:
   const PartitioningGraph &graph;
   const StageCostRules &rules;
   const PartitioningOptions &options;
-  unsigned shift;
   uint64_t budget;
   int failures = 0;
 };

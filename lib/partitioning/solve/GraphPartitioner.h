@@ -5,14 +5,9 @@
 
 namespace accord {
 
-struct PartitioningOptions {
-  /// Work limit, of stages that are looked at: each step more doubles it, 10 is 2^24 (some ten
-  /// seconds). The same effort gives the same answer.
-  unsigned effort = 10;
-  double gap = 0;                                      ///< stop when (load - bound) / load is at most this
-  size_t memory = size_t(512) << 20;                   ///< bytes of sets of nodes
-  const std::atomic<bool> *stop = nullptr;             ///< set from anywhere: the best so far is returned
-  std::function<void(const SolveProgress &)> progress; ///< in picoseconds
+/// At most 2^(14 + effort) stages are looked at.
+struct PartitioningOptions : SearchLimits {
+  size_t memory = size_t(512) << 20; ///< bytes of sets of nodes
 };
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Answers satisfy

@@ -1,5 +1,6 @@
 #include "lib/placement/solve/Configurations.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/search/BestFirstQueue.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -341,23 +342,29 @@ double Configurations::boundOf(const Configuration &configuration) const {
 }
 
 double Configurations::refinedBoundOf(Configuration one, double until) const {
-  auto later = [](const Configuration &a, const Configuration &b) { return a.bound > b.bound; };
-  std::vector<Configuration> heap{std::move(one)};
+  auto laterBound = [](const Configuration &a, const Configuration &b) { return a.bound > b.bound; };
+  BestFirstQueue open(laterBound, std::vector{std::move(one)});
   for (;;) {
-    Configuration first = std::move(heap.front());
+    Configuration first = open.pop();
     if (first.min == first.max || first.bound >= until)
       return first.bound;
-    std::pop_heap(heap.begin(), heap.end(), later);
-    heap.pop_back();
-    Configuration low = first, high = first;
-    low.max = first.min + (first.max - first.min) / 2;
-    high.min = low.max + 1;
-    for (Configuration *half : {&low, &high}) {
-      half->bound = std::max(first.bound, boundOf(*half));
-      heap.push_back(std::move(*half));
-      std::push_heap(heap.begin(), heap.end(), later);
-    }
+    for (Configuration &half : halvesOf(first))
+      open.push(std::move(half));
   }
+}
+
+std::array<Configuration, 2> Configurations::halvesOf(const Configuration &configuration) const {
+  std::array<Configuration, 2> halves = {configuration, configuration};
+  halves[0].max = configuration.min + (configuration.max - configuration.min) / 2;
+  halves[1].min = halves[0].max + 1;
+  for (Configuration &half : halves)
+    half.bound = std::max(configuration.bound, boundOf(half));
+  return halves;
+}
+
+bool later(const Configuration &a, const Configuration &b) {
+  return std::tie(a.bound, a.microbatches, a.schedule, a.virtualStages, a.min, a.parallelConfigs) >
+         std::tie(b.bound, b.microbatches, b.schedule, b.virtualStages, b.min, b.parallelConfigs);
 }
 
 } // namespace accord::placing

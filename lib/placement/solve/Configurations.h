@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/placement/solve/ConfigurationSearch.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include <array>
 
 namespace accord::placing {
 
@@ -11,6 +12,9 @@ constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `Space`
 /// plans. `mostTdpTime`: see `Space`.
 PlacementResult solveByTimeBounds(const PlacementProblem &problem, const PlacementOptions &options,
                                   double maxTdpTime = 0);
+
+/// Those of lower bounds come first; the order of a search.
+bool later(const Configuration &a, const Configuration &b);
 
 class Configurations {
 public:
@@ -24,6 +28,8 @@ public:
   double boundOf(const Configuration &configuration) const;
   /// The same with each number of groups bounded by itself; `until` or more will do.
   double refinedBoundOf(Configuration configuration, double until) const;
+  /// Of a range of numbers of groups: its lower and its upper half, with their bounds.
+  std::array<Configuration, 2> halvesOf(const Configuration &configuration) const;
 
 private:
   /// Picoseconds besides the layers, in all stages together: of a micro-batch's passes, and after

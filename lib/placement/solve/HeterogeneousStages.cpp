@@ -1,5 +1,6 @@
 #include "lib/placement/solve/HeterogeneousStages.h"
 #include "lib/placement/solve/Configurations.h"
+#include "lib/search/BestFirstQueue.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -13,25 +14,16 @@ double lowerBoundByCuts(const PlacementProblem &problem, double below) {
   RecomputeSolver recomputeChoices(lattice);
   double min = all.complete ? all.left : 0;
   auto later = [](const Configuration &a, const Configuration &b) { return a.bound > b.bound; };
-  std::vector<Configuration> heap = std::move(all.list);
-  std::make_heap(heap.begin(), heap.end(), later);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    Configuration one = std::move(heap.back());
-    heap.pop_back();
+  BestFirstQueue open(later, std::move(all.list));
+  while (!open.empty()) {
+    Configuration one = open.pop();
     if (one.bound >= std::min(min, below)) {
       min = std::min(min, one.bound);
       break;
     }
     if (one.min < one.max) {
-      Configuration low = one, high = one;
-      low.max = one.min + (one.max - one.min) / 2;
-      high.min = low.max + 1;
-      for (Configuration *half : {&low, &high}) {
-        half->bound = std::max(one.bound, all.boundOf(*half));
-        heap.push_back(std::move(*half));
-        std::push_heap(heap.begin(), heap.end(), later);
-      }
+      for (Configuration &half : all.halvesOf(one))
+        open.push(std::move(half));
       continue;
     }
     SearchState searchState; // of its own: what is judged on the way says nothing here

@@ -1,5 +1,6 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/solve/Configurations.h"
+#include "lib/search/BestFirstQueue.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <queue>
@@ -20,11 +21,6 @@ namespace {
 
 constexpr size_t kMaxParts = 1'024;
 
-bool later(const Configuration &a, const Configuration &b) {
-  return std::tie(a.bound, a.microbatches, a.schedule, a.virtualStages, a.min, a.parallelConfigs) >
-         std::tie(b.bound, b.microbatches, b.schedule, b.virtualStages, b.min, b.parallelConfigs);
-}
-
 class Placer {
 public:
   Placer(const PlacementProblem &problem, const PlacementOptions &options, double maxTdpTime)
@@ -32,7 +28,7 @@ public:
     searchState_.gap = options.gap;
     searchState_.value = options.below;
     searchState_.stop = options.stop;
-    searchState_.budget = int64_t{5'000} << std::min(options.effort, 40u);
+    searchState_.budget = int64_t{5'000} << std::min(options.effort, kMaxEffort);
   }
 
   PlacementResult run() {
@@ -106,12 +102,9 @@ private:
 
   /// Bounds and first plans, by increasing bound.
   void bound() {
-    std::vector<Configuration> heap = std::move(all_.list);
-    std::make_heap(heap.begin(), heap.end(), later);
+    BestFirstQueue heap(later, std::move(all_.list));
     while (!heap.empty()) {
-      std::pop_heap(heap.begin(), heap.end(), later);
-      Configuration one = std::move(heap.back());
-      heap.pop_back();
+      Configuration one = heap.pop();
       if (searchState_.canPrune(one.bound)) {
         searchState_.pruned += heap.size() + 1;
         return;
@@ -128,19 +121,12 @@ private:
           ++searchState_.pruned;
           return;
         }
-        heap.push_back(std::move(next));
-        std::push_heap(heap.begin(), heap.end(), later);
+        heap.push(std::move(next));
       };
       if (one.min < one.max) {
-        Configuration low = one, high = one;
-        low.max = one.min + (one.max - one.min) / 2;
-        high.min = low.max + 1;
-        for (Configuration *half : {&low, &high}) {
-          half->bound = std::max(one.bound, all_.boundOf(*half));
-          ++count_;
-          again(std::move(*half));
-        }
-        --count_;
+        for (Configuration &half : all_.halvesOf(one))
+          again(std::move(half));
+        ++count_;
         continue;
       }
       if (one.step == 0) {
@@ -227,7 +213,7 @@ private:
     if (searchState_.value == reported_.incumbent && known == reported_.bound)
       return;
     reported_ = {phase, searchState_.value, known};
-    PlacementProgress progress = reported_;
+    SolveProgress progress = reported_;
     if (!searchState_.plan)
       progress.incumbent = 0;
     options_.progress(progress);
@@ -246,7 +232,7 @@ private:
       return (std::isinf(result.bound) ? "no plan fits: " : "no plan was found: ") + how;
     if (result.bound >= result.value)
       return "optimal: " + how;
-    if (options_.stop && options_.stop->load())
+    if (options_.stopped())
       return "stopped: " + how;
     return fmt::format("within {:.4g} %: {}", 100 * result.gap(), how);
   }
@@ -258,7 +244,7 @@ private:
   SearchState searchState_;
   std::vector<Configuration> open_;
   size_t count_ = 0;
-  PlacementProgress reported_;
+  SolveProgress reported_;
 };
 
 } // namespace

@@ -2,29 +2,20 @@
 // recomputation give a step of the least value, with a bound that no plan passes.
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
-#include <atomic>
-#include <functional>
+#include "lib/search/SearchLimits.h"
 #include <limits>
 
 namespace accord {
 
-struct PlacementProgress {
-  std::string phase;    ///< "bounds", "search"
-  double incumbent = 0; ///< of the objective; 0 if there is none
-  double bound = 0;
-};
+/// Effort beyond that of `SearchLimits` by which one search looks at as much as others do in the same time: a caller
+/// adds it to what a user asked for.
+constexpr unsigned kPlacementEffort = 6;
 
-struct PlacementOptions {
-  /// Work limit: each step more doubles the work (of 10: a second or so where the answer stays
-  /// open). The same effort gives the same result.
-  unsigned effort = 10;
-  double gap = 0;                   ///< stop when (value - bound) / value is at most this
+struct PlacementOptions : SearchLimits {
   const Placement *known = nullptr; ///< a plan to begin with
   /// Only plans of a value below this are of use: without one the result has no plan, and a bound
   /// of at most this.
   double below = std::numeric_limits<double>::infinity();
-  const std::atomic<bool> *stop = nullptr;                 ///< set from anywhere: the best so far is returned
-  std::function<void(const PlacementProgress &)> progress; ///< called when a number changes
 };
 
 /// Plans of more passes (micro-batches * stages) are not looked at, but bounded: neither is any

@@ -1,5 +1,6 @@
 // What a plan would gain with a little more of what limits it, and what plans with less look like.
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -92,7 +93,7 @@ std::vector<Relaxation> whatIf(const PlacementProblem &problem, const PlacementR
   how.known = &*result.plan;
   how.progress = nullptr;
   for (const Change &change : changesOf(problem)) {
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult other = place(change.problem, how);
     if (other.plan) // the plan at hand is one of it, too
@@ -119,7 +120,7 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
   PlacementProblem less = problem;
   for (size_t rung = 0; rung < kMaxRungs && all.back().metrics.devices > 1; ++rung) {
     less.limits.devices = all.back().metrics.devices / 2;
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult one = place(less, how);
     if (!one.plan)
@@ -131,30 +132,22 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
     int64_t max = maxMemory(all.front());
     for (Id k = 0; k < less.deviceTypes.size(); ++k)
       less.deviceTypes[k].memory = std::min(problem.deviceTypes[k].memory, max / 4 * quarters);
-    if (how.stop && how.stop->load())
+    if (how.stopped())
       break;
     PlacementResult one = place(less, how);
     if (!one.plan)
       break;
     add(one, fmt::format("{} % of its memory", 25 * quarters));
   }
-  auto figures = [&](const Tradeoff &t) {
+  auto metrics = [&](const Tradeoff &t) {
     return std::array<double, 5>{static_cast<double>(t.metrics.devices), static_cast<double>(maxMemory(t)),
                                  static_cast<double>(t.metrics.step), t.metrics.joules, t.metrics.price};
   };
   std::vector<Tradeoff> front;
-  for (size_t i = 0; i < all.size(); ++i) {
-    bool beaten = false;
-    for (size_t j = 0; j < all.size() && !beaten; ++j) {
-      auto mine = figures(all[i]), its = figures(all[j]);
-      bool asGood = true;
-      for (size_t f = 0; f < mine.size(); ++f)
-        asGood &= its[f] <= mine[f];
-      beaten = j != i && asGood && (its != mine || j < i);
-    }
-    if (!beaten || i == 0)
-      front.push_back(all[i]);
-  }
+  for (const Tradeoff &one : all)
+    addNondominated(front, one, [&](const Tradeoff &a, const Tradeoff &b) {
+      return b.what != all.front().what && isAtMost(metrics(a), metrics(b)); // "this plan" stays
+    });
   std::sort(front.begin(), front.end(), [&](const Tradeoff &a, const Tradeoff &b) {
     return std::tuple(b.metrics.devices, maxMemory(b), a.metrics.step, a.what) <
            std::tuple(a.metrics.devices, maxMemory(a), b.metrics.step, b.what);

@@ -1,4 +1,5 @@
 #include "lib/placement/solve/RecomputeKnapsack.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -170,7 +171,7 @@ bool exactly(const std::vector<KnapsackItem> &items, const std::vector<std::vect
     std::vector<std::vector<int64_t>> all;
     if (!everyCount(alternatives[i].size(), items[i].count, kMaxPoints, all))
       return false;
-    std::vector<Point> next, front;
+    std::vector<Point> next;
     for (uint32_t parent = 0; parent < levels.back().size(); ++parent)
       for (const auto &counts : all) {
         Point point = {levels.back()[parent].recomputeTime, levels.back()[parent].bytes, parent, counts};
@@ -183,12 +184,7 @@ bool exactly(const std::vector<KnapsackItem> &items, const std::vector<std::vect
         if (next.size() > 64 * kMaxPoints)
           return false;
       }
-    std::sort(next.begin(), next.end(), [](const Point &a, const Point &b) {
-      return a.recomputeTime != b.recomputeTime ? a.recomputeTime < b.recomputeTime : a.bytes < b.bytes;
-    });
-    for (Point &point : next)
-      if (front.empty() || point.bytes < front.back().bytes)
-        front.push_back(std::move(point));
+    std::vector<Point> front = paretoFront(std::move(next), &Point::recomputeTime, &Point::bytes);
     if (front.size() > kMaxPoints)
       return false;
     levels.push_back(std::move(front));
@@ -232,18 +228,12 @@ size_t nextOnHull(const std::vector<KnapsackAlternative> &alternatives, size_t a
 }
 
 std::vector<KnapsackAlternative> alternativesOf(const KnapsackItem &item, int64_t threshold, int64_t inFlight) {
-  std::vector<Way> alternatives, front;
+  std::vector<Way> alternatives;
   for (uint32_t k = 0; k < item.recomputeChoices->size(); ++k)
     if ((*item.recomputeChoices)[k].workspace <= threshold)
       alternatives.push_back(
           {k, (*item.recomputeChoices)[k].recomputeTime, (*item.recomputeChoices)[k].activations * inFlight});
-  std::sort(alternatives.begin(), alternatives.end(), [](const Way &a, const Way &b) {
-    return a.recomputeTime != b.recomputeTime ? a.recomputeTime < b.recomputeTime : a.bytes < b.bytes;
-  });
-  for (const Way &way : alternatives)
-    if (front.empty() || way.bytes < front.back().bytes)
-      front.push_back(way);
-  return front;
+  return paretoFront(std::move(alternatives), &Way::recomputeTime, &Way::bytes);
 }
 
 std::optional<KnapsackSolution> solveKnapsack(const std::vector<KnapsackItem> &items,

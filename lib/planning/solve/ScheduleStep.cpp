@@ -3,7 +3,7 @@
 #include "lib/planning/solve/JointResources.h"
 #include "lib/planning/solve/OperationVariants.h"
 #include "lib/planning/solve/StepWorkloads.h"
-#include "lib/scheduling/solve/OneMachine.h"
+#include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Solve.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,8 +13,6 @@ namespace {
 
 /// Regions of more operations are not searched for those that exclude each other.
 constexpr size_t kMaxJoint = 1000;
-/// The least effort of the scheduler at which it asks a solver.
-constexpr unsigned kMinSolverEffort = 6;
 
 class StepScheduler {
 public:
@@ -146,14 +144,9 @@ private:
     SchedulingProblem problem = problemOf(r);
     if (!repeats && region.operations.size() <= kMaxJoint)
       addJointResources(problem, machine_.cores.size());
-    SolveOptions options;
-    options.effort = options_.effort;
-    options.gap = options_.gap;
-    options.searches = options_.searches;
+    SolveOptions options = options_;
     if (repeats && !options_.searches)
       options.effort = 0; // bounded below, as repeats must be
-    options.stop = options_.stop;
-    options.progress = options_.progress;
     SchedulingResult result = accord::schedule(problem, options);
     if (result.stopped == "interrupted")
       schedule_.stopped = result.stopped;

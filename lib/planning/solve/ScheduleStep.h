@@ -20,13 +20,10 @@ struct OrderedBound {
   Picoseconds step;
 };
 
-/// Of `SolveOptions`, for each region; progress is of the region it is in.
-struct ScheduleOptions {
-  unsigned effort = 4;
-  double gap = 0;
-  const std::atomic<bool> *stop = nullptr;
-  std::function<void(const SolveProgress &)> progress = {};
-  bool searches = true;
+/// For each region; progress is of the region it is in.
+struct ScheduleOptions : SolveOptions {
+  ScheduleOptions() { effort = kQuickEffort; }
+  explicit ScheduleOptions(const SearchLimits &limits) : SolveOptions{limits} {}
   OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
 };
 

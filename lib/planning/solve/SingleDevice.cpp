@@ -117,8 +117,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(*costs);
-  auto schedule =
-      scheduleStep(graph, machine, plan.costs, {request.effort, request.gap, request.stop, request.progress});
+  auto schedule = scheduleStep(graph, machine, plan.costs, ScheduleOptions(request));
   if (!schedule)
     return schedule.error();
   plan.schedule = std::move(*schedule);

@@ -14,7 +14,12 @@
 
 namespace accord {
 
-struct SingleDeviceRequest {
+/// Limits are those of the scheduler: at the gap no more is asked of a region's schedule. Stopped, no better schedules
+/// are looked for, and candidates that were not begun get a first one. Progress is in picoseconds of one iteration of a
+/// region, from all threads.
+struct SingleDeviceRequest : SearchLimits {
+  SingleDeviceRequest() { effort = kQuickEffort; }
+
   std::string job;
   int64_t batch = 1;
   std::vector<int64_t> microbatches;           ///< candidates; those that do not divide the batch are left out
@@ -27,13 +32,6 @@ struct SingleDeviceRequest {
   const Fabric *fabric = nullptr;
   std::vector<Axis> axes = {};
   unsigned threads = 1;
-  unsigned effort = 4; ///< of the scheduler: `SolveOptions`
-  double gap = 0;      ///< no more is asked of a region's schedule that is proven so near the best
-  /// Set from anywhere: no better schedules are looked for; candidates that were not begun get a
-  /// first one.
-  const std::atomic<bool> *stop = nullptr;
-  /// Called when a number changes, in picoseconds of one iteration of a region; from all threads.
-  std::function<void(const SolveProgress &)> progress;
   /// The training step of one candidate; called once for each, possibly from several threads.
   std::function<Result<WorkGraph>(int64_t microbatch, int64_t microbatches, const std::string &recompute)> instantiate;
 };

@@ -111,4 +111,204 @@ std::vector<int64_t> ListScheduler::run(const std::vector<int64_t> &key, bool ba
   }
 }
 
+SerialScheduler::SerialScheduler(const Instance &instance)
+    : in(instance), start(instance.size()), ready(instance.size()), waiting(instance.size()) {}
+
+const std::vector<int64_t> &SerialScheduler::run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
+                                                 bool backward) {
+  profile.reset(in.problem);
+  longest = 0;
+  heap.clear();
+  auto later = std::greater<>();
+  for (Id t = 0; t < in.size(); ++t) {
+    ready[t] = 0;
+    waiting[t] = static_cast<uint32_t>((backward ? in.after(t) : in.before(t)).size());
+    if (waiting[t] == 0)
+      heap.push_back({key[t], t});
+  }
+  std::make_heap(heap.begin(), heap.end(), later);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    Id t = heap.back().second;
+    heap.pop_back();
+    const SchedulingProblem::Mode &mode = in.mode(t, modes[t]);
+    int64_t end = 0;
+    if (mode.absent) {
+      start[t] = 0;
+    } else {
+      start[t] = profile.earliest(mode, ready[t]);
+      profile.take(mode, start[t]);
+      end = start[t] + mode.duration;
+      longest = std::max(longest, end);
+    }
+    for (const Edge &e : backward ? in.before(t) : in.after(t)) {
+      if (!mode.absent)
+        ready[e.task] = std::max(ready[e.task], end + e.delay);
+      if (--waiting[e.task] == 0) {
+        heap.push_back({key[e.task], e.task});
+        std::push_heap(heap.begin(), heap.end(), later);
+      }
+    }
+  }
+  work += static_cast<int64_t>(in.size());
+  return start;
+}
+
+MemoryScheduler::MemoryScheduler(const Instance &instance)
+    : in(instance), makes(instance.size()), reads(instance.size()) {
+  for (uint32_t b = 0; b < in.problem.buffers.size(); ++b) {
+    const auto &buffer = in.problem.buffers[b];
+    if (buffer.producer != SchedulingProblem::kNoTask)
+      makes[buffer.producer].push_back(b);
+    for (const auto &reader : buffer.readers)
+      if (reads[reader.task].empty() || reads[reader.task].back() != b)
+        reads[reader.task].push_back(b);
+  }
+}
+
+namespace {
+
+/// One schedule within memories, task by task.
+class MemoryRun {
+public:
+  using Lists = std::vector<std::vector<uint32_t>>;
+  MemoryRun(const Instance &in, const Lists &makes, const Lists &reads, const std::vector<Id> &modes)
+      : in(in), p(in.problem), makes(makes), reads(reads), modes(modes), open(p.buffers.size()), end(p.buffers.size()),
+        used(p.memories.size()), profile(p), out{std::vector<int64_t>(in.size()), modes, 0} {}
+
+  std::optional<SchedulingSolution> run(const std::vector<int64_t> &key, bool minMemoryFirst) {
+    openBuffers();
+    if (!hasRoom())
+      return std::nullopt;
+    std::vector<size_t> waiting(in.size());
+    std::vector<int64_t> ready(in.size());
+    std::set<std::pair<int64_t, Id>> queue;
+    for (Id t = 0; t < in.size(); ++t)
+      if ((waiting[t] = in.before(t).size()) == 0)
+        queue.insert({key[t], t});
+    while (!queue.empty()) {
+      auto next = minMemoryFirst ? std::ranges::min_element(queue, {}, [&](auto &one) { return growth(one.second); })
+                                 : queue.begin();
+      Id t = next->second;
+      queue.erase(next);
+      if (happens(t) && !place(t, ready[t]))
+        return std::nullopt;
+      for (const Edge &e : in.after(t)) {
+        if (happens(t))
+          ready[e.task] = std::max(ready[e.task], out.start[t] + in.mode(t, modes[t]).duration + e.delay);
+        if (--waiting[e.task] == 0)
+          queue.insert({key[e.task], e.task});
+      }
+    }
+    return std::move(out);
+  }
+
+private:
+  bool happens(Id t) const { return !in.mode(t, modes[t]).absent; }
+  bool isMade(const SchedulingProblem::Buffer &buffer) const {
+    return buffer.producer == SchedulingProblem::kNoTask || happens(buffer.producer);
+  }
+  bool readsIt(const SchedulingProblem::Reader &reader) const {
+    return happens(reader.task) && (reader.unless == SchedulingProblem::kNoTask || !happens(reader.unless));
+  }
+  bool hasRoom() const {
+    return std::ranges::equal(used, p.memories, std::less_equal(), {}, &SchedulingProblem::Memory::capacity);
+  }
+
+  /// Buffers that are there from the start are in memory.
+  void openBuffers() {
+    for (size_t b = 0; b < p.buffers.size(); ++b) {
+      const SchedulingProblem::Buffer &buffer = p.buffers[b];
+      if (!isMade(buffer))
+        continue;
+      bool hasProducer = buffer.producer != SchedulingProblem::kNoTask;
+      open[b] = hasProducer + buffer.persistent; // what is kept never closes
+      for (const auto &reader : buffer.readers)
+        open[b] += readsIt(reader);
+      if (!hasProducer && open[b] > 0)
+        used[buffer.memory] += buffer.bytes;
+    }
+  }
+
+  /// What the task adds to the memories when it starts, less what may go when it ends.
+  int64_t growth(Id t) const {
+    int64_t grows = 0;
+    if (!happens(t))
+      return grows;
+    for (uint32_t b : makes[t])
+      if (open[b] > 1)
+        grows += p.buffers[b].bytes;
+    for (uint32_t b : reads[t])
+      if (open[b] == 1)
+        grows -= p.buffers[b].bytes;
+    return grows;
+  }
+
+  /// Starts a task as early as it can. False: the memories never have room.
+  bool place(Id t, int64_t ready) {
+    const SchedulingProblem::Mode &mode = in.mode(t, modes[t]);
+    auto add = [&](int64_t sign) {
+      for (uint32_t b : makes[t])
+        used[p.buffers[b].memory] += sign * p.buffers[b].bytes;
+    };
+    for (int64_t start = std::max(now, ready);; start = std::max(start, releases.begin()->time)) {
+      now = start = profile.earliest(mode, start);
+      while (!releases.empty() && releases.begin()->time <= start) {
+        used[releases.begin()->memory] -= releases.begin()->bytes;
+        releases.erase(releases.begin());
+      }
+      add(1);
+      if (hasRoom())
+        break;
+      add(-1);
+      if (releases.empty())
+        return false;
+    }
+    out.start[t] = now;
+    profile.take(mode, now);
+    int64_t over = now + mode.duration;
+    out.makespan = std::max(out.makespan, over);
+    for (uint32_t b : makes[t])
+      close(b, over);
+    for (uint32_t b : reads[t])
+      for (const auto &reader : p.buffers[b].readers)
+        if (reader.task == t && readsIt(reader) && isMade(p.buffers[b]))
+          close(b, over);
+    return true;
+  }
+
+  /// A task that makes or reads the buffer ends at `over`.
+  void close(uint32_t b, int64_t over) {
+    end[b] = std::max(end[b], over);
+    if (--open[b] == 0)
+      releases.insert({end[b], p.buffers[b].memory, p.buffers[b].bytes});
+  }
+
+  struct Release {
+    int64_t time;
+    Id memory;
+    int64_t bytes;
+    bool operator<(const Release &o) const { return time < o.time; }
+  };
+  const Instance &in;
+  const SchedulingProblem &p;
+  const Lists &makes, &reads;
+  const std::vector<Id> &modes;
+  std::vector<uint32_t> open; ///< by buffer: who has still to start before its end is known
+  std::vector<int64_t> end;   ///< by buffer: of those that have started
+  std::vector<int64_t> used;  ///< by memory
+  std::multiset<Release> releases;
+  ResourceProfile profile;
+  int64_t now = 0;
+  SchedulingSolution out;
+};
+
+} // namespace
+
+std::optional<SchedulingSolution> MemoryScheduler::run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
+                                                       bool minMemoryFirst) {
+  work += static_cast<int64_t>(in.size());
+  return MemoryRun(in, makes, reads, modes).run(key, minMemoryFirst);
+}
+
 } // namespace accord::solve

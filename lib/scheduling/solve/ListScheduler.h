@@ -1,6 +1,8 @@
-// One pass of parallel list scheduling in either direction of time: fast on large problems.
+// Schedules by priorities: parallel lists, serial generation, and serial generation within memories.
 #pragma once
 #include "lib/scheduling/solve/Instance.h"
+#include "lib/scheduling/solve/ResourceProfile.h"
+#include <optional>
 
 namespace accord::solve {
 
@@ -23,6 +25,47 @@ private:
   const std::vector<Id> &modes;
   std::vector<uint32_t> group; ///< by task: tasks of a group use the same resources
   uint32_t groups = 0;
+  int64_t work = 0;
+};
+
+/// Places tasks one by one as early as precedences and resources allow (Kolisch, Serial and
+/// parallel resource-constrained project scheduling methods revisited, EJOR 90, 1996), the least
+/// key first among those whose predecessors are placed.
+class SerialScheduler {
+public:
+  explicit SerialScheduler(const Instance &instance);
+
+  /// Backward: of the problem with time reversed, in reversed time.
+  const std::vector<int64_t> &run(const std::vector<int64_t> &key, const std::vector<Id> &modes, bool backward);
+  int64_t length() const { return longest; }
+  int64_t placed() const { return work; } ///< tasks so far, as a measure of work
+
+private:
+  const Instance &in;
+  ResourceProfile profile;
+  std::vector<int64_t> start, ready;
+  std::vector<uint32_t> waiting;
+  std::vector<std::pair<int64_t, Id>> heap;
+  int64_t longest = 0, work = 0;
+};
+
+/// As the serial scheduler, but no task starts before one that is ahead of it in the order, so that what lies in a
+/// memory is known when a task starts: the buffers of those that have started and whose readers have not all ended. Any
+/// schedule's order of starts gives a schedule again if the tasks run one by one.
+class MemoryScheduler {
+public:
+  explicit MemoryScheduler(const Instance &instance);
+
+  /// In the order of `key` among tasks whose predecessors have started; nothing if the memories
+  /// never have room for the next one. Starts of absent tasks are 0. With `minMemoryFirst` the next task is the ready
+  /// one that leaves the least in memory (then by key).
+  std::optional<SchedulingSolution> run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
+                                        bool minMemoryFirst = false);
+  int64_t placed() const { return work; }
+
+private:
+  const Instance &in;
+  std::vector<std::vector<uint32_t>> makes, reads; ///< buffers by task
   int64_t work = 0;
 };
 

@@ -1,8 +1,9 @@
-// Z3 asked whether a schedule of at most some length exists.
+// Z3 asked whether a schedule of at most some length exists, or whether a script can be satisfied.
 #pragma once
 #include "lib/scheduling/solve/Propagator.h"
 #include <atomic>
 #include <memory>
+#include <string>
 
 namespace accord::solve {
 
@@ -38,3 +39,16 @@ private:
 int64_t estimateLiterals(const Instance &instance, const Propagator &windows, int64_t unit);
 
 } // namespace accord::solve
+
+namespace accord {
+
+struct SatResult {
+  std::string answer; ///< "unsat", "sat", "unknown" (beyond the work), or what Z3 says is wrong
+  std::string solver; ///< "Z3" and its version
+};
+
+/// The assertions of a script without commands besides declarations, definitions and assertions
+/// (`check-sat` is ignored). `work` is in Z3's own units, so the same script gives the same answer.
+SatResult checkSat(const std::string &script, unsigned work = 50'000'000);
+
+} // namespace accord

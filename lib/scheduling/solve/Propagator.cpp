@@ -1,5 +1,5 @@
 #include "lib/scheduling/solve/Propagator.h"
-#include "lib/scheduling/solve/OneMachine.h"
+#include "lib/scheduling/solve/Bounds.h"
 #include <algorithm>
 #include <utility>
 

@@ -3,8 +3,8 @@
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Conflict.h"
 #include "lib/scheduling/solve/Improve.h"
-#include "lib/scheduling/solve/LargeNeighbourhoodSearch.h"
 #include "lib/scheduling/solve/ListScheduler.h"
+#include "lib/scheduling/solve/Oracle.h"
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -71,14 +71,14 @@ public:
   Solver(const SchedulingProblem &problem, const SolveOptions &options)
       : in(problem), modes(in), options(options), random(1) {
     // Each step of effort doubles the work; lists look at every task a few times at least.
-    double effort = std::min(options.effort, 40u); // so that the work fits 64 bits
-    double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - 4);
+    double effort = std::min(options.effort, kMaxEffort); // so that the work fits 64 bits
+    double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - kQuickEffort);
     // Lists end after some seconds at most: more effort is for the solver.
     double max = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
     double n = in.size();
     listWork =
         static_cast<int64_t>(std::max({std::min(passes * n, max), 2 * n * effort, effort == 0 ? 0.0 : kMinListWork}));
-    solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
+    solverWork = options.effort < kMinSolverEffort ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
   }
 
   SchedulingResult run() {
@@ -99,19 +99,18 @@ public:
     if (result.status == Status::Infeasible)
       result.conflict = conflictOf(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000));
     else if (!closed())
-      result.stopped = stopped() ? "interrupted" : "work limit";
+      result.stopped = options.stopped() ? "interrupted" : "work limit";
     return std::move(result);
   }
 
 private:
-  bool stopped() const { return options.stop && *options.stop; }
   bool found() const { return result.status == Status::Feasible; }
   int64_t makespan() const { return result.solution.makespan; }
   bool closed() const { return found() && (makespan() <= result.bound.value || result.gap() <= options.gap); }
-  bool finished() const { return closed() || result.status == Status::Infeasible || stopped(); }
+  bool finished() const { return closed() || result.status == Status::Infeasible || options.stopped(); }
   void reportProgress(const char *phase) {
     if (options.progress)
-      options.progress({phase, found() ? makespan() : 0, result.bound.value});
+      options.progress({phase, found() ? double(makespan()) : 0, double(result.bound.value)});
   }
   void raise(SchedulingBound bound, const char *phase) {
     if (bound.value <= result.bound.value && result.bound.kind != Kind::Nothing)
@@ -186,7 +185,7 @@ private:
       return;
     int64_t bound = result.bound.value;
     double n = in.size();
-    lists(options.effort < 6 ? bound + bound / kNear : bound,
+    lists(options.effort < kMinSolverEffort ? bound + bound / kNear : bound,
           static_cast<int64_t>(std::min(kSmallProblemListWork, kListWorkPerPair * n * n)));
   }
   void lists(int64_t goal, int64_t work) {
@@ -201,13 +200,13 @@ private:
 
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
-    if (in.size() > (options.effort < 6 ? 300 : kMaxForWindows) || options.effort == 0)
+    if (in.size() > (options.effort < kMinSolverEffort ? 300 : kMaxForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     size_t busy = std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; });
-    bool quick = options.effort < 6;
+    bool quick = options.effort < kMinSolverEffort;
     size_t energetic = quick ? (busy <= kSmallProblemTasks / 2 ? in.size() : 48) : 150;
-    while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
+    while (high - low > (high >> (quick ? 14 : 20)) && !options.stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
       Propagator propagator(in, middle, energetic);
       if (propagator.run(options.searches ? SIZE_MAX : kMaxProbeRounds)) {

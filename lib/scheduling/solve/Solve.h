@@ -5,16 +5,8 @@
 
 namespace accord {
 
-struct SolveOptions {
-  /// Work limit: 0 is bounds and one list schedule; below 6 no solver is asked; each step more
-  /// about doubles the work (of 10: some ten seconds to a minute where the answer stays open). The
-  /// same effort gives the same result.
-  unsigned effort = 10;
-  double gap = 0;                                      ///< stop when (makespan - bound) / makespan is at most this
-  const std::atomic<bool> *stop = nullptr;             ///< set from anywhere: the best so far is returned
-  std::function<void(const SolveProgress &)> progress; ///< called when a number changes
-  /// False: bounds alone are looked for, by arithmetic and windows.
-  bool searches = true;
+struct SolveOptions : SearchLimits {
+  bool searches = true; ///< false: bounds alone are looked for, by arithmetic and windows
 };
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Schedules satisfy

@@ -1,10 +1,34 @@
 // Replays a proof by windows: what follows for starts if a schedule of some length existed.
 #pragma once
+#include "lib/scheduling/problem/SchedulingProblem.h"
 #include "lib/scheduling/problem/SchedulingResult.h"
-#include "lib/scheduling/verify/SchedulingFacts.h"
 #include <map>
 
 namespace accord {
+
+struct SchedulingFacts {
+  using Id = SchedulingProblem::Id;
+  struct Edge {
+    Id task;
+    int64_t delay;
+  };
+
+  /// Of a problem that `check` passes.
+  explicit SchedulingFacts(const SchedulingProblem &problem);
+
+  const SchedulingProblem &problem;
+  std::vector<char> mandatory;      ///< the task has no absent mode
+  std::vector<int64_t> minDuration; ///< duration, over modes that fit when alone; 0 if none does
+  std::vector<std::vector<const SchedulingProblem::Mode *>> modes; ///< those that fit
+  std::vector<std::vector<Edge>> after, before;                    ///< between certain tasks
+  std::vector<Id> order;                                           ///< every task after those that precede it
+  std::vector<int64_t> heads, tails; ///< longest chains of certain tasks, by least durations
+
+  bool known(Id task) const { return task < problem.tasks.size(); }
+  static int64_t amountOf(const SchedulingProblem::Mode &mode, Id resource);
+  /// Least duration * amount over modes.
+  __int128 workOf(Id task, Id resource) const;
+};
 
 class SchedulingWindows {
 public:

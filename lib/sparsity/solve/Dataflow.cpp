@@ -1,5 +1,5 @@
 #include "lib/sparsity/solve/Dataflow.h"
-#include "lib/sparsity/solve/Knapsack.h"
+#include "lib/search/Knapsack.h"
 #include "lib/sparsity/solve/Select.h"
 #include <algorithm>
 #include <cmath>

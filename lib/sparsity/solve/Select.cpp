@@ -1,5 +1,5 @@
 #include "lib/sparsity/solve/Select.h"
-#include "lib/sparsity/solve/Knapsack.h"
+#include "lib/search/Knapsack.h"
 #include "lib/sparsity/solve/SelectWithZ3.h"
 #include <algorithm>
 #include <map>

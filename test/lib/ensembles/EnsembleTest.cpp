@@ -2,7 +2,7 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/VoteBounds.h"
-#include "lib/ensembles/verify/DeviceFailures.h"
+#include "lib/ensembles/verify/Members.h"
 #include "lib/ensembles/verify/Vote.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Widths of members: the widest of which so many fit a budget.
-#include "lib/ensembles/solve/MemberWidths.h"
+#include "lib/ensembles/solve/ChooseMembers.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

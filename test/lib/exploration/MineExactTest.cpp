@@ -221,7 +221,7 @@ TEST(MineExact, StopsWhenTold) {
   std::atomic<bool> stop = false;
   MiningOptions options;
   options.stop = &stop;
-  options.progress = [&](double incumbent, double) { stop = std::isfinite(incumbent); };
+  options.progress = [&](const SolveProgress &p) { stop = std::isfinite(p.incumbent); };
   MiningResult result = mineExactly(problem, options);
   ASSERT_TRUE(result.best);
   EXPECT_LE(result.bound, min);

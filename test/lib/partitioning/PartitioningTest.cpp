@@ -100,59 +100,72 @@ private:
     });
   }
   void evaluate() {
-    for (size_t s = 0; s < replicas.size(); ++s)
-      if (std::count(at.begin(), at.end(), s) == 0)
-        return;
-    for (size_t i = 0; i < at.size(); ++i)
-      for (size_t j = 0; j < i; ++j)
-        if (p.nodes[i].colocationGroup >= 0 && p.nodes[i].colocationGroup == p.nodes[j].colocationGroup &&
-            at[i] != at[j])
-          return;
-    for (const auto &t : p.transfers)
-      for (Id to : t.to) {
-        const auto &a = p.nodes[t.from], &b = p.nodes[to];
-        if (!a.backward && !b.backward && at[t.from] > at[to])
-          return;
-        if (a.backward && b.backward && (!hasForward(a) || !hasForward(b)) && at[t.from] < at[to])
-          return;
-      }
+    if (!isAllowed())
+      return;
     int64_t max = 0, needs = 0;
     for (size_t s = 0; s < replicas.size(); ++s) {
-      int64_t time = 0, processor = 0, memory = 0, gradients = 0, in = 0, out = 0;
-      for (size_t i = 0; i < at.size(); ++i)
-        if (at[i] == s) {
-          if (replicas[s] > 0 && !p.nodes[i].onAccelerator)
-            return;
-          time += p.nodes[i].time;
-          processor += p.nodes[i].processorTime;
-          memory += p.nodes[i].memory;
-          gradients += p.nodes[i].gradients;
-        }
-      for (const auto &t : p.transfers) {
-        bool here = false, there = false;
-        for (Id to : t.to)
-          (at[to] == s ? here : there) = true;
-        in += at[t.from] != s && here ? t.time : 0;
-        out += at[t.from] == s && there ? t.time : 0;
-      }
-      int64_t m = replicas[s];
-      if (m == 0) {
-        max = std::max(max, processor);
-        continue;
-      }
-      if (p.rule == PartitioningProblem::Rule::Sum) {
-        max = std::max(max, time + in + out);
-        needs = std::max(needs, memory);
-        continue;
-      }
-      int64_t later = std::accumulate(replicas.begin() + static_cast<ptrdiff_t>(s), replicas.end(), int64_t(0));
-      needs = std::max(needs, memory * ((later + m - 1) / m));
-      double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * p.timePerByte;
-      max = std::max({max, (time + m - 1) / m, in, static_cast<int64_t>(std::ceil(exchange))});
+      std::optional<Stage> stage = stageAt(s);
+      if (!stage)
+        return;
+      max = std::max(max, stage->load);
+      needs = std::max(needs, stage->memory);
     }
     memory = std::min(memory, needs);
     if (needs <= p.memory)
       best = std::min(best, max);
+  }
+  bool together(size_t i, size_t j) const {
+    return p.nodes[i].colocationGroup >= 0 && p.nodes[i].colocationGroup == p.nodes[j].colocationGroup;
+  }
+  /// No stage is empty, what belongs together is, and no transfer points back.
+  bool isAllowed() const {
+    for (size_t s = 0; s < replicas.size(); ++s)
+      if (std::count(at.begin(), at.end(), s) == 0)
+        return false;
+    for (size_t i = 0; i < at.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (together(i, j) && at[i] != at[j])
+          return false;
+    for (const auto &t : p.transfers)
+      for (Id to : t.to) {
+        const auto &a = p.nodes[t.from], &b = p.nodes[to];
+        if (!a.backward && !b.backward && at[t.from] > at[to])
+          return false;
+        if (a.backward && b.backward && (!hasForward(a) || !hasForward(b)) && at[t.from] < at[to])
+          return false;
+      }
+    return true;
+  }
+  struct Stage {
+    int64_t load = 0, memory = 0;
+  };
+  /// Nothing: an accelerator cannot run one of its nodes. Memory of a processor does not count.
+  std::optional<Stage> stageAt(size_t s) const {
+    int64_t time = 0, processor = 0, bytes = 0, gradients = 0, in = 0, out = 0, m = replicas[s];
+    for (size_t i = 0; i < at.size(); ++i)
+      if (at[i] == s) {
+        if (m > 0 && !p.nodes[i].onAccelerator)
+          return std::nullopt;
+        time += p.nodes[i].time;
+        processor += p.nodes[i].processorTime;
+        bytes += p.nodes[i].memory;
+        gradients += p.nodes[i].gradients;
+      }
+    for (const auto &t : p.transfers) {
+      bool here = false, there = false;
+      for (Id to : t.to)
+        (at[to] == s ? here : there) = true;
+      in += at[t.from] != s && here ? t.time : 0;
+      out += at[t.from] == s && there ? t.time : 0;
+    }
+    if (m == 0)
+      return Stage{processor, 0};
+    if (p.rule == PartitioningProblem::Rule::Sum)
+      return Stage{time + in + out, bytes};
+    int64_t later = std::accumulate(replicas.begin() + static_cast<ptrdiff_t>(s), replicas.end(), int64_t(0));
+    double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * p.timePerByte;
+    return Stage{std::max({(time + m - 1) / m, in, static_cast<int64_t>(std::ceil(exchange))}),
+                 bytes * ((later + m - 1) / m)};
   }
 };
 

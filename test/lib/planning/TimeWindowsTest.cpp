@@ -1,6 +1,6 @@
 #include "lib/planning/analysis/TimeWindows.h"
 #include "lib/machine/model/Check.h"
-#include "lib/scheduling/solve/OneMachine.h"
+#include "lib/scheduling/solve/Bounds.h"
 #include "test/support/RandomPlan.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lib/scheduling/solve/CheckSat.h"
+#include "lib/scheduling/solve/Oracle.h"
 #include <gtest/gtest.h>
 
 namespace accord {

@@ -1,5 +1,5 @@
-#include "lib/ensembles/solve/Simplex.h"
-#include "lib/ensembles/solve/PivotIntegers.h"
+#include "lib/search/Simplex.h"
+#include "lib/search/PivotIntegers.h"
 
 namespace accord {
 namespace {

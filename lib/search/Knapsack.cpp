@@ -1,4 +1,4 @@
-#include "lib/sparsity/solve/Knapsack.h"
+#include "lib/search/Knapsack.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
