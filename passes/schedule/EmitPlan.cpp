@@ -15,7 +15,8 @@ struct EmitPlan : impl::EmitPlanBase<EmitPlan> {
 
   void runOnOperation() override {
     for (mlir::Operation &one : llvm::make_early_inc_range(*getOperation().getBody()))
-      if (!isa<plan::PlacementOp, plan::ClusterPlacementOp>(one))
+      if (!isa<plan::PlacementOp, plan::ClusterPlacementOp, plan::DesignChoiceOp, plan::SparsityOp, plan::EnsembleOp>(
+              one))
         one.erase();
   }
 };

@@ -56,6 +56,13 @@ public:
     return options_.writes ? write() : kDone;
   }
 
+  /// What `run` found without writing it; nothing where the search was refused.
+  std::optional<MiningPlan> takePlan() {
+    bool refused = troubles();
+    jobs_.first().finish(kDone, "mine");
+    return refused ? std::nullopt : std::optional(std::move(plan_));
+  }
+
 private:
   std::string wrongWeights() const {
     size_t weights = options_.weights.size(), files = options_.files.size();
@@ -267,6 +274,12 @@ private:
 };
 
 } // namespace
+
+std::optional<MiningPlan> mineDesigns(MineOptions options) {
+  options.writes = false;
+  Mining mining(options);
+  return mining.run() == kDone ? mining.takePlan() : std::nullopt;
+}
 
 int mine(const MineOptions &options) { return Mining(options).run(); }
 

@@ -152,6 +152,10 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep, const std
 
 } // namespace
 
+std::optional<LatencyModel> jobLatencyModel(Session &session) {
+  return session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
+}
+
 int latency(LatencyOptions options) {
   options.elaborate.clusters = true;
   Session session(options);
@@ -159,7 +163,7 @@ int latency(LatencyOptions options) {
   auto stop = [&] { return session.finish(kWrongInput, "latency"); };
   if (!session.prepare())
     return stop();
-  auto model = session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
+  auto model = jobLatencyModel(session);
   if (!model)
     return stop();
   bool writes = !options.output.empty();

@@ -58,7 +58,7 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
   return sizes;
 }
 
-bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int &status) {
+bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std::optional<int> &status) {
   const EnsembleRequest &request = plan.request;
   std::vector<EnsembleRequest::Device> devices = request.devices;
   if (devices.empty()) {
@@ -100,14 +100,11 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int 
   return true;
 }
 
-int vote(const Options &options) {
-  Session base(options);
-  if (!base.prepare())
-    return base.finish(kWrongInput, "vote");
+std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, std::optional<int> &status) {
   Diagnostics &diags = base.diagnostics();
   auto request = base.program().ensemble();
   if (!request)
-    return base.finish(kWrongInput, "vote");
+    return std::nullopt;
   EnsemblePlan plan;
   plan.name = request->name, plan.train = request->train, plan.version = kVersion;
   plan.request = *request;
@@ -116,7 +113,7 @@ int vote(const Options &options) {
   if (!request->votesFile.empty()) {
     auto table = readVotes(*request, diags);
     if (!table)
-      return base.finish(kWrongInput, "vote");
+      return std::nullopt;
     plan.statistics.table = std::move(*table);
   }
   double confidence =
@@ -127,11 +124,8 @@ int vote(const Options &options) {
   if (request->error)
     plan.problem.max = request->error->max;
   plan.problem.objective = objectiveOf(request->objective);
-  if (diags.hasErrors())
-    return base.finish(kWrongInput, "vote");
-  int status = kDone;
-  if (!planMembers(base, options, plan, status))
-    return status;
+  if (diags.hasErrors() || !planMembers(base, options, plan, status))
+    return std::nullopt;
   if (plan.problem.objective == MemberObjective::Price &&
       std::ranges::all_of(plan.problem.devices, [](const auto &device) { return device.pricePerHour == 0; }))
     diags
@@ -140,15 +134,24 @@ int vote(const Options &options) {
             fmt::format("ensemble '{}' is to minimize its price, and none of its devices has a price", request->name))
         .help("minimize energy, or step_time");
   if (diags.hasErrors() || !chooseEnsemble(plan, diags))
-    return base.finish(kWrongInput, "vote");
-  if (!emit(plan, options, diags))
+    return std::nullopt;
+  return plan;
+}
+
+int vote(const Options &options) {
+  Session base(options);
+  std::optional<int> status;
+  auto plan = base.prepare() ? planEnsemble(base, options, status) : std::nullopt;
+  if (status)
+    return *status;
+  if (!plan || !emit(*plan, options, base.diagnostics()))
     return base.finish(kWrongInput, "vote");
   if (options.json)
-    llvm::outs() << jsonText(toJson(plan)) << "\n";
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
   else
-    llvm::outs() << ensembleSummary(plan, llvm::StringRef(options.output).rtrim('/').str(),
+    llvm::outs() << ensembleSummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
                                     TextStyle::of(llvm::outs()));
-  return base.finish(plan.chosen() ? kDone : kInfeasible, "vote");
+  return base.finish(plan->chosen() ? kDone : kInfeasible, "vote");
 }
 
 } // namespace accord

@@ -8,9 +8,13 @@ namespace accord {
 /// The exit status.
 int vote(const Options &options);
 
-/// Members of a request on its devices, each planned; nothing after errors, which are printed, with
-/// the exit status in `status`.
-bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int &status);
+/// The ensemble that the session's file asks for, chosen and guaranteed. Nothing after errors: of the file they are in
+/// the session's diagnostics; those of a member's training are printed, and `status` is the exit status of that.
+std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, std::optional<int> &status);
+
+/// Members of a request on its devices, each planned; false after errors, which are printed, with the exit status in
+/// `status`.
+bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std::optional<int> &status);
 
 /// Chooses, guarantees and claims, once facts and costs are there. False after errors, which go to
 /// `diags`: what cannot be certified (A1005, A1007, A1008).
