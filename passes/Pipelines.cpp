@@ -34,6 +34,7 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
     passes.addPass(createInstantiateModels());
     if (failed(addText(passes, training.modelPasses, "model-passes", errors)))
       return failure();
+    passes.addPass(createRunRequestedPasses({/*onModels=*/true}));
     passes.addPass(createExpandRecurrent());
     RecomputeOptions recompute;
     recompute.policy = training.recompute == "none" ? "" : training.recompute;
@@ -64,13 +65,11 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
       return failure();
     if (training.fuse)
       passes.addNestedPass<dnn::TrainingGraphOp>(createFuse());
+    passes.addPass(createRunRequestedPasses());
     break;
-  case PipelinePhase::Cost: {
-    EstimateCostOptions cost;
-    cost.requested = true;
-    passes.addPass(createEstimateCost(cost));
+  case PipelinePhase::Cost:
+    passes.addPass(createCostPass(options.planning));
     break;
-  }
   case PipelinePhase::Place:
     passes.addPass(createPlacePass(options.planning));
     break;

@@ -208,7 +208,6 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
   planning.diagnostics = &diags;
   planning.graphs = graphs.get();
   PipelineOptions pipeline;
-  pipeline.training = trainingRequest().training;
   pipeline.planning = &planning;
   mlir::PassManager passes(context.get());
   std::string error;
@@ -343,9 +342,7 @@ std::optional<Plan> Session::plan() {
     planning.fabric = &theCluster->fabric;
     planning.axes = {{"tensor", theJob->degrees.tensor}, {"data", theJob->degrees.data}};
   }
-  // Costs of operations that exchange data are those of a fabric, which the module does not have.
-  if (!theDecisions || !runPhases(*theDecisions, theCluster ? PipelinePhase::Schedule : PipelinePhase::Cost,
-                                  PipelinePhase::Schedule, planning))
+  if (!theDecisions || !runPhases(*theDecisions, PipelinePhase::Cost, PipelinePhase::Schedule, planning))
     return std::nullopt;
   Plan plan = std::move(*planning.plan);
   EstimateTotals totals;

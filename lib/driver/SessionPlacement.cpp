@@ -79,7 +79,7 @@ std::optional<PlacementPlan> Session::placement() {
     return planner().plan(planning);
   }
   theDecisions = requestModule();
-  if (!theDecisions || !runPhases(*theDecisions, PipelinePhase::Place, PipelinePhase::Schedule, planning))
+  if (!theDecisions || !runPhases(*theDecisions, PipelinePhase::Cost, PipelinePhase::Schedule, planning))
     return std::nullopt;
   return std::move(planning.placement);
 }
