@@ -5,6 +5,8 @@
 // and Large Neural Network Training, 2021: energy of the computers x PUE x intensity of the grid).
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "passes/Pipelines.h"
@@ -16,9 +18,9 @@ namespace {
 /// Makes `carbon` the objective of each request for a cluster, and multiplies the cluster's `grid_intensity` by the
 /// PUE.
 ///
-/// Before:  accel.cluster @rent {grid_intensity = #accel.quantity<400 g/kWh>} { … }
+/// Before:  accel.cluster @rent with {grid_intensity = #accel.quantity<400 g/kWh>} { … }
 ///          plan.request @t.request on "rent" attributes {objective = "throughput", …} { … }
-/// After:   accel.cluster @rent {grid_intensity = #accel.quantity<440 g/kWh>} { … }
+/// After:   accel.cluster @rent with {grid_intensity = #accel.quantity<= 11/90000 g/J>} { … }
 ///          plan.request @t.request on "rent" attributes {objective = "of_cluster", placement_objective = "carbon", …}
 ///          { … }
 struct FacilityCarbon : mlir::PassWrapper<FacilityCarbon, mlir::OperationPass<mlir::ModuleOp>> {
