@@ -10,6 +10,7 @@
 #include "lib/exploration/strategies/Refinement.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>

@@ -1,7 +1,6 @@
 // accord mine, after its command line is read.
 #pragma once
-#include "lib/driver/PlanInterruptibly.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 #include "lib/exploration/problem/MiningPlan.h"
 #include "lib/exploration/solve/MiningProblem.h"
 

@@ -7,6 +7,7 @@
 #include "lib/exploration/steps/StepLimits.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/support/documents/TextStyle.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ int MineJobs::prepare() {
     if (!session.prepare())
       return session.finish(kWrongInput, "mine");
     if (&session == &first()) {
-      auto space = session.designSpace();
+      auto space = session.target().designSpace();
       if (!space)
         return session.finish(kWrongInput, "mine");
       space_ = std::make_unique<DesignSpace>(std::move(*space));
@@ -55,15 +56,15 @@ bool MineJobs::addJob(Session &session) {
   job.batch = request.batch;
   if (!options_.weights.empty())
     job.weight = options_.weights[jobs_.size() - 1];
-  if (session.minesCluster() && session.spaceName() != space_->name()) {
+  if (session.target().minesCluster() && session.target().spaceName() != space_->name()) {
     session.diagnostics()
-        .error(
-            Code::NotSupported, session.job().targetAt,
-            fmt::format("'{}' is mined, but the devices of this cluster are '{}'", space_->name(), session.spaceName()))
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("'{}' is mined, but the devices of this cluster are '{}'", space_->name(),
+                           session.target().spaceName()))
         .help("let all files train on devices of one accelerator");
     return false;
   }
-  return session.minesCluster() ? addPlaced(session) : addAlternatives(session, job.alternatives);
+  return session.target().minesCluster() ? addPlaced(session) : addAlternatives(session, job.alternatives);
 }
 
 bool MineJobs::addPlaced(Session &session) {
@@ -73,7 +74,7 @@ bool MineJobs::addPlaced(Session &session) {
       all.push_back({parameter.name, parameter.labels});
     return all;
   };
-  if (named(session.clusters()->parameters()) != named(space_->clusterParameters())) {
+  if (named(session.target().clusters()->parameters()) != named(space_->clusterParameters())) {
     session.diagnostics()
         .error(Code::NotSupported, session.job().targetAt,
                fmt::format("not supported yet: '{}' and '{}' are mined together, and leave "
@@ -105,7 +106,9 @@ const PlacedWork *MineJobs::placements(size_t job, const Design &design) const {
   return clusters_[job][ClusterPoints(space_->clusterParameters()).of(design)].get();
 }
 
-void MineJobs::chooseCluster(size_t job, const Design &design) { sessions_[job]->chooseCluster(clusterOf(design)); }
+void MineJobs::chooseCluster(size_t job, const Design &design) {
+  sessions_[job]->target().chooseCluster(clusterOf(design));
+}
 
 bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives) {
   SingleDeviceRequest request = session.request();
@@ -250,7 +253,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, 
     step->weight = jobs_[of[i]].weight;
     text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch, step->alternative);
     mined.steps.push_back(std::move(*step));
-    std::string cluster = sessions_[of[i]]->clusterText(clusterOf(design));
+    std::string cluster = sessions_[of[i]]->target().clusterText(clusterOf(design));
     if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
       clusters += "\n" + cluster;
   }

@@ -1,6 +1,7 @@
 // What `accord mine` mines for: a space, the jobs of its files, on one device or placed on a
 // cluster, and designs in words.
 #pragma once
+#include "lib/driver/Session.h"
 #include "lib/driver/exploration/Mine.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"

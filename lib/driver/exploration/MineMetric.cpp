@@ -1,4 +1,5 @@
 #include "lib/driver/exploration/MineMetric.h"
+#include "lib/driver/Session.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/language/requests/Objective.h"
 #include <fmt/format.h>
@@ -8,7 +9,7 @@ namespace {
 
 bool measured(const ObjectiveExpression &expression, Session &session, DesignSpace &space) {
   Diagnostics &diags = session.diagnostics();
-  mlir::Attribute value = attributeOf(expression, *session.module().getContext(), diags);
+  mlir::Attribute value = attributeOf(expression, *session.program().module().getContext(), diags);
   if (!value)
     return false;
   auto wrong = space.measure(expression.maximize, expression.text, value);

@@ -5,6 +5,9 @@
 
 namespace accord {
 
+class DesignSpace;
+class Session;
+
 /// As the command line says, else the file of the session; an expression is what the space measures
 /// from now on. Nothing after errors.
 std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space);

@@ -1,6 +1,6 @@
 #include "lib/driver/tasks/Compile.h"
+#include "lib/compilation/Planning.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/PlanInterruptibly.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/LatencyFormats.h"
@@ -10,10 +10,13 @@
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Report.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/planning/output/Trace.h"
 #include "lib/planning/output/WhatIfTable.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
+#include "passes/Pipelines.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -23,7 +24,7 @@ struct Row {
 /// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
 std::optional<LatencyModel> modelOfOneDevice(Session &session) {
   int64_t microbatch = session.smallestMicrobatch();
-  auto work = session.workAt(microbatch, session.job().batch / microbatch);
+  auto work = session.graphs().workAt(microbatch, session.job().batch / microbatch);
   auto plan = work ? session.planFor(std::move(*work)) : std::nullopt;
   return plan ? latencyModel(session, *plan, /*needed=*/true) : std::nullopt;
 }

@@ -1,9 +1,11 @@
 // Step time, memory and FLOPs of a training as functions of its sizes, without searching for a plan.
 #pragma once
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 #include "lib/latency/model/LatencyModel.h"
 
 namespace accord {
+
+class Session;
 
 struct LatencyOptions : Options {
   std::vector<std::string> formats; ///< "c", "python", "mlir", "csv"; empty: all where there is a folder, else none

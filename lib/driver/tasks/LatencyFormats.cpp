@@ -3,6 +3,7 @@
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
                       std::optional<int64_t> sequence) -> std::optional<SampledWork> {
     // That the training is not defined at another size is no error of the plan.
     size_t before = diags.errors();
-    auto work = session.workAt(microbatch, microbatches, sequence);
+    auto work = session.graphs().workAt(microbatch, microbatches, sequence);
     diags.dropErrors(before);
     if (!work)
       return std::nullopt;

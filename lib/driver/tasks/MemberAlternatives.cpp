@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/MemberAlternatives.h"
+#include "lib/driver/Session.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

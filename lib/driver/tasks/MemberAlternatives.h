@@ -1,9 +1,10 @@
 // What training a member takes on a machine.
 #pragma once
-#include "lib/driver/Session.h"
 #include "lib/ensembles/problem/Members.h"
 
 namespace accord {
+
+class Session;
 
 /// The ways in which one member is trained on one machine: each micro-batch and recomputation that
 /// its training offers, planned as `accord compile` does, without those that another one beats in

@@ -5,6 +5,7 @@
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,7 +68,7 @@ private:
                    fmt::format("no micro-batch size in the search space divides the {} samples of a device", batch));
       return false;
     }
-    auto work = session_.workAt(microbatch, batch / microbatch);
+    auto work = session_.graphs().workAt(microbatch, batch / microbatch);
     if (!work || !named(*work))
       return false;
     plan_.model = work->model, plan_.batch = batch, plan_.microbatch = microbatch;

@@ -1,9 +1,11 @@
 // A sparsity pattern and a storage format for each layer of a training.
 #pragma once
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 #include "lib/sparsity/solve/SparsityPlan.h"
 
 namespace accord {
+
+class Session;
 
 /// The patterns that the `sparsity for` block of a prepared session allows, with what proves the choice. `confidence`:
 /// as for `prune`. The session must have been made to look at the block (`ElaborateOptions::prunes`). Nothing after

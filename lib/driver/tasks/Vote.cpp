@@ -1,10 +1,12 @@
 #include "lib/driver/tasks/Vote.h"
+#include "lib/driver/Session.h"
 #include "lib/driver/tasks/MemberAlternatives.h"
 #include "lib/driver/tasks/VoteWidths.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>

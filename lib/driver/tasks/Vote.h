@@ -1,9 +1,11 @@
 // accord vote, after its command line is read.
 #pragma once
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 #include "lib/ensembles/problem/EnsemblePlan.h"
 
 namespace accord {
+
+class Session;
 
 /// The exit status.
 int vote(const Options &options);

@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/VoteWidths.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/driver/Session.h"
 #include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/solve/MemberWidths.h"
 #include "lib/support/Version.h"

@@ -1,6 +1,6 @@
 // accord vote --widths: how wide members may be that together cost what the training's model does.
 #pragma once
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 
 namespace accord {
 
