@@ -1,8 +1,10 @@
 #include "passes/Pipelines.h"
-#include "lib/compilation/PipelineRun.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Passes.h"
 #include "passes/analyze/Passes.h"
+#include "passes/interpret/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/shard/Passes.h"
 #include "passes/simplify/Passes.h"
@@ -170,6 +172,16 @@ void registerPipelines() {
         return fail(error);
       },
       [](function_ref<void(const mlir::detail::PassOptions &)> see) { see(PipelineText()); });
+}
+
+void registerAllPasses() {
+  registerAnalyzePasses();
+  registerInterpretPasses();
+  registerSchedulePasses();
+  registerShardPasses();
+  registerSimplifyPasses();
+  registerTrainPasses();
+  registerPipelines();
 }
 
 } // namespace accord

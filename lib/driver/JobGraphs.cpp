@@ -1,6 +1,6 @@
 #include "lib/driver/JobGraphs.h"
-#include "lib/compilation/PipelineRun.h"
 #include "lib/compilation/PlacementPlanner.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include <fmt/format.h>

@@ -72,4 +72,13 @@ private:
   std::vector<std::vector<std::shared_ptr<const PlacedWork>>> clusters_;
 };
 
+class DesignSpace;
+class Session;
+
+/// As the command line says, else the file of the session; an expression is what the space measures
+/// from now on. Nothing after errors.
+std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space);
+/// Whether the best placement on a cluster is known by its step alone; false after an error.
+bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space);
+
 } // namespace accord

@@ -2,7 +2,7 @@
 #include "lib/compilation/PlacementConstraints.h"
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/exploration/MineMetric.h"
+#include "lib/driver/exploration/MineJobs.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include <algorithm>

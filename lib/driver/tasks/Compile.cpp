@@ -3,7 +3,7 @@
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
-#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/driver/tasks/Latency.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSummary.h"

@@ -1,6 +1,6 @@
 #include "lib/driver/tasks/LatencyDegrees.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/driver/tasks/Latency.h"
 #include "lib/latency/build/ClusterLatencyModel.h"
 #include "lib/machine/cost/Estimate.h"
 #include "llvm/ADT/STLExtras.h"

@@ -26,4 +26,8 @@ bool chooseEnsemble(EnsemblePlan &plan, Diagnostics &diags);
 std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::string> &assumptions,
                               Diagnostics &diags);
 
+/// accord vote --widths: how wide members may be that together cost what the training's model does.
+/// `asked`: MEMBER.PARAMETER or MEMBER.PARAMETER:STEP, an integer parameter of the member's model. The exit status.
+int voteWidths(const Options &options, const std::string &asked);
+
 } // namespace accord

@@ -1,5 +1,6 @@
-// The pass: what the user of a request wants to run besides the pipeline.
+// The passes: the models of a request, and what its user wants to run besides the pipeline.
 #include "dialects/plan/PlanDialect.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/train/Passes.h"
@@ -7,6 +8,29 @@
 using namespace mlir;
 
 namespace accord {
+#define GEN_PASS_DEF_INSTANTIATEMODELS
+#include "passes/train/Passes.h.inc"
+
+namespace {
+
+struct InstantiateModels : impl::InstantiateModelsBase<InstantiateModels> {
+  using InstantiateModelsBase::InstantiateModelsBase;
+
+  void runOnOperation() override {
+    for (auto request : getOperation().getOps<plan::RequestOp>()) {
+      auto model = cast<dnn::ModelOp>(request.getModel());
+      OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+      for (auto policy : request.getRecompute().getAsRange<StringAttr>()) {
+        auto candidate = cast<dnn::ModelOp>(builder.clone(*model));
+        candidate.setSymName((model.getSymName() + "." + policy.getValue()).str());
+        candidate->setAttr(kRecomputePolicy, policy);
+      }
+    }
+  }
+};
+
+} // namespace
+
 #define GEN_PASS_DEF_RUNREQUESTEDPASSES
 #include "passes/train/Passes.h.inc"
 
@@ -44,4 +68,5 @@ struct RunRequestedPasses : impl::RunRequestedPassesBase<RunRequestedPasses> {
 };
 
 } // namespace
+
 } // namespace accord
