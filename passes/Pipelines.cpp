@@ -1,8 +1,10 @@
 #include "passes/Pipelines.h"
-#include "lib/compilation/PipelineRun.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Passes.h"
 #include "passes/analyze/Passes.h"
+#include "passes/interpret/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/shard/Passes.h"
 #include "passes/simplify/Passes.h"
@@ -34,6 +36,7 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
     passes.addPass(createInstantiateModels());
     if (failed(addText(passes, training.modelPasses, "model-passes", errors)))
       return failure();
+    passes.addPass(createRunRequestedPasses({/*onModels=*/true}));
     passes.addPass(createExpandRecurrent());
     RecomputeOptions recompute;
     recompute.policy = training.recompute == "none" ? "" : training.recompute;
@@ -64,13 +67,11 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
       return failure();
     if (training.fuse)
       passes.addNestedPass<dnn::TrainingGraphOp>(createFuse());
+    passes.addPass(createRunRequestedPasses());
     break;
-  case PipelinePhase::Cost: {
-    EstimateCostOptions cost;
-    cost.requested = true;
-    passes.addPass(createEstimateCost(cost));
+  case PipelinePhase::Cost:
+    passes.addPass(createCostPass(options.planning));
     break;
-  }
   case PipelinePhase::Place:
     passes.addPass(createPlacePass(options.planning));
     break;
@@ -171,6 +172,16 @@ void registerPipelines() {
         return fail(error);
       },
       [](function_ref<void(const mlir::detail::PassOptions &)> see) { see(PipelineText()); });
+}
+
+void registerAllPasses() {
+  registerAnalyzePasses();
+  registerInterpretPasses();
+  registerSchedulePasses();
+  registerShardPasses();
+  registerSimplifyPasses();
+  registerTrainPasses();
+  registerPipelines();
 }
 
 } // namespace accord

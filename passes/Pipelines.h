@@ -29,7 +29,8 @@ const char *name(PipelinePhase phase);
 std::optional<PipelinePhase> phaseNamed(llvm::StringRef name);
 
 struct PipelineOptions {
-  TrainingOptions training; ///< of modules that hold a model without a request
+  /// Of modules that hold a model without a request: a request says itself which graphs and passes there are.
+  TrainingOptions training;
   /// Of the phases that decide: how they search, and where what they find is put for the caller; null: defaults.
   Planning *planning = nullptr;
 };

@@ -122,7 +122,9 @@ def Plan_CertificateOp : Plan_Part<"certificate"> {
   let assemblyFormat = "$claim `by` $proof (`in` $file^)? attr-dict";
 }
 
-class Plan_Remark<string word> : Plan_Op<word, [ParentOneOf<["PlacementOp", "ClusterPlacementOp"]>]>;
+class Plan_Remark<string word>
+    : Plan_Op<word, [ParentOneOf<["PlacementOp", "ClusterPlacementOp", "DesignChoiceOp", "SparsityOp", "EnsembleOp",
+                                  "LatencyModelOp"]>]>;
 
 def Plan_ConflictOp : Plan_Remark<"conflict"> {
   let summary = "a constraint that cannot be met, and by how much";
@@ -138,5 +140,6 @@ def Plan_AssumptionOp : Plan_Remark<"assumption"> {
 
 include "dialects/plan/ProblemOps.td"
 include "dialects/plan/RequestOps.td"
+include "dialects/plan/DecisionOps.td"
 
 #endif

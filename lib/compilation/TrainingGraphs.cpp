@@ -1,8 +1,49 @@
 #include "lib/compilation/TrainingGraphs.h"
-#include "lib/compilation/PipelineRun.h"
+#include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/EmitError.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include <fmt/format.h>
 
 namespace accord {
+PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes) {
+  PipelineRun run;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark)
+      run.remarks.push_back(d.str());
+    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    Error error{codeOf(d, Code::InternalError), d.str(), sourceOf(d.getLocation()), {}};
+    for (mlir::Diagnostic &note : d.getNotes())
+      error.notes.push_back({sourceOf(note.getLocation()), note.str()});
+    run.errors.push_back(std::move(error));
+    return mlir::success();
+  });
+  if (mlir::failed(passes.run(module)) && run.errors.empty())
+    run.errors.push_back({Code::InternalError, "a pass failed without saying why", {}, {}});
+  return run;
+}
+
+PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
+  mlir::PassManager passes(module.getContext());
+  std::string error;
+  llvm::raw_string_ostream stream(error);
+  if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream)))
+    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}},
+            {}};
+  return runPasses(module, passes);
+}
+
+std::string pipelineError(mlir::MLIRContext &context, const std::string &pipeline) {
+  if (pipeline.empty())
+    return {};
+  mlir::PassManager passes(&context);
+  std::string error;
+  llvm::raw_string_ostream stream(error);
+  if (mlir::succeeded(mlir::parsePassPipeline(pipeline, passes, stream)))
+    return {};
+  return error.empty() ? "it is no pipeline" : llvm::StringRef(error).trim().str();
+}
 
 std::string TrainingOptions::text() const {
   std::string all;

@@ -1,4 +1,5 @@
-// The training graphs of one job: each is built once, by the phases train, simplify and shard of the pipeline.
+// The training graphs of one job: each is built once, by the phases train, simplify and shard of the pipeline. And how
+// any pipeline is run, with what its passes say kept.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/support/Result.h"
@@ -8,7 +9,14 @@
 #include <map>
 #include <optional>
 
+namespace mlir {
+class PassManager;
+}
+
 namespace accord {
+
+/// Attribute of models and training graphs: the recomputation policy they are built with.
+inline constexpr const char *kRecomputePolicy = "dnn.recompute_policy";
 
 /// Everything that a training graph of a model depends on, besides the model.
 struct TrainingOptions {
@@ -51,5 +59,20 @@ private:
   Model model;
   std::map<std::pair<TrainingOptions, std::optional<int64_t>>, Built> graphs;
 };
+
+/// What the passes of one run said.
+struct PipelineRun {
+  /// Errors in their order; one whose pass states no code (`withCode`) is internal. A run that failed has at least one.
+  Errors errors;
+  std::vector<std::string> remarks;
+};
+
+/// Runs a pipeline, as text, on a module. Dialects must be loaded and passes registered.
+PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline);
+/// The same for passes that are already in a manager.
+PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes);
+
+/// Why a text is not a pipeline; empty if it is one.
+std::string pipelineError(mlir::MLIRContext &context, const std::string &pipeline);
 
 } // namespace accord

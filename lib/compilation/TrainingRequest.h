@@ -2,7 +2,6 @@
 // need besides machines and clusters.
 #pragma once
 #include "dialects/plan/PlanDialect.h"
-#include "lib/compilation/RecomputePolicy.h"
 #include "lib/compilation/TrainingGraphs.h"
 #include "lib/language/program/Elaborate.h"
 

@@ -1,5 +1,5 @@
 #include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/Support/FileSystem.h"

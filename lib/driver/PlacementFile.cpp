@@ -1,5 +1,5 @@
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/verify/PlacementVerifier.h"

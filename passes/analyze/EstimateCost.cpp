@@ -1,6 +1,7 @@
 // The pass: what each operation costs, beside it.
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/plan/PlanDialect.h"
+#include "lib/compilation/Planning.h"
 #include "lib/machine/cost/Estimate.h"
 #include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
@@ -15,13 +16,11 @@ namespace accord {
 namespace {
 
 LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64_t microbatch,
-                       const std::string &model) {
+                       const EstimateOptions &options) {
   std::vector<mlir::Operation *> origins;
   FailureOr<WorkGraph> work = checkedWork(graph, microbatch, 1, &origins);
   if (failed(work))
     return failure();
-  EstimateOptions options;
-  options.costModel = model;
   auto priced = estimate(*work, machine, options);
   if (!priced) {
     emitErrors(graph, priced.error());
@@ -45,6 +44,15 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64
 
 struct EstimateCost : impl::EstimateCostBase<EstimateCost> {
   using EstimateCostBase::EstimateCostBase;
+  explicit EstimateCost(const Planning *planning) : EstimateCostBase(requestedOnly()) {
+    if (planning)
+      pricing.fabric = planning->fabric, pricing.axes = planning->axes;
+  }
+  static EstimateCostOptions requestedOnly() {
+    EstimateCostOptions options;
+    options.requested = true;
+    return options;
+  }
 
   /// False where there is nothing to price.
   bool takeRequest() {
@@ -69,11 +77,19 @@ struct EstimateCost : impl::EstimateCostBase<EstimateCost> {
     FailureOr<Machine> target = machineNamed(getOperation(), machine);
     if (failed(target))
       return signalPassFailure();
+    pricing.costModel = costModel;
     for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>())
-      if (failed(annotate(graph, *target, microbatch, costModel)))
+      if (failed(annotate(graph, *target, microbatch, pricing)))
         return signalPassFailure();
   }
+
+private:
+  EstimateOptions pricing; ///< with what connects the devices that share the step
 };
 
 } // namespace
+
+std::unique_ptr<mlir::Pass> createCostPass(const Planning *planning) {
+  return std::make_unique<EstimateCost>(planning);
+}
 } // namespace accord

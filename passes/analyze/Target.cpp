@@ -3,6 +3,7 @@
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/support/Diagnostics.h"
 #include "lib/support/EmitError.h"
 
 using namespace mlir;
@@ -37,6 +38,21 @@ void emitErrors(mlir::Operation *fallback, ArrayRef<Error> issues) {
     error << issue.message;
     for (const auto &[at, message] : issue.notes)
       error.attachNote(placeOf(fallback, at)) << message;
+  }
+}
+
+void emitDiagnostics(mlir::Operation *fallback, const Diagnostics &diags) {
+  for (const Diagnostic &one : diags.sorted()) {
+    Location at = fallback->getLoc();
+    if (one.range.valid()) {
+      Position position = diags.sources().position(one.range);
+      at = FileLineColLoc::get(fallback->getContext(), diags.sources().path(one.range.file), position.line,
+                               position.column);
+    }
+    if (one.severity == Severity::Error)
+      accord::emitError(at, one.code) << one.message;
+    else
+      mlir::emitWarning(at) << one.message;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace accord {
+class Diagnostics;
 
 /// The accelerator called `name`, or the only one of the module when `name` is empty; an error
 /// lists what there is.
@@ -15,6 +16,9 @@ mlir::FailureOr<Machine> machineNamed(mlir::ModuleOp module, llvm::StringRef nam
 
 /// Each issue at its own place, or at `fallback` when it has none.
 void emitErrors(mlir::Operation *fallback, llvm::ArrayRef<Error> errors);
+
+/// The errors and warnings of a file, each at its place; at `fallback` where it has none.
+void emitDiagnostics(mlir::Operation *fallback, const Diagnostics &diags);
 
 /// The work of a graph, checked; errors at the graph. `origins` gets the operation of each
 /// OperationId.

@@ -1,15 +1,100 @@
-// The pass: one training graph for each model.
-#include "lib/compilation/RecomputePolicy.h"
+// The pass: forward, both gradients and the update of a model.
+#include "dialects/dnn/Dnn.h"
+#include "lib/compilation/TrainingGraphs.h"
+#include "lib/support/EmitError.h"
 #include "lib/training/differentiate/Differentiator.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/train/Passes.h"
-#include "passes/train/TrainingSettings.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
 namespace accord {
+namespace {
+
+struct TrainingSettings {
+  std::optional<dnn::OptimizerKind> optimizer;
+  dnn::PrecisionAttr precision;
+};
+
+/// "sgd", "momentum", "adam", "adamw"; nullopt otherwise.
+std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) {
+  auto kind = dnn::symbolizeOptimizerKind(text);
+  return kind == dnn::OptimizerKind::RowwiseAdagrad ? std::nullopt : kind; // of tables alone
+}
+
+Type formatFrom(StringRef text, MLIRContext *context) {
+  text = text.trim();
+  text.consume_front("f") && text.consume_front("p"); // fp32 and f32
+  if (text == "32")
+    return Float32Type::get(context);
+  if (text == "16")
+    return Float16Type::get(context);
+  if (text == "64")
+    return Float64Type::get(context);
+  if (text == "bf16")
+    return BFloat16Type::get(context);
+  if (text == "tf32")
+    return FloatTF32Type::get(context);
+  return {};
+}
+
+/// "fp32", "bf16", "fp16", "tf32", "fp64" (also f32, …), "mixed(bf16)", "mixed(bf16, gradients = fp32)"; null
+/// otherwise.
+dnn::PrecisionAttr precisionFrom(StringRef text, MLIRContext *context) {
+  text = text.trim();
+  if (!text.consume_front("mixed")) {
+    Type element = formatFrom(text, context);
+    return element ? dnn::PrecisionAttr::get(context, false, element) : dnn::PrecisionAttr();
+  }
+  text = text.trim();
+  if (!text.consume_front("(") || !text.consume_back(")"))
+    return {};
+  auto [format, rest] = text.split(',');
+  Type element = formatFrom(format, context), gradients = element;
+  if (!rest.empty()) {
+    auto [key, value] = rest.split('=');
+    gradients = key.trim() == "gradients" ? formatFrom(value, context) : Type();
+  }
+  return element && gradients ? dnn::PrecisionAttr::get(context, true, element, gradients) : dnn::PrecisionAttr();
+}
+
+/// The `dnn.train` that names the model, else the model's own attributes, fill what `given` leaves open. Two trains
+/// that disagree and a model without a setting are errors.
+FailureOr<TrainingSettings> settingsFor(dnn::ModelOp model, ModuleOp module, TrainingSettings given) {
+  dnn::TrainOp first;
+  for (auto train : module.getOps<dnn::TrainOp>()) {
+    if (train.getModel() != model.getSymName())
+      continue;
+    if (first && (!given.optimizer || !given.precision) &&
+        (first.getOptimizer() != train.getOptimizer() || first.getPrecisionAttr() != train.getPrecisionAttr())) {
+      InFlightDiagnostic error = train.emitError()
+                                 << "'" << train.getSymName() << "' trains model '" << model.getSymName()
+                                 << "' with other settings than '" << first.getSymName() << "'";
+      error.attachNote(first.getLoc()) << "the other training";
+      return error;
+    }
+    if (!first)
+      first = train;
+  }
+  if (!given.optimizer && first)
+    given.optimizer = first.getOptimizer();
+  if (!given.optimizer)
+    given.optimizer = model.getOptimizer();
+  if (!given.precision && first)
+    given.precision = first.getPrecisionAttr();
+  if (!given.precision)
+    given.precision = model.getPrecisionAttr();
+  if (!given.optimizer)
+    return model.emitError() << "nothing says which optimizer trains model '" << model.getSymName() << "'";
+  if (!given.precision)
+    return model.emitError() << "nothing says in which precision model '" << model.getSymName() << "' is trained";
+  return given;
+}
+
+} // namespace
+
 #define GEN_PASS_DEF_BUILDTRAININGGRAPH
-#include "lib/support/EmitError.h"
 #include "passes/train/Passes.h.inc"
 
 namespace {
@@ -148,4 +233,5 @@ struct BuildTrainingGraph : impl::BuildTrainingGraphBase<BuildTrainingGraph> {
 };
 
 } // namespace
+
 } // namespace accord

@@ -65,6 +65,24 @@ def InstantiateModels : Pass<"instantiate-models", "::mlir::ModuleOp"> {
   let dependentDialects = ["::accord::dnn::DnnDialect", "::accord::plan::PlanDialect"];
 }
 
+def RunRequestedPasses : Pass<"run-requested-passes", "::mlir::ModuleOp"> {
+  let summary = "the passes that a plan.request names, on its models or on its sharded training graphs";
+  let description = [{
+    `accord compile` writes its options `--model-passes`, `--passes` and `--fuse` into the request, so that `accord-pipeline` does the same
+    again. A request without them, or a module without a request, stays as it is.
+
+    Before:
+    ```mlir
+    plan.request @gpt2 on "a100" {passes = "canonicalize,merge-equal", fuse, …} { … }
+    dnn.training_graph @gpt2.none … { … }
+    ```
+    After: the graph as `canonicalize,merge-equal,dnn.training_graph(fuse)` leaves it.
+  }];
+  let options = [
+    Option<"onModels", "on-models", "bool", "false", "`model_passes`; else `passes`, then `fuse`">
+  ];
+}
+
 def ExpandRecurrent : Pass<"expand-recurrent", "::mlir::ModuleOp"> {
   let summary = "write dnn.lstm and dnn.gru of models as repeats over time";
   let description = [{

@@ -1,5 +1,5 @@
 // The pass: marks for what the backward pass computes again.
-#include "lib/compilation/RecomputePolicy.h"
+#include "lib/compilation/TrainingGraphs.h"
 #include "passes/train/Passes.h"
 #include "llvm/Support/GlobPattern.h"
 

@@ -5,6 +5,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "passes/decide/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -12,5 +13,6 @@ int main(int argc, char **argv) {
   accord::registerAllDialects(registry);
   mlir::registerTransformsPasses();
   accord::registerAllPasses();
+  accord::registerDecidePasses();
   return mlir::failed(mlir::MlirOptMain(argc, argv, "Accord optimizer\n", registry));
 }

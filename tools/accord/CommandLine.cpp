@@ -1,5 +1,6 @@
 #include "tools/accord/CommandLine.h"
-#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/Options.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include <CLI/CLI.hpp>

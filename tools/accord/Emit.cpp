@@ -1,9 +1,10 @@
 // accord emit: scripts and manifests that start a plan.
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/Session.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"

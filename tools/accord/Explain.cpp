@@ -1,8 +1,8 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
 #include "lib/driver/AnswerFile.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/Session.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"

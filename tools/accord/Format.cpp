@@ -1,7 +1,8 @@
 // accord fmt: one layout for both languages.
 #include "lib/language/syntax/Format.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>

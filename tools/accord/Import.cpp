@@ -1,11 +1,12 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/import/huggingface/HuggingFace.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
 #include "lib/import/text/Mlir.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,5 +1,5 @@
 // accord list: the machines, models, operations and objectives that Accord knows by name.
-#include "lib/driver/Session.h"
+#include "lib/driver/Workspace.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/placement/problem/Objective.h"

@@ -1,6 +1,5 @@
 // accord vote: which members of an ensemble, how many, and where each is trained.
 #include "lib/driver/tasks/Vote.h"
-#include "lib/driver/tasks/VoteWidths.h"
 #include "tools/accord/CommandLine.h"
 
 namespace accord {

@@ -1,5 +1,5 @@
 #include "lib/driver/certificates/CertificateKind.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
 // The choice of an ensemble: its guarantees, placement and votes.
 #include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/verify/Members.h"

@@ -1,7 +1,7 @@
 #include "lib/driver/certificates/ExplorationCertificate.h"
 #include "lib/driver/AnswerFile.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/Session.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/certificates/LayerCosts.h"
 #include "lib/exploration/output/MiningCertificateJson.h"

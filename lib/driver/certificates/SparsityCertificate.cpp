@@ -1,6 +1,6 @@
 // A choice of sparsity patterns.
 #include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/sparsity/output/DataflowJson.h"
 #include "lib/sparsity/output/Sparsity.h"

@@ -9,6 +9,7 @@
 #include "lib/exploration/solve/FollowUpSearch.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -53,6 +54,13 @@ public:
       search_.evaluations = options_.evaluations;
     searchAll();
     return options_.writes ? write() : kDone;
+  }
+
+  /// What `run` found without writing it; nothing where the search was refused.
+  std::optional<MiningPlan> takePlan() {
+    bool refused = troubles();
+    jobs_.first().finish(kDone, "mine");
+    return refused ? std::nullopt : std::optional(std::move(plan_));
   }
 
 private:
@@ -266,6 +274,12 @@ private:
 };
 
 } // namespace
+
+std::optional<MiningPlan> mineDesigns(MineOptions options) {
+  options.writes = false;
+  Mining mining(options);
+  return mining.run() == kDone ? mining.takePlan() : std::nullopt;
+}
 
 int mine(const MineOptions &options) { return Mining(options).run(); }
 

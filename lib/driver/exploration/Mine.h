@@ -1,7 +1,7 @@
 // accord mine, after its command line is read.
 #pragma once
-#include "lib/driver/PlanInterruptibly.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
+#include "lib/exploration/problem/MiningPlan.h"
 #include "lib/exploration/solve/MiningProblem.h"
 
 namespace accord {
@@ -24,6 +24,10 @@ struct MineOptions {
   Executor *executor = nullptr; ///< several processes; null: threads of this one
   bool writes = true;           ///< false: another process does
 };
+
+/// The best design of the space, and what was found out about it, without files. Nothing after errors, which are
+/// printed.
+std::optional<MiningPlan> mineDesigns(MineOptions options);
 
 /// The exit status.
 int mine(const MineOptions &options);

@@ -1,5 +1,4 @@
 #include "lib/driver/exploration/MineCertificate.h"
-#include "lib/driver/Session.h"
 #include "lib/driver/certificates/ExplorationCertificate.h"
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
@@ -14,6 +13,7 @@
 #include "lib/planning/solve/SingleDevice.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>

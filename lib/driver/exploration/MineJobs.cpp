@@ -1,18 +1,20 @@
 #include "lib/driver/exploration/MineJobs.h"
-#include "lib/driver/exploration/MineMetric.h"
+#include "lib/driver/Session.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
+#include "lib/exploration/space/DesignSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/StepBottlenecks.h"
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/language/requests/Objective.h"
+#include "lib/support/documents/TextStyle.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
 namespace accord {
-
 int MineJobs::prepare() {
   for (const std::string &file : options_.files) {
     Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
@@ -22,7 +24,7 @@ int MineJobs::prepare() {
     if (!session.prepare())
       return session.finish(kWrongInput, "mine");
     if (&session == &first()) {
-      auto space = session.designSpace();
+      auto space = session.target().designSpace();
       if (!space)
         return session.finish(kWrongInput, "mine");
       space_ = std::make_unique<DesignSpace>(std::move(*space));
@@ -54,15 +56,15 @@ bool MineJobs::addJob(Session &session) {
   job.batch = request.batch;
   if (!options_.weights.empty())
     job.weight = options_.weights[jobs_.size() - 1];
-  if (session.minesCluster() && session.spaceName() != space_->name()) {
+  if (session.target().minesCluster() && session.target().spaceName() != space_->name()) {
     session.diagnostics()
-        .error(
-            Code::NotSupported, session.job().targetAt,
-            fmt::format("'{}' is mined, but the devices of this cluster are '{}'", space_->name(), session.spaceName()))
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("'{}' is mined, but the devices of this cluster are '{}'", space_->name(),
+                           session.target().spaceName()))
         .help("let all files train on devices of one accelerator");
     return false;
   }
-  return session.minesCluster() ? addPlaced(session) : addAlternatives(session, job.alternatives);
+  return session.target().minesCluster() ? addPlaced(session) : addAlternatives(session, job.alternatives);
 }
 
 bool MineJobs::addPlaced(Session &session) {
@@ -72,7 +74,7 @@ bool MineJobs::addPlaced(Session &session) {
       all.push_back({parameter.name, parameter.labels});
     return all;
   };
-  if (named(session.clusters()->parameters()) != named(space_->clusterParameters())) {
+  if (named(session.target().clusters()->parameters()) != named(space_->clusterParameters())) {
     session.diagnostics()
         .error(Code::NotSupported, session.job().targetAt,
                fmt::format("not supported yet: '{}' and '{}' are mined together, and leave "
@@ -104,7 +106,9 @@ const PlacedWork *MineJobs::placements(size_t job, const Design &design) const {
   return clusters_[job][ClusterPoints(space_->clusterParameters()).of(design)].get();
 }
 
-void MineJobs::chooseCluster(size_t job, const Design &design) { sessions_[job]->chooseCluster(clusterOf(design)); }
+void MineJobs::chooseCluster(size_t job, const Design &design) {
+  sessions_[job]->target().chooseCluster(clusterOf(design));
+}
 
 bool MineJobs::addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives) {
   SingleDeviceRequest request = session.request();
@@ -249,7 +253,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, 
     step->weight = jobs_[of[i]].weight;
     text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch, step->alternative);
     mined.steps.push_back(std::move(*step));
-    std::string cluster = sessions_[of[i]]->clusterText(clusterOf(design));
+    std::string cluster = sessions_[of[i]]->target().clusterText(clusterOf(design));
     if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
       clusters += "\n" + cluster;
   }
@@ -342,6 +346,70 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
       design.steps.push_back(std::move(*best));
   }
   return design;
+}
+
+namespace {
+
+bool measured(const ObjectiveExpression &expression, Session &session, DesignSpace &space) {
+  Diagnostics &diags = session.diagnostics();
+  mlir::Attribute value = attributeOf(expression, *session.program().module().getContext(), diags);
+  if (!value)
+    return false;
+  auto wrong = space.measure(expression.maximize, expression.text, value);
+  if (!wrong)
+    return true;
+  auto error = diags.error(wrong->error.code, partOf(expression, wrong->at), wrong->error.message);
+  if (!wrong->error.suggestion.empty())
+    error.suggest(wrong->error.suggestion);
+  if (!wrong->help.empty())
+    error.help(wrong->help);
+  return false;
+}
+
+} // namespace
+
+std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space) {
+  for (MiningMetric metric :
+       {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy, MiningMetric::AreaTime})
+    if (options.metric == name(metric))
+      return metric;
+  if (const auto &expression = session.job().expression)
+    return measured(*expression, session, space) ? std::optional(MiningMetric::Expression) : std::nullopt;
+  switch (session.job().objective) {
+  case Objective::Throughput:
+  case Objective::StepTime:
+    return MiningMetric::StepTime;
+  case Objective::OfCluster:
+    if (session.job().placementObjective == PlacementObjective::TdpTime)
+      return MiningMetric::TdpTime;
+    break;
+  case Objective::Energy:
+    return MiningMetric::Energy;
+  case Objective::Memory:
+    break;
+  }
+  session.diagnostics()
+      .error(Code::NotSupported, session.job().objectiveAt,
+             fmt::format("not supported yet: minimizing {}", name(session.job().placementObjective)))
+      .help("name the objective with --metric");
+  return std::nullopt;
+}
+
+bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space) {
+  if (metric != MiningMetric::Expression)
+    return true;
+  const char *what = space.measuresEnergy() ? "energy" : space.measuresPower() ? "power.tdp" : nullptr;
+  if (!what)
+    return true;
+  const auto &expression = session.job().expression;
+  session.diagnostics()
+      .error(Code::NotSupported, expression ? expression->at : SourceRange{},
+             fmt::format("not supported yet: mining the devices of a cluster for an expression "
+                         "over {}",
+                         what))
+      .help(space.measuresEnergy() ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
+                                   : "--metric tdp_time counts the design power of all devices that are used");
+  return false;
 }
 
 } // namespace accord

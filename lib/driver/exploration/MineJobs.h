@@ -1,6 +1,7 @@
 // What `accord mine` mines for: a space, the jobs of its files, on one device or placed on a
 // cluster, and designs in words.
 #pragma once
+#include "lib/driver/Session.h"
 #include "lib/driver/exploration/Mine.h"
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"
@@ -70,5 +71,14 @@ private:
   /// By job, and by point of what its cluster leaves open; empty: nothing.
   std::vector<std::vector<std::shared_ptr<const PlacedWork>>> clusters_;
 };
+
+class DesignSpace;
+class Session;
+
+/// As the command line says, else the file of the session; an expression is what the space measures
+/// from now on. Nothing after errors.
+std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space);
+/// Whether the best placement on a cluster is known by its step alone; false after an error.
+bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space);
 
 } // namespace accord

@@ -1,7 +1,8 @@
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/compilation/PlacementConstraints.h"
+#include "lib/compilation/PlacementPlanner.h"
 #include "lib/driver/PlacementFile.h"
-#include "lib/driver/exploration/MineMetric.h"
+#include "lib/driver/exploration/MineJobs.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include <algorithm>
@@ -66,7 +67,7 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 /// what is wrong with this cluster.
 std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
                                              Errors &unfit) {
-  if (!session.useDevice(machine, PlacementObjective::StepTime))
+  if (!session.target().useDevice(machine, PlacementObjective::StepTime))
     return nullptr;
   PlacedJob job;
   job.name = session.job().name;
@@ -78,7 +79,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
   job.request.objective = objective;
   bool bounded = job.request.memory > 0;
   if (bounded)
-    job.memory = [&session](const Machine &on) { return session.maxMemoryOn(on); };
+    job.memory = [&session](const Machine &on) { return session.target().maxMemoryOn(on); };
   if (!session.job().placementConstraints.empty())
     job.pin = [&session](PlacementProblem &problem) {
       return !session.diagnostics().hasErrors() &&
@@ -115,7 +116,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
   const Machine &machine = *max;
   if (!sameLimits(session, space, machine))
     return {};
-  const ClusterSpace &clusters = *session.clusters();
+  const ClusterSpace &clusters = *session.target().clusters();
   std::vector<std::shared_ptr<const PlacedWork>> works;
   Errors unfit;
   size_t before = session.diagnostics().errors();
@@ -124,7 +125,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
     // What is wrong with one of several clusters (too few devices for what is in the search space) is no error.
     if (!any)
       session.diagnostics().dropErrors(before);
-    session.chooseCluster(clusters.at(point));
+    session.target().chooseCluster(clusters.at(point));
     works.push_back(placedWork(session, machine, *objective, unfit));
     any |= works.back() != nullptr;
     if (any)
@@ -171,7 +172,7 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
 
 bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,
                          const std::string &folder) {
-  if (!session.useDevice(machine, objectiveIn(metric)))
+  if (!session.target().useDevice(machine, objectiveIn(metric)))
     return false;
   session.search.known = [&](const PlacementProblem &problem) { return knownIn(problem, mined); };
   auto plan = session.placement();
@@ -201,7 +202,7 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
 }
 
 std::string placementConflict(Session &session, const Machine &max, MiningMetric metric, SourceLocation &at) {
-  if (session.diagnostics().hasErrors() || !session.useDevice(max, objectiveIn(metric)))
+  if (session.diagnostics().hasErrors() || !session.target().useDevice(max, objectiveIn(metric)))
     return "";
   auto plan = session.placement();
   if (!plan || plan->result.plan || plan->conflicts.empty())

@@ -113,7 +113,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
       text.replace(at, head.size(), "accelerator " + design.name);
     mined.text += text + "\n";
   }
-  auto cluster = clusterOfDeviceTypes(jobs.session(0).clusterText({}), space.name(),
+  auto cluster = clusterOfDeviceTypes(jobs.session(0).target().clusterText({}), space.name(),
                                       problem.deviceTypes.front().devicesPerNode, deviceTypes);
   if (cluster)
     mined.text += *cluster;

@@ -1,4 +1,5 @@
 #include "lib/driver/exploration/Ranks.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/exploration/distributed/LeaderExecutor.h"
 #include "lib/exploration/distributed/ServerExecutor.h"
 #include "lib/exploration/distributed/Sockets.h"

@@ -1,6 +1,6 @@
 // The best plan of a training on its machine or cluster, with everything that explains and proves it.
 #pragma once
-#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/Options.h"
 
 namespace accord {
 

@@ -1,4 +1,5 @@
 // The choice of an ensemble, its guarantees, and what is refused.
+#include "lib/driver/Workspace.h"
 #include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"

@@ -2,6 +2,7 @@
 #include "lib/driver/Session.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/planning/analysis/Liveness.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ int estimateStep(Options options) {
                                             batch));
     return session.finish(kWrongInput, "estimate");
   }
-  auto work = session.workAt(microbatch, batch / microbatch);
+  auto work = session.graphs().workAt(microbatch, batch / microbatch);
   if (!work)
     return session.finish(kWrongInput, "estimate");
   auto plan = session.planFor(std::move(*work));

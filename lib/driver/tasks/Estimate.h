@@ -1,6 +1,6 @@
 // What each operation of a training step costs on a machine, without planning.
 #pragma once
-#include "lib/driver/Session.h"
+#include "lib/driver/Options.h"
 
 namespace accord {
 

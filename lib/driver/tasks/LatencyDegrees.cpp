@@ -1,6 +1,6 @@
 #include "lib/driver/tasks/LatencyDegrees.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/driver/tasks/Latency.h"
 #include "lib/latency/build/ClusterLatencyModel.h"
 #include "lib/machine/cost/Estimate.h"
 #include "llvm/ADT/STLExtras.h"
@@ -87,8 +87,8 @@ private:
   };
   std::variant<Structure, std::string> structureAt(const Degrees &degrees) {
     size_t before = session.diagnostics().errors();
-    auto remarks = session.unshardedAt(degrees);
-    auto work = remarks ? session.workAt(microbatch, 1, std::nullopt, degrees) : std::nullopt;
+    auto remarks = session.graphs().unshardedAt(degrees);
+    auto work = remarks ? session.graphs().workAt(microbatch, 1, std::nullopt, degrees) : std::nullopt;
     if (!work)
       return dropped(before);
     Structure found;
@@ -143,7 +143,7 @@ private:
     int64_t samples = (job.batch + data - 1) / data;
     size_t before = session.diagnostics().errors();
     Degrees degrees = at(tensor, data);
-    auto work = session.workAt(microbatch, (samples + microbatch - 1) / microbatch, std::nullopt, degrees);
+    auto work = session.graphs().workAt(microbatch, (samples + microbatch - 1) / microbatch, std::nullopt, degrees);
     auto plan = work ? session.planFor(std::move(*work), degrees) : std::nullopt;
     if (plan) {
       job.plans.push_back({tensor, data, std::move(*plan)});
@@ -193,7 +193,7 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
   auto sampleAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches,
                       std::optional<int64_t> sequence) -> std::optional<SampledWork> {
     size_t before = session.diagnostics().errors();
-    auto work = session.workAt(microbatch, microbatches, sequence, plans.at(tensor, data));
+    auto work = session.graphs().workAt(microbatch, microbatches, sequence, plans.at(tensor, data));
     session.diagnostics().dropErrors(before);
     if (!work)
       return std::nullopt;
@@ -204,7 +204,7 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
     return std::nullopt;
   };
   auto graphAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches) {
-    return session.workAt(microbatch, microbatches, std::nullopt, plans.at(tensor, data));
+    return session.graphs().workAt(microbatch, microbatches, std::nullopt, plans.at(tensor, data));
   };
   auto made = clusterLatencyModelOf(*job, session.sequence(), sampleAt, graphAt);
   return reportedModel(session, std::move(made), /*needed=*/true);

@@ -1,5 +1,5 @@
 #include "lib/driver/tasks/Partition.h"
-#include "lib/driver/Session.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
@@ -9,6 +9,7 @@
 #include "lib/partitioning/verify/PartitioningVerifier.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +32,57 @@ std::optional<double> quantity(const std::string &text, const char *like) {
   return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
 }
 
+/// What the options say of the devices, into `devices`. Returns what is wrong with them, or "".
+std::string readDevices(const PartitionOptions &options, bool isProfile, PartitioningDevices &devices) {
+  devices = {options.accelerators, options.processors, {}, {}, options.allowReplicas};
+  if (!options.memory.empty()) {
+    auto bytes = quantity(options.memory, "1 B");
+    if (!bytes || *bytes > 1e18)
+      return "--memory: expected a size, as in 16GiB, found '" + options.memory + "'";
+    devices.memory = static_cast<int64_t>(*bytes);
+  }
+  if (!options.bandwidth.empty() && !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
+    return "--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth + "'";
+  if (!isProfile)
+    return devices.bandwidth        ? "--bandwidth is for profiles (.txt) only"
+           : !options.allowReplicas ? "--no-replicas is for profiles (.txt) only"
+                                    : "";
+  if (!options.accelerators || !devices.bandwidth)
+    return fmt::format("a profile says nothing of the devices: {} is missing",
+                       options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N");
+  return options.processors ? "--processors says nothing about a profile (.txt)" : "";
+}
+
+PartitioningResult solve(const PartitioningProblem &problem, unsigned effort,
+                         const SolverMonitor::ParsedLimits &limits) {
+  SolverMonitor watch("load", {true, limits.seconds, true});
+  PartitioningOptions options;
+  options.effort = std::min(effort, kMaxEffort);
+  options.gap = limits.gap;
+  options.stop = watch.stop();
+  options.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
+  PartitioningResult result = partitionGraph(problem, options);
+  if (result.stopped == "interrupted")
+    result.stopped = watch.reason();
+  return result;
+}
+
+/// Checks stages and bound again; the proof says so. Returns what is wrong with them, or "".
+std::string prove(const PartitioningProblem &problem, PartitioningResult &result) {
+  for (const Error &issue : verify(problem, result))
+    return numberOf(issue.code) + std::string(": ") + issue.message;
+  if (result.status == PartitioningResult::Status::Unknown)
+    return "";
+  bool none = result.status == PartitioningResult::Status::Infeasible;
+  int64_t bound = none ? INT64_MAX : result.bound;
+  PartitioningBoundProof proof = provePartitioningBound(problem, bound, kProofEffort);
+  if (proof.verdict == PartitioningBoundProof::Verdict::Broken)
+    return fmt::format("A0906: a load is below {} ps", bound);
+  if (proof.verdict == PartitioningBoundProof::Verdict::Holds && !none)
+    result.proof += "; proved again";
+  return "";
+}
+
 } // namespace
 
 int partitionProfiledGraph(const PartitionOptions &options) {
@@ -38,36 +90,22 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     return refuse(Code::BadCommandLine, message, options.json, "partition");
   };
   llvm::StringRef ending = llvm::sys::path::extension(options.file);
-  bool text = ending.equals_insensitive(".txt");
-  if (!text && !ending.equals_insensitive(".json"))
+  bool isProfile = ending.equals_insensitive(".txt");
+  if (!isProfile && !ending.equals_insensitive(".json"))
     return wrong("expected a graph of dnn-partitioning (.json) or a profile of PipeDream (.txt), found '" +
                  options.file + "'; `accord compile` plans a .dnn file");
-  PartitioningDevices devices{options.accelerators, options.processors, {}, {}, options.allowReplicas};
-  if (!options.memory.empty()) {
-    auto bytes = quantity(options.memory, "1 B");
-    if (!bytes || *bytes > 1e18)
-      return wrong("--memory: expected a size, as in 16GiB, found '" + options.memory + "'");
-    devices.memory = static_cast<int64_t>(*bytes);
-  }
-  if (!options.bandwidth.empty() && !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
-    return wrong("--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth + "'");
-  if (text && (!options.accelerators || !devices.bandwidth))
-    return wrong(fmt::format("a profile says nothing of the devices: {} is missing",
-                             options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N"));
-  if (text && options.processors)
-    return wrong("--processors says nothing about a profile (.txt)");
-  if (!text && (devices.bandwidth || !options.allowReplicas))
-    return wrong(std::string(devices.bandwidth ? "--bandwidth" : "--no-replicas") + " is for profiles (.txt) only");
-  auto parsedLimits = SolverMonitor::parsedLimits(options.limits.gap, options.limits.timeLimit);
-  if (auto *message = std::get_if<std::string>(&parsedLimits))
+  PartitioningDevices devices;
+  if (std::string message = readDevices(options, isProfile, devices); !message.empty())
+    return wrong(message);
+  auto limits = SolverMonitor::parsedLimits(options.limits.gap, options.limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&limits))
     return wrong(*message);
-  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
 
   SourceManager sources;
   Diagnostics diags(sources);
   std::optional<PartitioningImport> graph;
   if (auto file = readFile(diags, options.file))
-    graph = text ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
+    graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
   diags.render(llvm::errs(), llvm::errs().has_colors());
   if (!graph) {
     if (options.json)
@@ -76,36 +114,10 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   }
   for (const std::string &note : graph->notes)
     fmt::print(stderr, "accord: {}\n", note);
-  PartitioningResult result;
-  {
-    SolverMonitor watch("load", {true, seconds, true});
-    PartitioningOptions solve;
-    solve.effort = std::min(options.effort, kMaxEffort);
-    solve.gap = gap;
-    solve.stop = watch.stop();
-    solve.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
-    result = partitionGraph(graph->problem, solve);
-    if (result.stopped == "interrupted")
-      result.stopped = watch.reason();
-  }
-  for (const Error &issue : verify(graph->problem, result)) {
-    fmt::print(stderr, "accord: internal error: the check of the stages finds {}: {}\n", numberOf(issue.code),
-               issue.message);
+  PartitioningResult result = solve(graph->problem, options.effort, std::get<SolverMonitor::ParsedLimits>(limits));
+  if (std::string finding = prove(graph->problem, result); !finding.empty()) {
+    fmt::print(stderr, "accord: internal error: the check of the stages finds {}\n", finding);
     return kInternal;
-  }
-  if (result.status != PartitioningResult::Status::Unknown) {
-    bool none = result.status == PartitioningResult::Status::Infeasible;
-    PartitioningBoundProof recomputeTime =
-        provePartitioningBound(graph->problem, none ? INT64_MAX : result.bound, kProofEffort);
-    if (recomputeTime.verdict == PartitioningBoundProof::Verdict::Broken) {
-      fmt::print(stderr,
-                 "accord: internal error: the check of the stages finds A0906: a load is below "
-                 "{} ps\n",
-                 none ? INT64_MAX : result.bound);
-      return kInternal;
-    }
-    if (recomputeTime.verdict == PartitioningBoundProof::Verdict::Holds && !none)
-      result.proof += "; proved again";
   }
   std::string document = jsonText(partitioningJson(graph->problem, result)) + "\n";
   if (!options.output.empty()) {

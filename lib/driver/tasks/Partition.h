@@ -1,6 +1,6 @@
 // Pipeline stages of a graph that another tool profiled.
 #pragma once
-#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/Options.h"
 #include <optional>
 #include <string>
 

@@ -5,6 +5,7 @@
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,22 +17,15 @@
 namespace accord {
 namespace {
 
-class Pruner {
+class SparsityChooser {
 public:
-  Pruner(const Options &options, double confidence)
-      : options_(options), confidence_(confidence), session_(options), diags_(session_.diagnostics()) {}
+  SparsityChooser(Session &session, double confidence)
+      : session_(session), diags_(session.diagnostics()), confidence_(confidence) {}
 
-  int run() {
-    if (!session_.prepare() || !request() || !solve())
-      return session_.finish(kWrongInput, "prune");
-    if (!write())
-      return session_.finish(kWrongInput, "prune");
-    if (options_.json)
-      llvm::outs() << jsonText(toJson(plan_)) << "\n";
-    else
-      llvm::outs() << sparsitySummary(plan_, llvm::StringRef(options_.output).rtrim('/').str(),
-                                      TextStyle::of(llvm::outs()));
-    return session_.finish(kDone, "prune");
+  std::optional<SparsityPlan> run() {
+    if (!request() || !solve())
+      return std::nullopt;
+    return std::move(plan_);
   }
 
 private:
@@ -74,7 +68,7 @@ private:
                    fmt::format("no micro-batch size in the search space divides the {} samples of a device", batch));
       return false;
     }
-    auto work = session_.workAt(microbatch, batch / microbatch);
+    auto work = session_.graphs().workAt(microbatch, batch / microbatch);
     if (!work || !named(*work))
       return false;
     plan_.model = work->model, plan_.batch = batch, plan_.microbatch = microbatch;
@@ -119,7 +113,7 @@ private:
       }
     const SingleDeviceRequest request = session_.request();
     EstimateOptions options;
-    options.costModel = options_.costModel;
+    options.costModel = request.costModel;
     options.fabric = request.fabric, options.axes = request.axes;
     auto costs = estimate(graph, plan.machine, options);
     auto *priced = costs.get();
@@ -199,28 +193,40 @@ private:
     plan_.accuracy = std::move(accuracyReport);
   }
 
-  bool write() {
-    if (!makeFolder(diags_, options_.output))
-      return false;
-    const std::string mlir = sparsityMlir(plan_);
-    return writeFile(diags_, options_.output + "/" + kSparsityFile, jsonText(toJson(plan_)) + "\n") &&
-           (mlir.empty() || writeFile(diags_, options_.output + "/sparsity.mlir", mlir)) &&
-           writeFile(diags_, options_.output + "/report.html", toReport(plan_));
-  }
-
-  const Options &options_;
-  double confidence_;
-  Session session_;
+  Session &session_;
   Diagnostics &diags_;
+  double confidence_;
   SparsityRequest request_;
   SparsityPlan plan_;
 };
 
+bool write(Diagnostics &diags, const SparsityPlan &plan, const std::string &folder) {
+  if (!makeFolder(diags, folder))
+    return false;
+  const std::string mlir = sparsityMlir(plan);
+  return writeFile(diags, folder + "/" + kSparsityFile, jsonText(toJson(plan)) + "\n") &&
+         (mlir.empty() || writeFile(diags, folder + "/sparsity.mlir", mlir)) &&
+         writeFile(diags, folder + "/report.html", toReport(plan));
+}
+
 } // namespace
+
+std::optional<SparsityPlan> chooseSparsity(Session &session, double confidence) {
+  return SparsityChooser(session, confidence).run();
+}
 
 int prune(Options options, double confidence) {
   options.elaborate.prunes = options.elaborate.clusters = true;
-  return Pruner(options, confidence).run();
+  Session session(options);
+  auto plan = session.prepare() ? chooseSparsity(session, confidence) : std::nullopt;
+  if (!plan || !write(session.diagnostics(), *plan, options.output))
+    return session.finish(kWrongInput, "prune");
+  if (options.json)
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  else
+    llvm::outs() << sparsitySummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
+                                    TextStyle::of(llvm::outs()));
+  return session.finish(kDone, "prune");
 }
 
 } // namespace accord

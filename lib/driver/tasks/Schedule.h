@@ -1,6 +1,6 @@
 // When each operation of a step runs on which core, and when each task of a project runs.
 #pragma once
-#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/Options.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace accord {

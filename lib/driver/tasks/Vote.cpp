@@ -1,17 +1,110 @@
 #include "lib/driver/tasks/Vote.h"
-#include "lib/driver/tasks/MemberAlternatives.h"
-#include "lib/driver/tasks/VoteWidths.h"
+#include "dialects/dnn/Dnn.h"
+#include "lib/driver/Session.h"
 #include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/solve/MemberWidths.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/TextTable.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
+
+/// The ways in which one member is trained on one machine: each micro-batch and recomputation that
+/// its training offers, planned as `accord compile` does, without those that another one beats in
+/// everything.
+struct MemberAlternatives {
+  std::vector<MemberCost> alternatives;
+  std::vector<std::string> texts; ///< "micro-batch 32 x 8"
+  std::string reason;             ///< why there are none
+  std::string machine;            ///< its name
+  int64_t memory = 0;             ///< bytes of the machine
+  std::vector<std::string> assumptions;
+};
+
+int64_t stateBytes(const MemoryUse &memory) {
+  return memory.atPeak[static_cast<size_t>(Category::Weights)] +
+         memory.atPeak[static_cast<size_t>(Category::OptimizerStates)];
+}
+
+bool dominates(const MemberCost &a, const MemberCost &b) {
+  return a.time <= b.time && a.state <= b.state && a.state + a.activations <= b.state + b.activations &&
+         a.activations <= b.activations && a.joules <= b.joules;
+}
+
+/// Adds a way unless another one beats it, and drops those that it beats.
+void add(MemberAlternatives &to, const MemberCost &alternative, std::string text) {
+  for (const MemberCost &other : to.alternatives)
+    if (dominates(other, alternative))
+      return;
+  for (size_t i = to.alternatives.size(); i-- > 0;)
+    if (dominates(alternative, to.alternatives[i])) {
+      to.alternatives.erase(to.alternatives.begin() + static_cast<ptrdiff_t>(i));
+      to.texts.erase(to.texts.begin() + static_cast<ptrdiff_t>(i));
+    }
+  to.alternatives.push_back(alternative);
+  to.texts.push_back(std::move(text));
+}
+
+/// Of the session's job on its machine. Nothing after errors.
+std::optional<MemberAlternatives> memberAlternatives(Session &session) {
+  const TrainingJob &job = session.job();
+  const Machine &machine = session.machine();
+  SingleDeviceRequest request = session.request();
+  MemberAlternatives result;
+  result.machine = machine.name;
+  result.memory = static_cast<int64_t>(machine.memories.front().capacity.value);
+  result.assumptions = job.assumptions;
+  int64_t min = INT64_MAX;
+  for (const std::string &policy : job.recomputes)
+    for (int64_t microbatch : job.microbatches) {
+      if (microbatch < 1 || job.batch % microbatch != 0)
+        continue;
+      int64_t number = job.batch / microbatch;
+      auto work = request.instantiate(microbatch, number, policy);
+      if (!work) {
+        session.report(work.error());
+        return std::nullopt;
+      }
+      auto planned = accord::planFor(std::move(*work), machine, request);
+      if (!planned) {
+        for (const Error &error : planned.error())
+          session.report(error);
+        return std::nullopt;
+      }
+      const Plan &plan = *planned;
+      if (!plan.feasible) {
+        if (plan.memory.peak < min) {
+          min = plan.memory.peak;
+          result.reason = plan.conflicts.empty()
+                              ? "no plan is feasible"
+                              : fmt::format("{}: {}", plan.conflicts.front().constraint, plan.conflicts.front().detail);
+        }
+        continue;
+      }
+      MemberCost alternative;
+      alternative.time = plan.schedule.step.value;
+      alternative.state = stateBytes(plan.memory);
+      alternative.activations = plan.memory.peak - alternative.state;
+      alternative.joules = measureCandidate(plan).energy.value;
+      std::string text = fmt::format("micro-batch {} x {}", microbatch, number);
+      if (job.recomputes.size() > 1)
+        text += fmt::format(", recompute {}", policy);
+      add(result, alternative, std::move(text));
+    }
+  if (!result.alternatives.empty())
+    result.reason.clear();
+  else if (result.reason.empty())
+    result.reason = fmt::format("no micro-batch size in the search space divides its batch of {}", job.batch);
+  return result;
+}
 
 // Without a range: what is easily trained, and what pairs of joint errors can certify.
 constexpr int64_t kDefaultSizes = 5;
@@ -58,7 +151,7 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
   return sizes;
 }
 
-bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int &status) {
+bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std::optional<int> &status) {
   const EnsembleRequest &request = plan.request;
   std::vector<EnsembleRequest::Device> devices = request.devices;
   if (devices.empty()) {
@@ -100,14 +193,11 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, int 
   return true;
 }
 
-int vote(const Options &options) {
-  Session base(options);
-  if (!base.prepare())
-    return base.finish(kWrongInput, "vote");
+std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, std::optional<int> &status) {
   Diagnostics &diags = base.diagnostics();
   auto request = base.program().ensemble();
   if (!request)
-    return base.finish(kWrongInput, "vote");
+    return std::nullopt;
   EnsemblePlan plan;
   plan.name = request->name, plan.train = request->train, plan.version = kVersion;
   plan.request = *request;
@@ -116,7 +206,7 @@ int vote(const Options &options) {
   if (!request->votesFile.empty()) {
     auto table = readVotes(*request, diags);
     if (!table)
-      return base.finish(kWrongInput, "vote");
+      return std::nullopt;
     plan.statistics.table = std::move(*table);
   }
   double confidence =
@@ -127,11 +217,8 @@ int vote(const Options &options) {
   if (request->error)
     plan.problem.max = request->error->max;
   plan.problem.objective = objectiveOf(request->objective);
-  if (diags.hasErrors())
-    return base.finish(kWrongInput, "vote");
-  int status = kDone;
-  if (!planMembers(base, options, plan, status))
-    return status;
+  if (diags.hasErrors() || !planMembers(base, options, plan, status))
+    return std::nullopt;
   if (plan.problem.objective == MemberObjective::Price &&
       std::ranges::all_of(plan.problem.devices, [](const auto &device) { return device.pricePerHour == 0; }))
     diags
@@ -140,15 +227,119 @@ int vote(const Options &options) {
             fmt::format("ensemble '{}' is to minimize its price, and none of its devices has a price", request->name))
         .help("minimize energy, or step_time");
   if (diags.hasErrors() || !chooseEnsemble(plan, diags))
-    return base.finish(kWrongInput, "vote");
-  if (!emit(plan, options, diags))
+    return std::nullopt;
+  return plan;
+}
+
+int vote(const Options &options) {
+  Session base(options);
+  std::optional<int> status;
+  auto plan = base.prepare() ? planEnsemble(base, options, status) : std::nullopt;
+  if (status)
+    return *status;
+  if (!plan || !emit(*plan, options, base.diagnostics()))
     return base.finish(kWrongInput, "vote");
   if (options.json)
-    llvm::outs() << jsonText(toJson(plan)) << "\n";
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
   else
-    llvm::outs() << ensembleSummary(plan, llvm::StringRef(options.output).rtrim('/').str(),
+    llvm::outs() << ensembleSummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
                                     TextStyle::of(llvm::outs()));
-  return base.finish(plan.chosen() ? kDone : kInfeasible, "vote");
+  return base.finish(plan->chosen() ? kDone : kInfeasible, "vote");
+}
+
+namespace {
+
+// Wider models than this are not tried.
+constexpr int64_t kWidest = 1 << 20;
+
+/// Trained scalars of the session's model with a parameter set; nothing: there is no such model.
+std::optional<double> scalarsOf(Session &session, const std::map<std::string, int64_t> &overrides = {}) {
+  size_t errors = session.diagnostics().errors();
+  dnn::ModelOp model = session.program().model(session.job(), overrides);
+  if (!model || session.diagnostics().errors() > errors) {
+    session.diagnostics().dropErrors(errors);
+    return std::nullopt;
+  }
+  double scalars = 0;
+  for (dnn::ParameterOp parameter : model.getBlock().getOps<dnn::ParameterOp>())
+    scalars += parameter.getElements();
+  model->erase();
+  return scalars;
+}
+
+} // namespace
+
+int voteWidths(const Options &options, const std::string &asked) {
+  auto [name, stepText] = llvm::StringRef(asked).split(':');
+  auto [member, parameter] = name.split('.');
+  int64_t step = 1;
+  if (member.empty() || parameter.empty() ||
+      (!stepText.empty() && (stepText.getAsInteger(10, step) || step < 1 || step > kWidest)))
+    return refuse(Code::BadCommandLine,
+                  fmt::format("--widths '{}' is not MEMBER.PARAMETER or MEMBER.PARAMETER:STEP", asked), options.json,
+                  "vote");
+  Session base(options);
+  if (!base.prepare())
+    return base.finish(kWrongInput, "vote");
+  Diagnostics &diags = base.diagnostics();
+  auto request = base.program().ensemble();
+  std::vector<std::string> assumptions;
+  std::vector<unsigned> sizes;
+  if (request)
+    sizes = sizesOf(*request, assumptions, diags);
+  auto budget = scalarsOf(base);
+  if (!request || !budget || diags.hasErrors())
+    return base.finish(kWrongInput, "vote");
+  std::vector<std::string> known;
+  for (const EnsembleRequest::Kind &kind : request->kinds)
+    known.push_back(kind.name);
+  if (!llvm::is_contained(known, member)) {
+    diags
+        .error(Code::UnknownName, rangeOf(diags, request->location),
+               fmt::format("ensemble '{}' has no member '{}'", request->name, member.str()))
+        .suggest(nearest(member, known));
+    return base.finish(kWrongInput, "vote");
+  }
+  Options own = options;
+  own.elaborate.ensemble = request->name;
+  own.elaborate.member = member.str();
+  Session narrow(own);
+  if (!narrow.prepare())
+    return narrow.finish(kWrongInput, "vote");
+  auto written = narrow.program().parameter(narrow.job(), parameter);
+  if (!written || *written < 1) {
+    narrow.diagnostics().error(
+        Code::UnknownName, {},
+        fmt::format("the model of '{}' has no parameter '{}' that is a number from 1", member.str(), parameter.str()));
+    return narrow.finish(kWrongInput, "vote");
+  }
+  auto cost = [&](int64_t width) { return scalarsOf(narrow, {{parameter.str(), width}}); };
+  int64_t max = std::min(*written, kWidest);
+  for (auto one = cost(max); one && *one <= *budget && max < kWidest; one = cost(max))
+    max *= 2;
+  std::vector<MemberWidth> widths = memberWidths(sizes, max, step, *budget, cost);
+  if (options.json) {
+    llvm::json::Array all;
+    for (const MemberWidth &one : widths)
+      all.push_back(llvm::json::Object{{"members", one.members}, {"width", one.width}, {"parameters", one.cost}});
+    llvm::outs() << jsonText(llvm::json::Object{{"command", "vote"},
+                                                {"version", kVersion},
+                                                {"status", "done"},
+                                                {"parameter", name.str()},
+                                                {"budget", *budget},
+                                                {"widths", std::move(all)}})
+                 << "\n";
+    return narrow.finish(kDone, "vote");
+  }
+  TextStyle style = TextStyle::of(llvm::outs());
+  TextTable table("rrrr", {"members", parameter.str(), "parameters of all", "of the whole"});
+  for (const MemberWidth &one : widths)
+    table.row({std::to_string(one.members), std::to_string(one.width), formatSi(one.cost, ""),
+               fmt::format("{:.1f} %", 100 * one.cost / *budget)});
+  llvm::outs() << fmt::format("the widest {} of so many {} with at most the {} parameters of {}\n", parameter.str(),
+                              member.str(), formatSi(*budget, ""), request->train)
+               << table.text(style) << "  a heuristic: what the errors of such members are has to be measured\n";
+  return narrow.finish(kDone, "vote");
 }
 
 } // namespace accord

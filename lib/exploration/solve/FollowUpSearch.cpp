@@ -46,7 +46,7 @@ MiningResult mineWithEqualEffort(const std::string &strategy, MiningProblem &pro
 }
 
 MiningResult refineMining(MiningProblem &problem, const MiningResult &quick, const MiningOptions &options) {
-  if (!quick.best || quick.refused || (options.stop && *options.stop) || quick.evaluations >= options.evaluations)
+  if (!quick.best || quick.refused || options.stopped() || quick.evaluations >= options.evaluations)
     return quick;
   MiningOptions search = options;
   search.known = {*quick.best};

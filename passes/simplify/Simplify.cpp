@@ -1,4 +1,5 @@
-// The pass: what several operations compute, once.
+// The passes: chains of operations as one, repeats that run once, equal operations once.
+#include "lib/training/fuse/BlockNodes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/simplify/Passes.h"
@@ -7,6 +8,70 @@
 using namespace mlir;
 
 namespace accord {
+#define GEN_PASS_DEF_FUSE
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+struct FusePass : impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
+
+  void fuseIn(Block &block, const FusionOptions &options) {
+    for (auto repeat : block.getOps<dnn::RepeatOp>())
+      fuseIn(repeat.getBlock(), options);
+    BlockNodes nodes(block);
+    rebuild(block, nodes, fuse(nodes.nodes, options));
+  }
+
+  void runOnOperation() override {
+    dnn::TrainingGraphOp graph = getOperation();
+    if (maxBodies < 1) {
+      graph.emitError() << "'max-bodies' of 'fuse' is at least 1, found " << maxBodies.getValue();
+      return signalPassFailure();
+    }
+    fuseIn(graph.getMicrobatch().getBlock(), {contractions, normalizations, elementwise, maxBodies});
+  }
+};
+
+} // namespace
+
+#define GEN_PASS_DEF_INLINESINGLEREPEATS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+/// The names that operations get inside, which they keep outside.
+void giveNames(dnn::RepeatOp repeat) {
+  for (Operation &op : repeat.getBlock().without_terminator())
+    if (dnn::nameOf(&op).empty() && !isa<dnn::ReadOp, dnn::RepeatOp>(op))
+      op.setAttr(dnn::DnnDialect::kNameAttr,
+                 StringAttr::get(op.getContext(), repeat.getLabel() + "." + op.getName().stripDialect()));
+}
+
+void inlineBody(dnn::RepeatOp repeat) {
+  giveNames(repeat);
+  Block &body = repeat.getBlock();
+  dnn::YieldOp yield = repeat.getYield();
+  for (auto [argument, init] : llvm::zip(body.getArguments(), repeat.getInits()))
+    argument.replaceAllUsesWith(init);
+  for (auto [result, value] : llvm::zip(repeat.getCarried(), yield.getCarried()))
+    result.replaceAllUsesWith(value);
+  yield.erase();
+  repeat->getBlock()->getOperations().splice(Block::iterator(repeat), body.getOperations());
+  repeat.erase();
+}
+
+struct InlineSingleRepeats : impl::InlineSingleRepeatsBase<InlineSingleRepeats> {
+  void runOnOperation() override {
+    getOperation().walk([](dnn::RepeatOp repeat) { // inner ones first
+      if (repeat.getCount() == 1 && repeat.getUnstashed().empty() && repeat.getStashed().empty())
+        inlineBody(repeat);
+    });
+  }
+};
+
+} // namespace
+
 #define GEN_PASS_DEF_MERGEEQUAL
 #include "passes/simplify/Passes.h.inc"
 
@@ -59,4 +124,5 @@ struct MergeEqualPass : impl::MergeEqualBase<MergeEqualPass> {
 };
 
 } // namespace
+
 } // namespace accord

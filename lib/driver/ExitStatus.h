@@ -1,0 +1,18 @@
+// How a program ends: its exit status, and its diagnostics on standard error or as a document.
+#pragma once
+#include "lib/support/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+enum Exit : int { kDone = 0, kWrongInput = 1, kInfeasible = 2, kInternal = 3 };
+
+/// Prints diagnostics to standard error; errors also as a document on standard output if `json`. Returns `status`, or
+/// `kWrongInput` where there are errors and the status is not `kInternal`.
+int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command);
+/// Prints one error that has no place. Returns `kWrongInput`.
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command);
+/// {"command", "version", "status": "error", "diagnostics": […]}
+llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command);
+
+} // namespace accord

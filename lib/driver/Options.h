@@ -1,0 +1,28 @@
+// What a program says of one training besides its file.
+#pragma once
+#include "lib/language/program/Elaborate.h"
+
+namespace accord {
+
+struct Options {
+  std::string file;
+  ElaborateOptions elaborate;
+  std::string costModel;
+  std::vector<std::string> plugins;
+  std::string modelPasses; ///< pipeline run on the model, before the training graph is built
+  std::string passes;      ///< pipeline run on the training graph
+  bool fuse = false;       ///< run the pass `fuse` after them
+  std::string output = "out";
+  std::string until; ///< phase of the pipeline after which the module is printed; empty: the whole command
+  unsigned threads = 1;
+  unsigned effort = 4;
+  bool json = false;
+};
+
+/// How long a search may go on, as written.
+struct PlanSearchLimits {
+  std::string gap = "0";          ///< a share: "2%", "0.02"
+  std::string timeLimit = "none"; ///< or a time: "30 s"
+};
+
+} // namespace accord

@@ -1,0 +1,134 @@
+#include "lib/driver/Workspace.h"
+#include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "lib/compilation/PlacementPlanner.h"
+#include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+SourceRange rangeOf(const Diagnostics &diags, const SourceLocation &location) {
+  if (auto file = diags.sources().find(location.file))
+    return diags.sources().at(*file, {location.line, location.column});
+  return {};
+}
+
+/// The catalogue lies beside the folder of the program, in the build tree as when installed;
+/// ACCORD_CATALOG overrides it.
+std::string catalogFolder() {
+  if (const char *given = std::getenv("ACCORD_CATALOG"))
+    return given;
+  static int anchor;
+  std::string self = llvm::sys::fs::getMainExecutable("accord", &anchor);
+  llvm::SmallString<256> folder(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
+  llvm::sys::path::append(folder, "share", "accord", "catalog");
+  return folder.str().str();
+}
+
+bool Workspace::loadPlugins() {
+  for (const std::string &path : options.plugins) {
+    auto plugin = mlir::PassPlugin::load(path);
+    if (!plugin) {
+      diags.error(Code::PluginNotLoaded, {},
+                  fmt::format("plugin '{}' cannot be loaded: {}", path, llvm::toString(plugin.takeError())));
+      return false;
+    }
+    plugin->registerPassRegistryCallbacks();
+  }
+  return true;
+}
+
+/// Of requirements that a cluster states: those of a training alone are looked at.
+void Workspace::warnOfClusterLimits() {
+  accel::ClusterOp cluster = theProgram->cluster();
+  if (!cluster)
+    return;
+  cluster->walk([&](accel::RequireOp require) {
+    diags
+        .warning(Code::NotSupported, rangeOf(diags, sourceOf(require.getLoc())),
+                 fmt::format("not supported yet: what '{}' requires is not looked at", cluster.getSymName().str()))
+        .help("state it where it is trained on: train … { require power <= 1.2 MW }");
+  });
+}
+
+bool Workspace::open() {
+  if (!loadPlugins())
+    return false;
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllPasses();
+  mlir::registerTransformsPasses(); // canonicalize and others, for --passes
+  theContext = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  theContext->printOpOnDiagnostic(false);
+  theContext->loadAllAvailableDialects();
+  ElaborateOptions elaborate = options.elaborate;
+  elaborate.catalog = catalogFolder();
+  theProgram = std::make_unique<Program>(diags, *theContext, options.file, elaborate);
+  // What is merely unused hides no other error; without a complete tree all else would be a guess.
+  if (!theProgram->main() || !theProgram->main()->complete)
+    return false;
+  for (const Diagnostic &d : diags.sorted())
+    if (d.severity == Severity::Error && d.code != Code::UnusedName && d.code != Code::UnusedInput)
+      return false;
+  theProgram->checkAll();
+  theJob = theProgram->job();
+  // Wrong settings must not hide that the machine is wrong, too.
+  if (!theJob && options.elaborate.target.empty())
+    for (const ast::Declaration &d : theProgram->main()->declarations)
+      if (d.kind == ast::DeclarationKind::Train && !d.target.empty())
+        theProgram->machine(d.target.text, d.target.range);
+  if (!theJob || diags.hasErrors())
+    return false;
+  theAccelerator = theProgram->machineOf(*theJob);
+  if (!theAccelerator || diags.hasErrors())
+    return false;
+  theProgram->reportUnused();
+  if (diags.hasErrors())
+    return false;
+  warnOfClusterLimits();
+  return true;
+}
+
+accel::AcceleratorOp Workspace::accelerator() { return llvm::cast<accel::AcceleratorOp>(theAccelerator); }
+
+void Workspace::report(const Error &error, llvm::StringRef help) { reportError(diags, error, help); }
+
+bool Workspace::reportAll(llvm::ArrayRef<Error> errors) {
+  for (const Error &error : errors)
+    report(error);
+  return !errors.empty();
+}
+
+int Workspace::finish(int status, llvm::StringRef command) const {
+  return accord::finish(diags, status, options.json, command);
+}
+
+int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command) {
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  if (json && diags.hasErrors())
+    llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
+  return !diags.hasErrors() || status == kInternal ? status : kWrongInput;
+}
+
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  diags.error(code, {}, message);
+  return finish(diags, kWrongInput, json, command);
+}
+
+llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
+  return llvm::json::Object{
+      {"command", command}, {"version", kVersion}, {"status", "error"}, {"diagnostics", diags.toJson()}};
+}
+
+} // namespace accord
