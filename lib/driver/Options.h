@@ -1,6 +1,7 @@
 // What a program says of one training besides its file.
 #pragma once
 #include "lib/language/program/Elaborate.h"
+#include "lib/search/SearchLimits.h"
 
 namespace accord {
 
@@ -15,7 +16,7 @@ struct Options {
   std::string output = "out";
   std::string until; ///< phase of the pipeline after which the module is printed; empty: the whole command
   unsigned threads = 1;
-  unsigned effort = 4;
+  unsigned effort = kQuickEffort;
   bool json = false;
 };
 

@@ -197,7 +197,7 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
 std::optional<PlacementPlan> Session::placement() {
   Planning planning;
   if (theTarget.minesCluster()) { // its devices are no part of the module
-    planning.gap = search.gap, planning.stop = search.stop, planning.progress = search.progress;
+    static_cast<SearchControl &>(planning) = search;
     planning.known = search.known;
     return planner().plan(planning);
   }
@@ -227,7 +227,7 @@ std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &
   std::optional<Plan> plan;
   {
     SolverMonitor watch("planning", {true, seconds, true});
-    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); },
+    session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
                       [&] { return watch.reason(); }};
     plan = session.plan();
     session.search = {};

@@ -2,7 +2,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/driver/Session.h"
 #include "lib/ensembles/output/Ensemble.h"
-#include "lib/ensembles/solve/MemberWidths.h"
+#include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
