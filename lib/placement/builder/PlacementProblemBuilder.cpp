@@ -199,13 +199,19 @@ private:
     int64_t microbatch = 1, data = 1;
   };
 
-  bool parallelConfigs(Id deviceType) {
-    int64_t devices = problem().deviceTypes[deviceType].devices;
+  /// Data-parallel degrees that the batch and the devices allow.
+  std::vector<int64_t> dataDegrees(int64_t devices) const {
     std::vector<int64_t> degrees = request_.space.data;
     if (degrees.empty())
       for (int64_t d = 1; d <= std::min(devices, request_.batch); ++d)
         if (request_.batch % d == 0)
           degrees.push_back(d);
+    return degrees;
+  }
+
+  bool parallelConfigs(Id deviceType) {
+    int64_t devices = problem().deviceTypes[deviceType].devices;
+    std::vector<int64_t> degrees = dataDegrees(devices);
     std::map<std::pair<int64_t, int64_t>, Traffics> traffics;
     for (const PlacementSpace::TensorSharding &sharding : request_.space.tensorShardings) {
       if (sharding.tensor > devices)
@@ -226,36 +232,8 @@ private:
           auto [at, isNew] = traffics.try_emplace({sharding.tensor, data});
           if (isNew && data > 1 && !exchanges(deviceType, sharding.tensor, data, at->second))
             return false;
-          bool known = false; // without a division
-          for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(data)) {
-            std::optional<Uses> divided;
-            if (replicaSharding.any()) {
-              int64_t among = replicaSharding.experts > 1 ? replicaSharding.experts : data;
-              divided = uses(deviceType, sharding, microbatch, among, replicaSharding);
-              if (!errors_.empty())
-                return false;
-              if (!divided)
-                continue;
-              if (divided->front().size() == found->front().size() && weightsOf(*divided) == weightsOf(*found)) {
-                if (!request_.space.mayBeWhole()) { // what was asked for cannot be
-                  std::string why = fmt::format("with tensor_parallel {} there are no experts or "
-                                                "tables that {} replicas could divide",
-                                                sharding.tensor, among);
-                  assume(fmt::format("left out: {}", why));
-                  if (!left_)
-                    left_ = Error{Code::NothingToPlace, why, request_.location, {}};
-                  continue;
-                }
-                assume("there are no experts or tables that replicas could divide");
-                divided.reset();
-                replicaSharding = {};
-              }
-            }
-            if (!replicaSharding.any() && std::exchange(known, true))
-              continue;
-            choices(deviceType, {sharding, microbatch, data}, replicaSharding, *found, divided ? *divided : *found,
-                    at->second);
-          }
+          if (!replicaShardings(deviceType, {sharding, microbatch, data}, *found, at->second))
+            return false;
         }
         if (const std::string *layer = tooLarge(*found, deviceType);
             layer && microbatch < request_.space.microbatches.back()) {
@@ -267,6 +245,43 @@ private:
       }
     }
     return true;
+  }
+
+  /// The choices for each way in which the replicas may divide experts or tables. `whole`: uses without a division.
+  bool replicaShardings(Id deviceType, const Degree &degree, const Uses &whole, const Traffics &traffic) {
+    bool known = false; // without a division
+    for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(degree.data)) {
+      std::optional<Uses> divided;
+      if (replicaSharding.any()) {
+        int64_t among = replicaSharding.experts > 1 ? replicaSharding.experts : degree.data;
+        divided = uses(deviceType, degree.sharding, degree.microbatch, among, replicaSharding);
+        if (!errors_.empty())
+          return false;
+        if (!divided)
+          continue;
+        if (divided->front().size() == whole.front().size() && weightsOf(*divided) == weightsOf(whole)) {
+          if (!request_.space.mayBeWhole()) { // what was asked for cannot be
+            leaveOutDivision(degree.sharding.tensor, among);
+            continue;
+          }
+          assume("there are no experts or tables that replicas could divide");
+          divided.reset();
+          replicaSharding = {};
+        }
+      }
+      if (replicaSharding.any() || !std::exchange(known, true))
+        choices(deviceType, degree, replicaSharding, whole, divided ? *divided : whole, traffic);
+    }
+    return true;
+  }
+
+  void leaveOutDivision(int64_t tensor, int64_t among) {
+    std::string why = fmt::format("with tensor_parallel {} there are no experts or "
+                                  "tables that {} replicas could divide",
+                                  tensor, among);
+    assume(fmt::format("left out: {}", why));
+    if (!left_)
+      left_ = Error{Code::NothingToPlace, why, request_.location, {}};
   }
 
   int64_t weightsOf(const Uses &uses) const {

@@ -255,27 +255,35 @@ private:
     chains_[region].assign(backward.rbegin(), backward.rend());
   }
 
-  void summarize(RegionId region) {
+  /// What a body reads: carried arguments, the end so far, values from outside, tensors that are taken apart, then
+  /// stacks by which iteration needs the slice made last, the start of time.
+  struct Ports {
+    std::vector<ValueId> sources;
+    std::vector<ValueId> bound; ///< values whose column has to be cleared
+    unsigned end = 0, newest = 0, oldest = 0, start = 0;
+
+    unsigned width() const { return sources.size(); }
+  };
+
+  void bind(Ports &ports, ValueId inside, ValueId outside) {
+    if (ports.width() >= kMaxPorts || column_[inside] >= 0)
+      return;
+    column_[inside] = ports.width();
+    ports.bound.push_back(inside);
+    ports.sources.push_back(outside);
+  }
+
+  Ports portsOf(RegionId region) {
     const Region &r = graph_.regions[region];
-    // Ports: carried arguments, the end so far, values from outside, stacks, the start of time.
-    std::vector<ValueId> bound; // values whose column has to be cleared
-    std::vector<ValueId> ports;
-    auto bind = [&](ValueId inside, ValueId outside) {
-      if (ports.size() >= kMaxPorts || column_[inside] >= 0)
-        return;
-      column_[inside] = ports.size();
-      bound.push_back(inside);
-      ports.push_back(outside);
-    };
+    Ports ports;
     for (const Region::Carried &c : r.carried)
-      bind(c.argument, deps_.source[c.initial]);
-    unsigned carried = ports.size();
-    unsigned end = carried;
-    ports.push_back(kNone);
+      bind(ports, c.argument, deps_.source[c.initial]);
+    ports.end = ports.width();
+    ports.sources.push_back(kNone);
     auto outside = [&](ValueId source) {
       bool constant = deps_.producer[source] == kNone && !deps_.changing[source];
       if (!constant && graph_.values[source].region != region)
-        bind(source, source);
+        bind(ports, source, source);
     };
     for (OperationId id : r.operations)
       for (ValueId source : deps_.uses[id])
@@ -284,22 +292,27 @@ private:
       outside(deps_.source[c.yielded]);
     for (const Region::Slice &slice : r.stashed)
       outside(deps_.source[slice.inside]);
-    // Tensors that are taken apart, then stacks by which iteration needs the slice made last.
-    unsigned firstOf[3];
-    for (Slices kind : {Slices::Whole, Slices::Newest, Slices::Oldest}) {
-      firstOf[static_cast<int>(kind)] = ports.size();
+    auto unstack = [&](Slices kind) {
       for (const Region::Slice &s : r.unstashed)
         if (deps_.order(graph_, r, s) == kind)
-          bind(s.inside, deps_.source[s.stacked]);
-    }
-    unsigned newest = firstOf[1], oldest = firstOf[2];
-    ports.push_back(kNone);
-    unsigned width = ports.size(), start = width - 1;
+          bind(ports, s.inside, deps_.source[s.stacked]);
+      return ports.width();
+    };
+    ports.newest = unstack(Slices::Whole);
+    ports.oldest = unstack(Slices::Newest);
+    ports.start = unstack(Slices::Oldest);
+    ports.sources.push_back(kNone);
+    return ports;
+  }
 
+  void summarize(RegionId region) {
+    const Region &r = graph_.regions[region];
+    Ports ports = portsOf(region);
+    unsigned width = ports.width(), end = ports.end;
     Iteration it = evaluate(region, width);
     auto row = [&](ValueId source) {
       std::vector<int64_t> paths(width, kNever);
-      paths[start] = 0;
+      paths[ports.start] = 0;
       arrive(region, it, source, paths);
       return paths;
     };
@@ -322,37 +335,42 @@ private:
           matrix.at(i, j) = kNever;
       return matrix;
     };
-
-    RepeatSummary &s = result_.summaries[r.owner];
-    s.outputs.clear();
-    MaxPlusMatrix before = r.count == 1 ? MaxPlusMatrix::identity(width)
-                                        : without(newest, start).power(r.count - 2) * without(oldest, start);
-    MaxPlusMatrix all = (r.count == 1 ? only : without(newest, oldest)) * before;
+    MaxPlusMatrix before =
+        r.count == 1 ? MaxPlusMatrix::identity(width)
+                     : without(ports.newest, ports.start).power(r.count - 2) * without(ports.oldest, ports.start);
+    MaxPlusMatrix all = (r.count == 1 ? only : without(ports.newest, ports.oldest)) * before;
     auto rowOf = [&](const MaxPlusMatrix &m, unsigned to) {
       std::vector<int64_t> paths(width);
       for (unsigned i = 0; i < width; ++i)
         paths[i] = i == end ? kNever : m.at(to, i);
       return paths;
     };
+    RepeatSummary &s = result_.summaries[r.owner];
+    s.outputs.clear();
     for (const Region::Carried &c : r.carried)
       if (int column = column_[c.argument]; column >= 0)
         s.outputs.push_back({c.result, rowOf(all, column)});
-    for (const Region::Slice &slice : r.stashed) {
-      std::vector<int64_t> paths = row(deps_.source[slice.inside]), through(width, kNever);
-      for (unsigned k = 0; k < width; ++k) {
-        if (r.count > 1 && k >= newest && k < oldest)
-          continue;
-        for (unsigned i = 0; i < width; ++i)
-          if (i != end)
-            through[i] = std::max(through[i], plus(paths[k], before.at(k, i)));
-      }
-      s.outputs.push_back({slice.stacked, std::move(through)});
-    }
+    for (const Region::Slice &slice : r.stashed)
+      s.outputs.push_back({slice.stacked, throughLast(ports, r.count, row(deps_.source[slice.inside]), before)});
     s.done = rowOf(all, end);
-    s.ports = std::move(ports);
+    s.ports = std::move(ports.sources);
     result_.repeat[r.owner] = {*std::max_element(s.done.begin(), s.done.end())};
-    for (ValueId v : bound)
+    for (ValueId v : ports.bound)
       column_[v] = -1;
+  }
+
+  /// Paths to a value of the last iteration, of which `paths` are those within it, through all `before`.
+  static std::vector<int64_t> throughLast(const Ports &ports, int64_t count, const std::vector<int64_t> &paths,
+                                          const MaxPlusMatrix &before) {
+    std::vector<int64_t> through(paths.size(), kNever);
+    for (unsigned k = 0; k < paths.size(); ++k) {
+      if (count > 1 && k >= ports.newest && k < ports.oldest)
+        continue;
+      for (unsigned i = 0; i < paths.size(); ++i)
+        if (i != ports.end)
+          through[i] = std::max(through[i], plus(paths[k], before.at(k, i)));
+    }
+    return through;
   }
 
   static constexpr unsigned kMaxDepth = 1u << 20;

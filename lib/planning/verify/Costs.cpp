@@ -40,9 +40,7 @@ struct Arithmetic {
 };
 
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
-
 /// if it is less, with the cycles that the core states for the kind (not where `peak` is the
-
 /// model).
 double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type, int index,
                   bool peak) {
@@ -68,7 +66,6 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
 }
 
 /// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
-
 /// the plan adds up what it says of the parts.
 double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
@@ -109,7 +106,6 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
 }
 
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
-
 /// nothing; what it moves in device memory is known.
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
                          std::map<std::string, unsigned> &given) {
@@ -140,53 +136,44 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
            cost.instances, core.count, core.name);
 }
 
-void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
-                         std::map<std::string, unsigned> &given, unsigned &windows) {
-  const Machine &machine = p.plan.machine;
-  auto differs = [&](const char *what, double reported, double derived) {
-    if (!close(reported, derived))
-      p.find(Code::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name,
-             reported, machine.name, derived);
-  };
-  if (op.core == CoreKind::None) {
-    if (cost.time.value != 0 || cost.core != -1)
-      p.find(Code::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
-             cost.core);
-    return;
+/// Whether the cost names cores that there are, for each part of the operation.
+bool verifyCores(Proof &p, const Operation &op, const OperationCost &cost) {
+  auto cores = static_cast<int>(p.plan.machine.cores.size());
+  if (cost.core < 0 || cost.core >= cores) {
+    p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
+           name(op.core), cost.core, cores);
+    return false;
   }
-  if (op.communication && cost.core < 0)
-    return verifyCommunication(p, op, cost, given);
-  if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
-    return p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
-                  name(op.core), cost.core, machine.cores.size());
   verifyInstances(p, op, cost);
-  if (op.givenSeconds) { // on any core, and nothing else of it costs
-    differs("given time", cost.time.value, *op.givenSeconds);
-    differs("energy", cost.energy.value, 0);
-    return;
+  if (op.givenSeconds)
+    return true;
+  if (op.parts.size() != cost.parts.size()) {
+    p.find(Code::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
+           cost.parts.size());
+    return false;
   }
-  const Core &core = machine.cores[cost.core];
-  if (op.parts.size() != cost.parts.size())
-    return p.find(Code::WrongCost, op.location, "'{}' has {} parts, its cost is for {}", op.name, op.parts.size(),
-                  cost.parts.size());
   for (const PartCost &part : cost.parts)
-    if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
-      return p.find(Code::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core,
-                    machine.cores.size());
-  double compute = verifyCompute(p, op, cost);
+    if (part.core < 0 || part.core >= cores) {
+      p.find(Code::WrongCost, op.location, "a part of '{}' runs on core {} of {}", op.name, part.core, cores);
+      return false;
+    }
+  return true;
+}
 
-  if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
-    ++given[cost.model];
-    return;
-  }
-  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten, flops = op.flops;
-  double energy = flops * energyPerFlop(machine, cost.type).value;
+/// Reports a quantity of an operation that its work on the machine does not give.
+void verifyQuantity(Proof &p, const Operation &op, const std::string &what, double reported, double derived) {
+  if (!close(reported, derived))
+    p.find(Code::WrongCost, op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what, op.name, reported,
+           p.plan.machine.name, derived);
+}
+
+/// Traffic and transfer time at the memories; returns `energy` with that of the traffic. `levels`: memories
+/// that the core uses.
+double verifyTraffic(Proof &p, const Operation &op, const OperationCost &cost, size_t levels, double energy) {
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   bool mapped = !cost.tiles.empty();
-  if (mapped && !verifyTiles(p, op, cost))
-    ++windows;
-  size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
-  for (size_t m = 0; m < machine.memories.size(); ++m) {
-    const Memory &memory = machine.memories[m];
+  for (size_t m = 0; m < p.plan.machine.memories.size(); ++m) {
+    const Memory &memory = p.plan.machine.memories[m];
     double said = m < cost.bytes.size() ? cost.bytes[m].value : 0, moved = m < levels ? bytes : 0;
     if (auto lookup = lookupRows(op); lookup && m < levels)
       moved += sectorOverhead(*lookup, memory.sector.value);
@@ -200,19 +187,52 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     double transfer = moved > 0 && memory.bandwidth.value > 0
                           ? memory.latency.value + moved / (memory.bandwidth.value * memory.efficiency)
                           : 0;
-    differs(("transfer time at " + memory.name).c_str(), cost.transfer[m].value, transfer);
-    differs(("traffic at " + memory.name).c_str(), said, moved);
+    verifyQuantity(p, op, "transfer time at " + memory.name, cost.transfer[m].value, transfer);
+    verifyQuantity(p, op, "traffic at " + memory.name, said, moved);
   }
-  // From the core outwards: a memory is filled while it is used, or before.
+  return energy;
+}
+
+/// From the core outwards: a memory is filled while it is used, or before.
+double timeOf(const Machine &machine, const OperationCost &cost, size_t levels) {
   double time = cost.compute.value;
   for (size_t m = levels; m-- > 0;) {
     bool before = m + 1 < levels && !machine.memories[m + 1].doubleBuffered && machine.memories[m + 1].kind != "cache";
     time = before ? time + cost.transfer[m].value : std::max(time, cost.transfer[m].value);
   }
-  if (time > 0)
-    time = std::max(time, machine.host.kernel.value);
+  return time > 0 ? std::max(time, machine.host.kernel.value) : time;
+}
+
+void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cost,
+                         std::map<std::string, unsigned> &given, unsigned &windows) {
+  const Machine &machine = p.plan.machine;
+  if (op.core == CoreKind::None) {
+    if (cost.time.value != 0 || cost.core != -1)
+      p.find(Code::WrongCost, op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name, cost.time.value,
+             cost.core);
+    return;
+  }
+  if (op.communication && cost.core < 0)
+    return verifyCommunication(p, op, cost, given);
+  if (!verifyCores(p, op, cost))
+    return;
+  if (op.givenSeconds) { // on any core, and nothing else of it costs
+    verifyQuantity(p, op, "given time", cost.time.value, *op.givenSeconds);
+    return verifyQuantity(p, op, "energy", cost.energy.value, 0);
+  }
+  double compute = verifyCompute(p, op, cost);
+  if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
+    ++given[cost.model];
+    return;
+  }
+  if (!cost.tiles.empty() && !verifyTiles(p, op, cost))
+    ++windows;
+  const Core &core = machine.cores[cost.core];
+  size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+  double flops = op.flops;
+  double energy = verifyTraffic(p, op, cost, levels, flops * energyPerFlop(machine, cost.type).value);
   if (cost.model == "peak" && op.parts.empty()) {
-    differs("compute time", cost.compute.value, compute);
+    verifyQuantity(p, op, "compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))
       p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
@@ -220,8 +240,8 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     if (!close(cost.compute.value, compute))
       ++given[cost.model];
   }
-  differs("time", cost.time.value, time);
-  differs("energy", cost.energy.value, energy);
+  verifyQuantity(p, op, "time", cost.time.value, timeOf(machine, cost, levels));
+  verifyQuantity(p, op, "energy", cost.energy.value, energy);
 }
 
 /// Numbers that everything else may compute with.
