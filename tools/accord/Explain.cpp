@@ -1,6 +1,6 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/placement/output/PlacementSummary.h"

@@ -1,5 +1,5 @@
 // The choice of an ensemble: its guarantees, placement and votes.
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/ensembles/output/Ensemble.h"

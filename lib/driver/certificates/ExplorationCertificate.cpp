@@ -1,5 +1,5 @@
 #include "lib/driver/certificates/ExplorationCertificate.h"
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/certificates/CertificateKind.h"

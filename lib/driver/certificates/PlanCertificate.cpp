@@ -1,5 +1,5 @@
 // The plan of a training on one device, and on a cluster.
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/certificates/ScheduleCertificate.h"

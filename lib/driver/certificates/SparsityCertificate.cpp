@@ -1,5 +1,5 @@
 // A choice of sparsity patterns.
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/sparsity/output/DataflowJson.h"

@@ -1,4 +1,5 @@
 #include "lib/driver/exploration/Mine.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/MineCertificate.h"
 #include "lib/driver/exploration/MineJobs.h"
@@ -9,7 +10,6 @@
 #include "lib/exploration/solve/FollowUpSearch.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -228,28 +228,24 @@ private:
     if (troubles())
       return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
-    if (!makeFolder(diags, folder))
-      return jobs_.first().finish(kWrongInput, "mine");
     llvm::json::Value document = toJson(plan_);
-    bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
-              writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
-    if (plan_.compared.empty()) // nor does one of an earlier run stay
-      llvm::sys::fs::remove(folder + "/compared.csv");
-    else
-      ok = ok && writeFile(diags, folder + "/compared.csv", comparisonCsv(plan_));
+    AnswerFolder answer(diags, folder);
+    answer.write("mine.json", jsonText(document) + "\n").write("convergence.csv", convergenceCsv(plan_));
+    answer.remove("compared.csv");
+    if (!plan_.compared.empty())
+      answer.write("compared.csv", comparisonCsv(plan_));
     bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
     if (plan_.best.design)
-      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"), plan_.best.design->text);
+      answer.write(staged ? "common.accel" : "best.accel", plan_.best.design->text);
     if (staged)
-      ok = ok && writeFile(diags, folder + "/best.accel", plan_.stages->text);
-    else // nor does one of an earlier run stay
-      llvm::sys::fs::remove(folder + "/common.accel");
-    ok = ok && writeFindings(diags, folder, plan_);
-    for (const MinedAnswer &answer : plan_.own)
-      if (answer.design)
-        ok = ok && writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok && writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags);
-    if (!ok)
+      answer.write("best.accel", plan_.stages->text);
+    else
+      answer.remove("common.accel");
+    bool isWhole = answer && writeFindings(diags, folder, plan_);
+    for (const MinedAnswer &own : plan_.own)
+      if (isWhole && own.design)
+        answer.write(own.design->name + ".accel", own.design->text);
+    if (!isWhole || !answer || !writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())

@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/Compile.h"
 #include "lib/compilation/Planning.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
@@ -25,21 +26,21 @@ namespace {
 
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
-  if (!makeFolder(diags, options.output))
+  AnswerFolder answer(diags, options.output);
+  answer.write("plan.json", jsonText(toJson(plan)) + "\n");
+  if (!answer)
     return false;
-  auto path = [&](const char *name) { return options.output + "/" + name; };
-  bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
-  if (auto issue = ok ? writeCertificate(options.output, plan) : std::nullopt) {
+  if (auto issue = writeCertificate(options.output, plan)) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }
-  ok = ok && writeFile(diags, path("plan.mlir"), session.planMlir());
-  ok = ok && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {});
-  ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
-  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
-  return ok && !diags.hasErrors();
+  answer.write("plan.mlir", session.planMlir());
+  return answer && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {}) &&
+         answer.write("trace.json", jsonLine(toTrace(plan)) + "\n")
+             .write("report.html", toReport(plan, whatIfTable(plan, session.request()), reportOptions)) &&
+         !diags.hasErrors();
 }
 
 /// `--until`: the module after a phase, which `accord-opt` continues from.

@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Latency.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/tasks/LatencyDegrees.h"
 #include "lib/latency/build/LatencyModelFit.h"
@@ -9,7 +10,6 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -72,15 +72,13 @@ const std::vector<LatencyFormat> &latencyFormats() {
 
 bool writeLatencyFormats(Session &session, const std::optional<LatencyModel> &model, const std::string &folder,
                          const std::vector<std::string> &names) {
-  bool ok = true;
-  for (const LatencyFormat &form : latencyFormats()) {
-    std::string path = folder + "/" + form.file;
+  AnswerFolder answer(session.diagnostics(), folder);
+  for (const LatencyFormat &form : latencyFormats())
     if (!model)
-      llvm::sys::fs::remove(path);
+      answer.remove(form.file);
     else if (names.empty() || llvm::is_contained(names, form.name))
-      ok = ok && writeFile(session.diagnostics(), path, form.print(*model));
-  }
-  return ok;
+      answer.write(form.file, form.print(*model));
+  return static_cast<bool>(answer);
 }
 
 namespace {
@@ -238,7 +236,7 @@ int latency(LatencyOptions options) {
     return stop();
   bool writes = !options.output.empty();
   if (writes) {
-    if (!makeFolder(diags, options.output) || !writeLatencyFormats(session, model, options.output, options.formats))
+    if (!writeLatencyFormats(session, model, options.output, options.formats))
       return stop();
   } else if (!options.json) {
     for (const LatencyFormat &form : latencyFormats())

@@ -1,11 +1,11 @@
 #include "lib/driver/tasks/Prune.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/language/requests/Sparsity.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -201,12 +201,11 @@ private:
 };
 
 bool write(Diagnostics &diags, const SparsityPlan &plan, const std::string &folder) {
-  if (!makeFolder(diags, folder))
-    return false;
-  const std::string mlir = sparsityMlir(plan);
-  return writeFile(diags, folder + "/" + kSparsityFile, jsonText(toJson(plan)) + "\n") &&
-         (mlir.empty() || writeFile(diags, folder + "/sparsity.mlir", mlir)) &&
-         writeFile(diags, folder + "/report.html", toReport(plan));
+  AnswerFolder answer(diags, folder);
+  answer.write(kSparsityFile, jsonText(toJson(plan)) + "\n");
+  if (std::string mlir = sparsityMlir(plan); !mlir.empty())
+    answer.write("sparsity.mlir", mlir);
+  return static_cast<bool>(answer.write("report.html", toReport(plan)));
 }
 
 } // namespace

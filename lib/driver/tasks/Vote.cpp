@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/Vote.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
@@ -7,7 +8,6 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -123,9 +123,9 @@ MemberObjective objectiveOf(const std::string &word) {
 }
 
 bool emit(const EnsemblePlan &plan, const Options &options, Diagnostics &diags) {
-  return makeFolder(diags, options.output) &&
-         writeFile(diags, options.output + "/" + kVoteFile, jsonText(toJson(plan)) + "\n") &&
-         writeFile(diags, options.output + "/report.html", toReport(plan));
+  AnswerFolder answer(diags, options.output);
+  answer.write(kVoteFile, jsonText(toJson(plan)) + "\n").write("report.html", toReport(plan));
+  return static_cast<bool>(answer);
 }
 
 } // namespace

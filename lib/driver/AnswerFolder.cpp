@@ -1,13 +1,27 @@
-#include "lib/driver/AnswerFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
 
 namespace accord {
+
+AnswerFolder::AnswerFolder(Diagnostics &diags, std::string path)
+    : diags(diags), path(std::move(path)), isWhole(makeFolder(diags, this->path)) {}
+
+AnswerFolder &AnswerFolder::write(llvm::StringRef name, llvm::StringRef text) {
+  isWhole = isWhole && writeFile(diags, path + "/" + name.str(), text);
+  return *this;
+}
+
+AnswerFolder &AnswerFolder::remove(llvm::StringRef name) {
+  llvm::sys::fs::remove(path + "/" + name);
+  return *this;
+}
 
 bool hasResultFile(const std::string &path, const std::string &name) {
   return llvm::sys::fs::is_directory(path) ? llvm::sys::fs::exists(path + "/" + name)

@@ -1,11 +1,31 @@
-// Documents that commands wrote, read again.
+// The folder of an answer: written by a command, and read again by another.
 #pragma once
 #include "lib/machine/model/Plan.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
 
 namespace accord {
+class Diagnostics;
+
+/// A folder while its answer is written. After the first file that cannot be written (A0803), which is reported, no
+/// more are.
+class AnswerFolder {
+public:
+  /// Makes the folder.
+  AnswerFolder(Diagnostics &diags, std::string path);
+  AnswerFolder &write(llvm::StringRef name, llvm::StringRef text);
+  /// Removes a file of an earlier run: it would speak of another answer.
+  AnswerFolder &remove(llvm::StringRef name);
+  /// Whether all was written.
+  explicit operator bool() const { return isWhole; }
+
+private:
+  Diagnostics &diags;
+  std::string path;
+  bool isWhole;
+};
 
 /// Whether a folder has a file of this name, or the path is one.
 bool hasResultFile(const std::string &path, const std::string &name);
