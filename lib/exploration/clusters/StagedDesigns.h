@@ -52,8 +52,8 @@ struct StageLowerBounds {
 };
 /// Least step * sum of the stages' costs (one device each), for steps of `shortest` and longer, where it is below
 /// `below`. In stage s of p a step T of 1F1B has T >= A + 2 B + (m - k + 1) w for k = p - s < m, A and B the work
-/// before and behind, w its own (`SuffixBound`, lib/placement/solve/ConfigurationContext.h), so that cost >= cost * w (m - k +
-/// 1) / (T - A - 2 B); GPipe and k >= m alike. By a dynamic program over cuts for each of many intervals of T.
+/// before and behind, w its own (`SuffixBound`, lib/placement/solve/ConfigurationContext.h), so that cost >= cost * w
+/// (m - k + 1) / (T - A - 2 B); GPipe and k >= m alike. By a dynamic program over cuts for each of many intervals of T.
 double minStageCost(const StageLowerBounds &bounds, double shortest, double below);
 
 } // namespace accord

@@ -559,9 +559,9 @@ double BalancedStageSearch::minimaxBound(size_t maxSubsets) {
   Minimax minimax{*plans, minRatesOf({})};
   Node root{std::move(*subset), simple, 0, {}};
   tighten(minimax, root, maxSubsets > 1 ? 40 : 16);
-  double least = root.bound, bound = branch(minimax, std::move(root), maxSubsets);
+  double rootBound = root.bound, bound = branch(minimax, std::move(root), maxSubsets);
   if (std::isinf(bound))
-    bound = std::max(searchState_.cutoff(), least);
+    bound = std::max(searchState_.cutoff(), rootBound);
   ProvedPathBound &proved =
       searchState_.proved[{microbatches_, configuration_.virtualStages, groups_, configuration_.parallelConfigs[0]}];
   if (bound > proved.bound)
