@@ -1,4 +1,7 @@
 #include "lib/support/Diagnostics.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Unicode.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -106,6 +109,153 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
     if (result.empty() || (!begins && at == 0) || candidate.size() < result.size())
       result = candidate;
     begins |= at == 0;
+  }
+  return result;
+}
+
+namespace {
+
+/// One character of the source line as printed, and how many columns it takes.
+struct Cell {
+  std::string text;
+  int width = 1;
+  uint32_t offset = 0;
+};
+
+std::vector<Cell> cellsOf(llvm::StringRef line, uint32_t start) {
+  std::vector<Cell> cells;
+  for (size_t i = 0; i < line.size();) {
+    Cell cell;
+    cell.offset = start + static_cast<uint32_t>(i);
+    unsigned length = llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(line[i]));
+    llvm::StringRef bytes = line.substr(i, length);
+    const auto *data = reinterpret_cast<const llvm::UTF8 *>(bytes.data());
+    if (bytes.size() != length || !llvm::isLegalUTF8Sequence(data, data + length)) {
+      cell.text = "?";
+      length = 1;
+    } else if (length == 1 && (line[i] < ' ' || line[i] == 0x7f)) {
+      cell.text = " "; // tabs and control characters: one column, so that the caret stays where it belongs
+    } else {
+      cell.text = bytes.str();
+      cell.width = std::max(0, llvm::sys::unicode::columnWidthUTF8(bytes));
+    }
+    i += length;
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range, bool colour) {
+  constexpr size_t kWindow = 160;
+  uint32_t start = 0;
+  llvm::StringRef line = sources.line(range.file, range.begin, &start);
+  if (line.trim().empty())
+    return;
+  // Of a very long line only the part around the range is looked at.
+  uint32_t skipped = 0;
+  if (line.size() > 4 * kWindow) {
+    uint32_t at = range.begin - start;
+    skipped = at > kWindow ? at - static_cast<uint32_t>(kWindow) : 0;
+    while (skipped > 0 && (static_cast<unsigned char>(line[skipped]) & 0xC0) == 0x80)
+      --skipped;
+    line = line.substr(skipped, 4 * kWindow);
+    start += skipped;
+  }
+  std::vector<Cell> cells = cellsOf(line, start);
+  size_t caret = 0;
+  while (caret < cells.size() && cells[caret].offset < range.begin)
+    ++caret;
+  size_t from = caret > kWindow / 2 && cells.size() > kWindow ? caret - kWindow / 2 : 0;
+  size_t to = std::min(cells.size(), from + kWindow);
+  bool cutLeft = from > 0 || skipped > 0, cutRight = to < cells.size();
+  std::string text = cutLeft ? "..." : "", marks = cutLeft ? "   " : "";
+  for (size_t i = from; i < to; ++i) {
+    text += cells[i].text;
+    char mark = i == caret ? '^' : i > caret && cells[i].offset < range.end ? '~' : ' ';
+    if (cells[i].width > 0)
+      marks += mark + std::string(static_cast<size_t>(cells[i].width) - 1, mark == ' ' ? ' ' : '~');
+  }
+  if (caret >= cells.size())
+    marks += '^';
+  out << "  " << llvm::StringRef(text).rtrim() << (cutRight ? "..." : "") << '\n';
+  out << "  " << (colour ? "\033[32m" : "") << llvm::StringRef(marks).rtrim() << (colour ? "\033[0m" : "") << '\n';
+}
+
+void printHead(llvm::raw_ostream &out, const SourceManager &sources, SourceRange range, llvm::StringRef kind,
+               llvm::StringRef message, llvm::StringRef colour) {
+  llvm::StringRef reset = colour.empty() ? "" : "\033[0m";
+  if (range.valid()) {
+    Position position = sources.position(range);
+    out << sources.path(range.file) << ':' << position.line << ':' << position.column << ": ";
+  } else {
+    out << "accord: ";
+  }
+  out << colour << kind << reset << ": " << message << '\n';
+}
+
+llvm::json::Object place(const SourceManager &sources, SourceRange range) {
+  if (!range.valid())
+    return {};
+  Position begin = sources.position(range), end = sources.position(range.file, range.end);
+  return llvm::json::Object{{"file", llvm::json::fixUTF8(sources.path(range.file))},
+                            {"line", begin.line},
+                            {"column", begin.column},
+                            {"end_line", end.line},
+                            {"end_column", end.column}};
+}
+
+} // namespace
+
+void Diagnostics::render(llvm::raw_ostream &out, bool colour) const {
+  size_t shown = 0, hidden = errorCount;
+  for (const Diagnostic &d : sorted()) {
+    bool isError = d.severity == Severity::Error;
+    if (isError && shown == kCap)
+      continue;
+    if (isError) {
+      ++shown;
+      --hidden;
+    }
+    std::string kind = (isError ? "error[" : "warning[") + entryOf(d.code).number.str() + "]";
+    printHead(out, *manager, d.range, kind, d.message, !colour ? "" : isError ? "\033[1;31m" : "\033[1;35m");
+    if (d.range.valid())
+      printLine(out, *manager, d.range, colour);
+    if (!d.help.empty())
+      out << "  help: " << d.help << '\n';
+    for (const Note &note : d.notes) {
+      printHead(out, *manager, note.range, "note", note.message, colour ? "\033[1;36m" : "");
+      if (note.range.valid())
+        printLine(out, *manager, note.range, colour);
+    }
+  }
+  if (shown == kCap && hidden > 0)
+    out << hidden << (hidden == 1 ? " more error" : " more errors") << " not shown\n";
+}
+
+std::string Diagnostics::text() const {
+  std::string result;
+  llvm::raw_string_ostream out(result);
+  render(out);
+  return result;
+}
+
+llvm::json::Array Diagnostics::toJson() const {
+  llvm::json::Array result;
+  for (const Diagnostic &d : sorted()) {
+    llvm::json::Object object = place(*manager, d.range);
+    object["severity"] = d.severity == Severity::Error ? "error" : "warning";
+    object["code"] = entryOf(d.code).number;
+    object["message"] = llvm::json::fixUTF8(d.message);
+    if (!d.help.empty())
+      object["help"] = llvm::json::fixUTF8(d.help);
+    llvm::json::Array notes;
+    for (const Note &note : d.notes) {
+      llvm::json::Object entry = place(*manager, note.range);
+      entry["message"] = llvm::json::fixUTF8(note.message);
+      notes.push_back(std::move(entry));
+    }
+    object["notes"] = std::move(notes);
+    result.push_back(std::move(object));
   }
   return result;
 }

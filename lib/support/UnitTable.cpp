@@ -1,5 +1,7 @@
 #include "lib/support/UnitTable.h"
+#include "lib/support/Units.h"
 #include "llvm/ADT/StringMap.h"
+#include <cmath>
 #include <initializer_list>
 
 namespace accord {
@@ -130,6 +132,16 @@ llvm::StringRef usualMisspelling(llvm::StringRef name) {
       {"joules", "J"},       {"KHz", "kHz"},      {"mhz", "MHz"},        {"ghz", "GHz"},        {"sqmm", "mm2"},
       {"cyc", "cycles"},     {"clk", "cycle"},    {"clock", "cycle"},    {"KiloB", "kB"},       {"ops", "OP"}};
   return others.lookup(name);
+}
+
+Picoseconds Picoseconds::ceil(Seconds s) {
+  double product = s.value * 1e12;
+  // 1e-6 is no double, so 1 us * 1e12 may come out one rounding error above 1000000: that is still
+  // 1000000 ps.
+  double whole = std::nearbyint(product);
+  if (std::fabs(product - whole) <= std::fabs(product) * 0x1p-50)
+    return {static_cast<int64_t>(whole)};
+  return {static_cast<int64_t>(std::ceil(product))};
 }
 
 } // namespace accord

@@ -1,4 +1,6 @@
 #include "lib/machine/array/LoopRoles.h"
+#include "lib/machine/array/Gemm.h"
+#include "lib/machine/array/SaturatingArithmetic.h"
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -34,36 +36,42 @@ double elementsOf(const LoopTensor &tensor, const std::vector<Loop> &domain) {
   return elements;
 }
 
-} // namespace
+/// Which loops index which tensors.
+struct Incidence {
+  Indexed result;               ///< of all tensors that are written
+  std::vector<Indexed> of;      ///< by tensor that is read
+  std::vector<size_t> operands; ///< the tensors that are read
+};
 
-std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
-  size_t loops = domain.size();
-  Indexed result(loops);
-  std::vector<Indexed> of(tensors.size(), Indexed(loops));
-  std::vector<size_t> operands;
-  bool written = false;
+/// Nothing where a term names a loop that is not there, nothing is written, or fewer than two tensors are read.
+std::optional<Incidence> incidenceOf(size_t loops, const std::vector<LoopTensor> &tensors) {
+  Incidence found{Indexed(loops), std::vector<Indexed>(tensors.size(), Indexed(loops)), {}};
   for (size_t t = 0; t < tensors.size(); ++t) {
-    if (!mark(tensors[t], tensors[t].written ? result : of[t]))
+    if (!mark(tensors[t], tensors[t].written ? found.result : found.of[t]))
       return std::nullopt;
-    if (tensors[t].written)
-      written = true;
-    else
-      operands.push_back(t);
+    if (!tensors[t].written)
+      found.operands.push_back(t);
   }
-  if (!written || operands.size() < 2)
+  if (found.operands.size() == tensors.size() || found.operands.size() < 2)
     return std::nullopt;
+  return found;
+}
 
-  auto reduces = [&](size_t l) { return domain[l].kind == IteratorKind::Reduction; };
-  LoopRoles found;
+bool reduces(const Loop &loop) { return loop.kind == IteratorKind::Reduction; }
+
+/// The two tensors that are multiplied: those that together span most points, of which most are summed.
+void chooseFactors(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, const Incidence &indexed,
+                   LoopRoles &found) {
   std::tuple<double, double, double> best{-1, -1, -1};
-  for (size_t i = 0; i < operands.size(); ++i)
-    for (size_t j = i + 1; j < operands.size(); ++j) {
-      size_t a = operands[i], b = operands[j];
+  for (size_t i = 0; i < indexed.operands.size(); ++i)
+    for (size_t j = i + 1; j < indexed.operands.size(); ++j) {
+      size_t a = indexed.operands[i], b = indexed.operands[j];
+      const Indexed &ofA = indexed.of[a], &ofB = indexed.of[b];
       double points = 1, summed = 1;
-      for (size_t l = 0; l < loops; ++l) {
-        if (of[a][l] || of[b][l])
+      for (size_t l = 0; l < domain.size(); ++l) {
+        if (ofA[l] || ofB[l])
           points *= extentOf(domain[l]);
-        if (of[a][l] && of[b][l] && (!result[l] || reduces(l)))
+        if (ofA[l] && ofB[l] && (!indexed.result[l] || reduces(domain[l])))
           summed *= extentOf(domain[l]);
       }
       std::tuple rank{points, summed, elementsOf(tensors[a], domain) + elementsOf(tensors[b], domain)};
@@ -73,26 +81,64 @@ std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::v
         found.rhs = b;
       }
     }
+}
 
-  const Indexed &lhs = of[found.lhs], &rhs = of[found.rhs];
-  bool twice = false;
-  for (size_t l = 0; l < loops; ++l)
-    twice |= lhs[l] && rhs[l] && result[l] && reduces(l) && domain[l].extent > 1;
-  for (size_t l = 0; l < loops; ++l) {
-    LoopRole role = LoopRole::Depth;
-    if (lhs[l] && rhs[l])
-      role = result[l] && !reduces(l) ? LoopRole::Batch : LoopRole::Depth;
-    else if (lhs[l])
-      role = result[l] || twice ? LoopRole::Rows : LoopRole::Depth;
-    else if (rhs[l])
-      role = result[l] || twice ? LoopRole::Columns : LoopRole::Depth;
-    else if (result[l])
-      role = LoopRole::Rows;
-    else
-      role = reduces(l) ? LoopRole::Depth : LoopRole::Batch;
-    found.roles.push_back(role);
-  }
+/// `sums`: a loop that reduces is in both factors and in the result.
+LoopRole roleOf(const Loop &loop, bool lhs, bool rhs, bool result, bool sums) {
+  if (lhs && rhs)
+    return result && !reduces(loop) ? LoopRole::Batch : LoopRole::Depth;
+  if (lhs || rhs)
+    return !result && !sums ? LoopRole::Depth : lhs ? LoopRole::Rows : LoopRole::Columns;
+  if (result)
+    return LoopRole::Rows;
+  return reduces(loop) ? LoopRole::Depth : LoopRole::Batch;
+}
+
+} // namespace
+
+std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
+  std::optional<Incidence> indexed = incidenceOf(domain.size(), tensors);
+  if (!indexed)
+    return std::nullopt;
+  LoopRoles found;
+  chooseFactors(domain, tensors, *indexed, found);
+  const Indexed &lhs = indexed->of[found.lhs], &rhs = indexed->of[found.rhs], &result = indexed->result;
+  bool sums = false;
+  for (size_t l = 0; l < domain.size(); ++l)
+    sums |= lhs[l] && rhs[l] && result[l] && reduces(domain[l]) && domain[l].extent > 1;
+  for (size_t l = 0; l < domain.size(); ++l)
+    found.roles.push_back(roleOf(domain[l], lhs[l], rhs[l], result[l], sums));
   return found;
+}
+
+std::optional<Gemm> gemmOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
+  auto roles = loopRoles(domain, tensors);
+  if (!roles)
+    return std::nullopt;
+  Gemm gemm;
+  for (size_t l = 0; l < domain.size(); ++l) {
+    LoopRole role = roles->roles[l];
+    int64_t &extent = role == LoopRole::Batch     ? gemm.batch
+                      : role == LoopRole::Rows    ? gemm.m
+                      : role == LoopRole::Columns ? gemm.n
+                                                  : gemm.k;
+    extent = saturatingMultiply64(extent, std::max<int64_t>(domain[l].extent, 1));
+  }
+  return gemm;
+}
+
+Gemm gemmOf(const std::vector<Loop> &domain) {
+  Gemm gemm;
+  for (const Loop &loop : domain) {
+    int64_t extent = std::max<int64_t>(loop.extent, 1);
+    if (loop.kind == IteratorKind::Reduction) {
+      gemm.k = saturatingMultiply64(gemm.k, extent);
+    } else {
+      gemm.m = saturatingMultiply64(gemm.m, gemm.n);
+      gemm.n = extent;
+    }
+  }
+  return gemm;
 }
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/machine/cost/MappingCache.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -440,6 +441,84 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
     merged.insert(std::move(assumption));
   costs.assumptions.assign(merged.begin(), merged.end());
   return costs;
+}
+
+namespace {
+
+/// FLOP/s of one instance for a type; 0 if the core cannot do it.
+double rateOf(const Machine &machine, const Core &core, const std::string &type) {
+  // An array or lanes without types do whatever type is asked for.
+  if (!core.peak.empty() && !core.peak.count(type))
+    return 0;
+  return peakOfOne(machine, core, type).value * core.efficiency;
+}
+
+} // namespace
+
+std::vector<std::string> fallbackTypes(const std::string &type) {
+  static const std::map<std::string, std::vector<std::string>> wider = {
+      {"fp4", {"fp8", "fp16", "bf16", "tf32", "fp32", "fp64"}},
+      {"fp8", {"fp16", "bf16", "tf32", "fp32", "fp64"}},
+      {"bf16", {"fp16", "tf32", "fp32", "fp64"}},
+      {"fp16", {"bf16", "tf32", "fp32", "fp64"}},
+      {"tf32", {"fp32", "fp64"}},
+      {"fp32", {"fp64"}},
+      {"int4", {"int8", "int16", "int32", "int64", "fp32"}},
+      {"int8", {"int16", "int32", "int64", "fp32"}},
+      {"int16", {"int32", "int64", "fp32"}},
+      {"int32", {"int64", "fp32"}},
+      {"int64", {"fp32"}},
+  };
+  std::vector<std::string> order{type};
+  if (auto more = wider.find(type); more != wider.end())
+    order.insert(order.end(), more->second.begin(), more->second.end());
+  return order;
+}
+
+std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &machine) {
+  std::vector<CoreKind> kinds{operation.core};
+  if (operation.core == CoreKind::Tensor)
+    kinds.push_back(CoreKind::Vector);
+  for (const std::string &type : fallbackTypes(operation.type))
+    for (CoreKind kind : kinds) {
+      std::vector<CoreChoice> able;
+      for (size_t i = 0; i < machine.cores.size(); ++i)
+        if (machine.cores[i].kind == kind && rateOf(machine, machine.cores[i], type) > 0)
+          able.push_back({static_cast<int>(i), type});
+      if (!able.empty())
+        return able;
+    }
+  return {};
+}
+
+Errors errorsOf(std::vector<Failure> failures, const WorkGraph &graph) {
+  constexpr size_t kMax = 20, kNamed = 3;
+  std::map<std::string, size_t> places;
+  std::vector<std::vector<Failure *>> causes;
+  for (Failure &failure : failures) {
+    auto [place, isNew] = places.try_emplace(failure.cause, causes.size());
+    if (isNew)
+      causes.emplace_back();
+    causes[place->second].push_back(&failure);
+  }
+  Errors errors;
+  for (std::vector<Failure *> &same : causes) {
+    if (errors.size() == kMax)
+      break;
+    auto shown = llvm::max_element(same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
+    Error &error = errors.emplace_back(std::move((*shown)->error));
+    same.erase(shown);
+    if (same.empty())
+      continue;
+    std::vector<std::string> names;
+    for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
+      names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
+    std::string more = same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
+    error.notes.insert(error.notes.begin(), {graph.operations[same.front()->operation].location,
+                                             fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
+                                                         same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
+  }
+  return errors;
 }
 
 } // namespace accord

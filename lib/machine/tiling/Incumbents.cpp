@@ -1,10 +1,17 @@
-// First answers of the search: always the same family of tilings, those of them that fit.
+// Answers that are not proven: first ones, always the same family of tilings, those of them that fit; and last ones, by
+// local search.
+#include "lib/machine/tiling/LocalSearch.h"
 #include "lib/machine/tiling/TileSearch.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 namespace accord::tile {
+namespace {
+/// What a search of smaller memories may cost, as a part of the search that starts it, and from how many nodes on such
+/// a search starts some of its own.
+constexpr int64_t kPart = 4, kWorth = 5000;
+} // namespace
 
 /// Loops with a choice, in groups that index the same tensors.
 std::vector<std::vector<unsigned>> Search::classes(unsigned level) const {
@@ -100,6 +107,38 @@ void Search::incumbents(unsigned level) {
         side *= step;
     }
     fill(level, cube(side), flat(turn));
+  }
+}
+
+/// What is not proven best is improved from all that is known: the best so far, what was best for
+/// each link by itself, and what is best where one memory is half as large, which fits here too.
+void Search::descend() {
+  std::vector<std::vector<std::vector<int64_t>>> from;
+  auto add = [&](const std::vector<Tiling> &tilings) {
+    from.emplace_back();
+    for (const Tiling &tiling : tilings)
+      from.back().push_back(tiling.tile);
+  };
+  add(best);
+  for (unsigned l = 1; l <= nearest; ++l) {
+    std::vector<Level> smaller(levels.begin(), levels.end());
+    smaller[l].capacity = smaller[l].capacity / 2;
+    SearchLimits some = limits;
+    some.nodes = limit / kPart;
+    Search half(nest, smaller, compute, some);
+    half.descends = some.nodes >= kWorth;
+    if (!half.fits() && half.run() && half.best.size() == nearest)
+      add(half.best);
+  }
+  from.insert(from.end(), starts.begin(), starts.end());
+  LocalSearch descent(nest, shape, orders, clock, compute, floor, 0);
+  for (const auto &tiles : from) {
+    descent.steps = limit;
+    descent.from(tiles);
+  }
+  if (descent.found && descent.value.below(incumbent, nearest + 1)) {
+    incumbent = descent.value;
+    best = descent.best;
   }
 }
 

@@ -3,11 +3,6 @@
 #include <cmath>
 
 namespace accord::tile {
-namespace {
-/// What a search of smaller memories may cost, as a part of the search that starts it, and the
-/// least for which such a search starts some of its own.
-constexpr int64_t kPart = 4, kWorth = 5000;
-} // namespace
 
 LocalSearch::LocalSearch(const Nest &nest, const Shape &shape, Orders &orders, const Clock &clock,
                          const ComputeOfTile &compute, const ComputeFloor &floor, int64_t steps)
@@ -199,38 +194,6 @@ void LocalSearch::from(const std::vector<std::vector<int64_t>> &tiles) {
   unsigned turns = nearest * loops;
   for (unsigned at = 0, vain = 0; vain < turns && steps > 0; at = (at + 1) % turns)
     vain = neighbours(1 + at / loops, at % loops) ? 0 : vain + 1;
-}
-
-/// What is not proven best is improved from all that is known: the best so far, what was best for
-/// each link by itself, and what is best where one memory is half as large, which fits here too.
-void Search::descend() {
-  std::vector<std::vector<std::vector<int64_t>>> from;
-  auto add = [&](const std::vector<Tiling> &tilings) {
-    from.emplace_back();
-    for (const Tiling &tiling : tilings)
-      from.back().push_back(tiling.tile);
-  };
-  add(best);
-  for (unsigned l = 1; l <= nearest; ++l) {
-    std::vector<Level> smaller(levels.begin(), levels.end());
-    smaller[l].capacity = smaller[l].capacity / 2;
-    SearchLimits some = limits;
-    some.nodes = limit / kPart;
-    Search half(nest, smaller, compute, some);
-    half.descends = some.nodes >= kWorth;
-    if (!half.fits() && half.run() && half.best.size() == nearest)
-      add(half.best);
-  }
-  from.insert(from.end(), starts.begin(), starts.end());
-  LocalSearch descent(nest, shape, orders, clock, compute, floor, 0);
-  for (const auto &tiles : from) {
-    descent.steps = limit;
-    descent.from(tiles);
-  }
-  if (descent.found && descent.value.below(incumbent, nearest + 1)) {
-    incumbent = descent.value;
-    best = descent.best;
-  }
 }
 
 } // namespace accord::tile

@@ -111,7 +111,7 @@ Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span
 /// on; of those the first one found, always the same. Searched: the extents of `candidates`
 /// (Split.h) for each loop and memory, all orders (Orders.h). Exact there by branch and bound if
 /// the limit on nodes suffices; else the best found, starting with each level by itself from the
-/// farthest, and improved by local search (Descent.h), also from the best where one memory is half
+/// farthest, and improved by local search (LocalSearch.h), also from the best where one memory is half
 /// as large. While the search is exact, more capacity, bandwidth, ports or a faster core never give
 /// more time. A0453 when not even tiles of one granule fit; the other issues as in `price`.
 Result<Mapping> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,

@@ -30,7 +30,7 @@ public:
   double bound = 0;         ///< seconds
   bool exact = false;
   int64_t nodes = 0;
-  bool descends = true; ///< improves by local search (Descent.h) what is not proven best
+  bool descends = true; ///< improves by local search (LocalSearch.h) what is not proven best
 
 private:
   /// State of one memory: extents so far, splits by loop, and what is known of its link.

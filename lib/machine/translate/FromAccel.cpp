@@ -9,7 +9,7 @@
 #include "lib/machine/translate/MachineProperties.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
-
+#include "mlir/IR/BuiltinAttributes.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -81,6 +81,56 @@ PerCycle readGeometry(AccelReader &keys, Core &core) {
   return {};
 }
 
+/// The peaks of one core as they are stated. Where array or lanes and clock give the same type's peak as well, both
+/// agree within 1 %.
+void readPeaks(AccelReader &keys, DictionaryAttr peaks, Rational clock, const PerCycle &geometry, bool ratesAgree,
+               Core &core) {
+  std::string all; // the whole key too, as it was written
+  for (NamedAttribute peak : peaks) {
+    std::string type = peak.getName().str();
+    auto value = keys.closed<accel::QuantityAttr>("peak", peak.getValue());
+    core.peak[type] = FlopsPerSecond(keys.number("peak." + type, value, clock, core.count));
+    if (value)
+      all += (all.empty() ? "" : ", ") + type + ": " + value.spelled();
+  }
+  std::vector<std::string> types = statedTypes(keys);
+  if (types.empty() && core.peak.size() == 1)
+    types.push_back(core.peak.begin()->first);
+  double follows = (geometry.flops * clock).toDouble();
+  for (const std::string &type : types)
+    if (auto stated = core.peak.find(type); ratesAgree && stated != core.peak.end() && follows > 0 &&
+                                            std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
+      keys.complain("peak", Code::ConflictingRates)
+          .append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
+                  " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12), " by its ",
+                  core.rows ? "array" : "lanes", " and the clock");
+  auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
+  keys.remember("peak", all, first ? first.getSource() : "");
+}
+
+/// The peaks that follow from array or lanes and the clock.
+void derivePeaks(AccelReader &keys, Rational clock, const PerCycle &geometry, Core &core) {
+  StringRef key = core.rows ? "array" : "lanes";
+  if (clock.isZero())
+    keys.complain(key, Code::NoClock) << " gives work per cycle, but the accelerator states no 'clock'";
+  for (const std::string &type : statedTypes(keys)) {
+    core.peak[type] = FlopsPerSecond((geometry.flops * clock).toDouble());
+    core.origins["peak." + type] = {geometry.text, "", core.origins[key.str()].location};
+  }
+}
+
+/// How operations are divided over the instances of a core, and what of a fold overlaps.
+void readMapping(AccelReader &keys, Core &core) {
+  if (auto mapping = keys.get<StringAttr>("mapping")) {
+    core.perInstanceMapping = mapping.getValue() == "per_instance";
+    core.anyMapping = mapping.getValue() == "any" && core.count > 1;
+  }
+  if (auto overlap = keys.get<ArrayAttr>("overlap"))
+    for (Attribute what : overlap)
+      if (auto word = dyn_cast<StringAttr>(what))
+        (word.getValue() == "fill" ? core.overlapFill : core.overlapDrain) = true;
+}
+
 bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree, Core &core) {
   core.name = op.getSymName().str();
   core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
@@ -92,52 +142,16 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
   }
   core.count = *count;
   PerCycle geometry = readGeometry(keys, core);
-  if (auto peaks = keys.get<DictionaryAttr>("peak")) {
-    for (NamedAttribute peak : peaks) {
-      auto value = keys.closed<accel::QuantityAttr>("peak", peak.getValue());
-      core.peak[peak.getName().str()] =
-          FlopsPerSecond(keys.number("peak." + peak.getName().str(), value, clock, core.count));
-    }
-    std::string all; // the whole key too, as it was written
-    for (NamedAttribute peak : peaks)
-      if (auto value = dyn_cast<accel::QuantityAttr>(peak.getValue()))
-        all += (all.empty() ? "" : ", ") + peak.getName().str() + ": " + value.spelled();
-    // Where array or lanes and clock give the same type's peak as well, both agree within 1 %.
-    std::vector<std::string> types = statedTypes(keys);
-    if (types.empty() && core.peak.size() == 1)
-      types.push_back(core.peak.begin()->first);
-    double follows = (geometry.flops * clock).toDouble();
-    for (const std::string &type : types)
-      if (auto stated = core.peak.find(type); ratesAgree && stated != core.peak.end() && follows > 0 &&
-                                              std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
-        keys.complain("peak", Code::ConflictingRates)
-            .append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
-                    " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12), " by its ",
-                    core.rows ? "array" : "lanes", " and the clock");
-    auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
-    keys.remember("peak", all, first ? first.getSource() : "");
-  } else if (!geometry.text.empty()) {
-    StringRef key = core.rows ? "array" : "lanes";
-    if (clock.isZero())
-      keys.complain(key, Code::NoClock) << " gives work per cycle, but the accelerator states no 'clock'";
-    for (const std::string &type : statedTypes(keys)) {
-      core.peak[type] = FlopsPerSecond((geometry.flops * clock).toDouble());
-      core.origins["peak." + type] = {geometry.text, "", core.origins[key.str()].location};
-    }
-  }
+  if (auto peaks = keys.get<DictionaryAttr>("peak"))
+    readPeaks(keys, peaks, clock, geometry, ratesAgree, core);
+  else if (!geometry.text.empty())
+    derivePeaks(keys, clock, geometry, core);
   if (auto dataflow = keys.get<StringAttr>("dataflow"))
     core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     core.efficiency = keys.number("efficiency", efficiency, clock);
   core.halfPerformanceWork = Flops(keys.number("half_performance_work"));
-  if (auto mapping = keys.get<StringAttr>("mapping")) {
-    core.perInstanceMapping = mapping.getValue() == "per_instance";
-    core.anyMapping = mapping.getValue() == "any" && core.count > 1;
-  }
-  if (auto overlap = keys.get<ArrayAttr>("overlap"))
-    for (Attribute what : overlap)
-      if (auto word = dyn_cast<StringAttr>(what))
-        (word.getValue() == "fill" ? core.overlapFill : core.overlapDrain) = true;
+  readMapping(keys, core);
   if (auto cycles = keys.get<DictionaryAttr>("cycles"))
     for (NamedAttribute entry : cycles)
       if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
@@ -346,6 +360,18 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
   }
   fillEnergies(machine, head.node); // of the arithmetic: memories have theirs
   return machine;
+}
+
+SourceLocation sourceOf(mlir::Location location) {
+  SourceLocation found;
+  location->walk([&](mlir::Location inner) {
+    auto file = llvm::dyn_cast<mlir::FileLineColLoc>(inner);
+    if (!file)
+      return mlir::WalkResult::advance();
+    found = {file.getFilename().str(), file.getLine(), file.getColumn()};
+    return mlir::WalkResult::interrupt();
+  });
+  return found;
 }
 
 } // namespace accord
