@@ -57,29 +57,13 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
     problem.objective = PlacementObjective::Memory;
 }
 
-/// At most `layers` layers and about `devices` devices: chains, trees and DAGs, one or two kinds,
-/// tight and roomy memory.
-inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_t devices = 6) {
-  fuzz::Random random(seed);
+/// One to four parallel configurations, each on one of the device types.
+inline void addParallelConfigs(PlacementProblem &problem, fuzz::Random &random) {
   auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
   auto one = [&](int64_t in) { return below(in) == 0; };
-  PlacementProblem problem;
-  size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
-  problem.batch = std::array<int64_t, 5>{{1, 2, 4, 6, 8}}[static_cast<size_t>(below(5))];
-  size_t deviceTypes = one(3) ? 2 : 1;
-  for (size_t k = 0; k < deviceTypes; ++k) {
-    PlacementProblem::DeviceType deviceType;
-    deviceType.name = std::string(1, static_cast<char>('a' + k));
-    deviceType.devices = 1 + below(deviceTypes == 2 ? std::max<int64_t>(1, devices / 2) : devices);
-    deviceType.devicesPerNode = int64_t{1} << below(3);
-    deviceType.memory = one(2) ? 100'000 : 60 + below(400);
-    deviceType.idleWatts = static_cast<double>(below(300)), deviceType.tdpWatts = static_cast<double>(100 + below(300));
-    deviceType.pricePerHour = static_cast<double>(1 + below(9));
-    problem.deviceTypes.push_back(deviceType);
-  }
   for (size_t f = 0, parallelConfigs = static_cast<size_t>(1 + below(4)); f < parallelConfigs; ++f) {
     PlacementProblem::ParallelConfig parallelConfig;
-    parallelConfig.deviceType = static_cast<uint32_t>(below(static_cast<int64_t>(deviceTypes)));
+    parallelConfig.deviceType = static_cast<uint32_t>(below(static_cast<int64_t>(problem.deviceTypes.size())));
     parallelConfig.tensor = one(3) ? 2 : 1;
     parallelConfig.data = one(3) ? 2 : 1;
     parallelConfig.microbatch = one(3) ? 2 : 1;
@@ -89,6 +73,12 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
       parallelConfig.gather = {{2, 0.1}};
     problem.parallelConfigs.push_back(parallelConfig);
   }
+}
+
+/// One to three classes of layers; not each runs in each parallel configuration.
+inline void addClasses(PlacementProblem &problem, fuzz::Random &random) {
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
+  auto one = [&](int64_t in) { return below(in) == 0; };
   size_t classes = static_cast<size_t>(1 + below(3));
   for (size_t c = 0; c < classes; ++c) {
     PlacementProblem::LayerClass layer;
@@ -111,6 +101,50 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
     }
     problem.classes.push_back(layer);
   }
+}
+
+/// A chain, sometimes with an edge that skips all of it, a tree or a DAG.
+inline void addEdges(PlacementProblem &problem, fuzz::Random &random) {
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
+  auto one = [&](int64_t in) { return below(in) == 0; };
+  int64_t shape = below(3); // chain, tree, DAG
+  for (uint32_t i = 1; i < problem.layers.size(); ++i) {
+    if (shape == 0)
+      problem.edges.push_back({i - 1, i, one(15) ? 0 : below(60)});
+    else if (shape == 1)
+      problem.edges.push_back({static_cast<uint32_t>(below(i)), i, below(60)});
+    else
+      for (uint32_t from = 0; from < i; ++from)
+        if (one(2))
+          problem.edges.push_back({from, i, below(60)});
+  }
+  if (shape == 0 && problem.layers.size() > 2 && one(4))
+    problem.edges.push_back({0, static_cast<uint32_t>(problem.layers.size() - 1), 30});
+}
+
+/// At most `layers` layers and about `devices` devices: chains, trees and DAGs, one or two kinds,
+/// tight and roomy memory.
+inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_t devices = 6) {
+  fuzz::Random random(seed);
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
+  auto one = [&](int64_t in) { return below(in) == 0; };
+  PlacementProblem problem;
+  size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
+  problem.batch = std::array<int64_t, 5>{{1, 2, 4, 6, 8}}[static_cast<size_t>(below(5))];
+  size_t deviceTypes = one(3) ? 2 : 1;
+  for (size_t k = 0; k < deviceTypes; ++k) {
+    PlacementProblem::DeviceType deviceType;
+    deviceType.name = std::string(1, static_cast<char>('a' + k));
+    deviceType.devices = 1 + below(deviceTypes == 2 ? std::max<int64_t>(1, devices / 2) : devices);
+    deviceType.devicesPerNode = int64_t{1} << below(3);
+    deviceType.memory = one(2) ? 100'000 : 60 + below(400);
+    deviceType.idleWatts = static_cast<double>(below(300)), deviceType.tdpWatts = static_cast<double>(100 + below(300));
+    deviceType.pricePerHour = static_cast<double>(1 + below(9));
+    problem.deviceTypes.push_back(deviceType);
+  }
+  addParallelConfigs(problem, random);
+  addClasses(problem, random);
+  size_t classes = problem.classes.size();
   for (size_t i = 0; i < n; ++i) {
     PlacementProblem::Layer layer;
     layer.name = "layer" + std::to_string(i);
@@ -121,19 +155,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
               {"pin", {static_cast<uint32_t>(below(static_cast<int64_t>(deviceTypes)))}, {}, false, {}});
     problem.layers.push_back(layer);
   }
-  int64_t shape = below(3); // chain, tree, DAG
-  for (uint32_t i = 1; i < n; ++i) {
-    if (shape == 0)
-      problem.edges.push_back({i - 1, i, one(15) ? 0 : below(60)});
-    else if (shape == 1)
-      problem.edges.push_back({static_cast<uint32_t>(below(i)), i, below(60)});
-    else
-      for (uint32_t from = 0; from < i; ++from)
-        if (one(2))
-          problem.edges.push_back({from, i, below(60)});
-  }
-  if (shape == 0 && n > 2 && one(4))
-    problem.edges.push_back({0, static_cast<uint32_t>(n - 1), 30});
+  addEdges(problem, random);
   for (size_t k = 0; k < deviceTypes * deviceTypes; ++k) {
     auto latency = static_cast<double>(below(6));
     problem.links.push_back({{latency, 0.05}, {latency + 4, 0.3}});

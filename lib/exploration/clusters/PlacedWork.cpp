@@ -2,7 +2,7 @@
 #include "lib/machine/cost/CommunicationCosts.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/placement/builder/CalibratedPrices.h"
-#include "lib/placement/builder/MinLayerUse.h"
+#include "lib/placement/builder/Layers.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "lib/exploration/verify/PlacementLowerBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
-#include "lib/placement/verify/PlacementWorkBound.h"
+#include "lib/placement/verify/PlacementConfigurations.h"
 #include "lib/placement/verify/ScheduleRules.h"
 #include "lib/placement/verify/StageMinCosts.h"
 #include <algorithm>

@@ -15,7 +15,6 @@ namespace accord {
 inline constexpr const char *kGathered = "+gathered";
 
 /// What may be chosen. Values that do not fit (a degree that does not divide the batch or needs
-
 /// more devices than there are) are left out.
 struct PlacementSpace {
   struct TensorSharding {
@@ -66,7 +65,6 @@ struct PlacementSpace {
 };
 
 /// Equal devices of a cluster, `fabric` among them, and what connects them with those of the other
-
 /// groups: nothing where there is one group.
 struct PlacementProblemRequest {
   std::string job;
@@ -119,7 +117,6 @@ struct BuiltPlacementProblem {
 };
 
 /// Forms are tensor degree, sequence parallel, data degree, micro-batch and stage of ZeRO, each
-
 /// with its layers' costs by the schedule of one micro-batch on one device (`layerUses`).
 
 ///   ZeRO over d replicas (Rajbhandari et al., SC 2020): from stage 1 states and update divided by
@@ -143,12 +140,10 @@ struct BuiltPlacementProblem {
 /// (FittedPrices.h), and schedules are made for the memory alone.
 
 /// Issues: of `instantiate` where no degree is left, A0946 where nothing of the space fits the
-
 /// cluster and the batch, and those of `estimate` and `scheduleStep`.
 Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request);
 
 /// Times of a collective among given groups as the least of several lines over its payload: exact
-
 /// for all ways but trees, whose pieces are powers of 4.
 Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups);
 /// Those that are the least at some payload; latencies ascend.

@@ -2,8 +2,8 @@
 #pragma once
 #include "lib/placement/evaluate/Pipeline.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
-#include "lib/placement/solve/DeviceRates.h"
-#include "lib/placement/solve/MinimaxProofTree.h"
+#include "lib/placement/solve/DownSetLattice.h"
+#include "lib/placement/solve/MinimaxPathBound.h"
 #include "lib/placement/solve/RecomputeSolver.h"
 #include <atomic>
 #include <cmath>
@@ -11,6 +11,25 @@
 #include <map>
 
 namespace accord::placing {
+
+/// Of devices in use; sums of groups add up.
+struct Rates {
+  double watts = 0, price = 0, tdp = 0; ///< idle; per second; thermal design power
+  int64_t devices = 0;
+
+  Rates &operator+=(const Rates &b);
+};
+Rates ratesOf(const PlacementProblem &problem, Id parallelConfig);
+/// Least of each.
+Rates minRates(Rates a, const Rates &b);
+
+/// No plan with these or higher rates that takes `step` or longer and works with `joules` or more
+/// is worth less; infinite where a limit is passed. `mostTdpTime` is a limit, too, of step time *
+/// thermal design power in W s (0: none).
+double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime);
+
+/// Steps longer than this have no value below `value`, at these rates or higher ones.
+double stepFor(const PlacementProblem &problem, double value, const Rates &rates, double joules);
 
 /// Micro-batches, schedule, virtual stages and parallel configurations; the number of groups is `min` to `max`.
 struct Configuration {

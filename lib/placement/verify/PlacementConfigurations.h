@@ -23,4 +23,10 @@ bool mayHave(const PlacementProblem &problem, const Configuration &configuration
 /// "1F1B of 8 micro-batches, stages in form 3".
 std::string describe(const Configuration &configuration);
 
+/// The objective, by step 1 of `proveBound` (PlacementBound.h); infinite where nothing is allowed.
+double lowerBoundByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain);
+
+/// The least of that of all configurations.
+double reprovedLowerBound(const PlacementProblem &problem);
+
 } // namespace accord

@@ -46,7 +46,6 @@ namespace {
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
-
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
 
 /// order has the trivial bound: its residents.

@@ -11,7 +11,6 @@ namespace {
 constexpr size_t kMaxSubsets = 3000;
 
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
-
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
 int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
                    const std::vector<int64_t> &tail) {
@@ -43,7 +42,6 @@ long double workOf(const Proof &p, const SharedResource &sharedResource, RegionI
 }
 
 /// For all that is shared: its work, each operation's with the least head and tail of all its
-
 /// executions.
 int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const ScheduleReplay &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
@@ -80,7 +78,6 @@ int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const 
 }
 
 /// No step is shorter than a mean of the time of its longest chain and of what it takes of
-
 /// something shared. In the mean each operation has the form that is best for it, not the one that
 
 /// is best for both: of 31 means the largest is the bound.

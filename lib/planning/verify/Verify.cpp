@@ -1,9 +1,11 @@
 #include "lib/planning/verify/Verify.h"
 #include "lib/machine/model/Check.h"
 #include "lib/planning/verify/Proof.h"
+#include <algorithm>
 #include <cmath>
 
 namespace accord {
+
 namespace {
 
 bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
@@ -91,6 +93,84 @@ Verification verify(const Plan &plan) {
   p.trusted("the FLOPs and bytes of each operation are those of the work graph in the plan");
   p.trusted("the machine's numbers are those written in the plan");
   return p.out;
+}
+
+/// Where an operation may start among the instances of its core: spread over all it is the first.
+static int64_t places(const Proof &p, const OperationCost &cost) {
+  int64_t count = p.plan.machine.cores[cost.core].count;
+  return cost.parts.empty() ? count - p.instances(cost, cost.core) + 1 : count;
+}
+
+bool verifySlots(Proof &p) {
+  const WorkGraph &graph = p.plan.graph;
+  const Schedule &schedule = p.plan.schedule;
+  size_t before = p.out.findings.size();
+  if (schedule.regions.size() != graph.regions.size()) {
+    p.find(Code::OperationMissing, {}, "the plan schedules {} regions, the step has {}", schedule.regions.size(),
+           graph.regions.size());
+    return false;
+  }
+  std::vector<unsigned> slots(graph.operations.size());
+  Count longest = 0;
+  for (RegionId r = 0; r < graph.regions.size(); ++r) {
+    const RegionSchedule &region = schedule.regions[r];
+    double host = r == kMicrobatchRegion ? p.plan.machine.host.microbatch.value
+                  : r == kUpdateRegion   ? p.plan.machine.host.step.value
+                                         : 0;
+    int64_t end = static_cast<int64_t>(std::ceil(host * 1e12));
+    for (const Slot &slot : region.slots) {
+      if (slot.operation >= graph.operations.size() || p.operation(slot.operation).region != r) {
+        p.find(Code::OperationMissing, {}, "region '{}' has a slot for operation {}, which is not in it",
+               graph.regions[r].name, slot.operation);
+        continue;
+      }
+      const Operation &op = p.operation(slot.operation);
+      ++slots[slot.operation];
+      if (slot.start.value < 0 || slot.duration.value < 0 || slot.start.value > (int64_t{1} << 61) ||
+          slot.duration.value > (int64_t{1} << 61)) {
+        p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps and takes {} ps", op.name, slot.start.value,
+               slot.duration.value);
+        return false;
+      }
+      Count duration = p.durations[slot.operation];
+      if (op.body != kNone)
+        duration = static_cast<Count>(graph.regions[op.body].count) * schedule.regions[op.body].length.value;
+      if (duration != slot.duration.value)
+        p.find(Code::WrongDuration, op.location, "'{}' has a slot of {} ps, it takes {:.0f} ps", op.name,
+               slot.duration.value, static_cast<double>(duration));
+      int core = op.body != kNone ? -1 : p.plan.costs.operations[slot.operation].core;
+      if (slot.core != core)
+        p.find(Code::ResourceOverlap, op.location, "'{}' has a slot on core {}, its cost is for core {}", op.name,
+               slot.core, core);
+      else if (core >= 0)
+        if (int64_t max = places(p, p.plan.costs.operations[slot.operation]); slot.instance < 0 || slot.instance >= max)
+          p.find(Code::ResourceOverlap, op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
+                 slot.instance, p.plan.machine.cores[core].name, max);
+      if (slot.start.value < host * 1e12 - 0.5)
+        p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it", op.name,
+               slot.start.value, host * 1e12);
+      end = std::max(end, slot.start.value + slot.duration.value);
+    }
+    if (end != region.length.value)
+      p.find(Code::WrongLength, {}, "region '{}' is {} ps long, its last slot ends at {} ps", graph.regions[r].name,
+             region.length.value, end);
+    longest = std::max<Count>(longest, region.length.value);
+  }
+  for (OperationId id = 0; id < slots.size(); ++id)
+    if (slots[id] != 1)
+      p.find(Code::OperationMissing, p.operation(id).location, "'{}' has {} slots, it has to have one",
+             p.operation(id).name, slots[id]);
+  Count step = static_cast<Count>(graph.microbatches) * schedule.regions[kMicrobatchRegion].length.value +
+               schedule.regions[kUpdateRegion].length.value;
+  if (step != schedule.step.value)
+    p.find(Code::WrongLength, {}, "the step is {} ps, {} micro-batches of {} ps and an update of {} ps give {:.0f} ps",
+           schedule.step.value, graph.microbatches, schedule.regions[kMicrobatchRegion].length.value,
+           schedule.regions[kUpdateRegion].length.value, static_cast<double>(step));
+  if (p.out.findings.size() > before)
+    return false; // times that do not hold cannot be replayed
+  p.checked("{} operations have one slot each, as long as their cost", graph.operations.size());
+  p.checked("the step of {} ps is {} micro-batches and the update", schedule.step.value, graph.microbatches);
+  return true;
 }
 
 } // namespace accord

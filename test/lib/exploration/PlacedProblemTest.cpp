@@ -1,7 +1,7 @@
 // Designs of the devices of a cluster: values against `offer` and `place` on each by itself, bounds
 // against values, the search against all designs.
 #include "PlacedCase.h"
-#include "lib/placement/builder/MinLayerUse.h"
+#include "lib/placement/builder/Layers.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <cmath>
 #include <random>

@@ -7,6 +7,48 @@
 
 namespace accord::testing {
 
+/// Up to three parallel configurations, or four on two device types.
+inline void pickParallelConfigs(PlacementProblem &p, std::mt19937_64 &random) {
+  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  size_t deviceTypes = p.deviceTypes.size();
+  size_t parallelConfigs = static_cast<size_t>(pick(1, deviceTypes == 2 ? 4 : 3));
+  for (size_t f = 0; f < parallelConfigs; ++f) {
+    PlacementProblem::ParallelConfig parallelConfig;
+    parallelConfig.deviceType = static_cast<uint32_t>(f % deviceTypes);
+    parallelConfig.tensor = pick(1, 2);
+    parallelConfig.data = pick(1, 2);
+    parallelConfig.microbatch = pick(1, 2);
+    if (parallelConfig.data > 1)
+      parallelConfig.gradientSyncs = {{1, {{static_cast<double>(pick(0, 20)), 0.75}}}, {2, {{1, 0.25}}}};
+    if (pick(0, 3) == 0)
+      parallelConfig.zero = 3, parallelConfig.gather = {{2, 0.1}, {0, 0.5}};
+    p.parallelConfigs.push_back(parallelConfig);
+  }
+}
+
+/// Classes of layers; not each runs in each parallel configuration.
+inline void pickClasses(PlacementProblem &p, std::mt19937_64 &random, size_t classes) {
+  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  for (size_t c = 0; c < classes; ++c) {
+    PlacementProblem::LayerClass one;
+    one.name = "c" + std::to_string(c);
+    for (size_t f = 0; f < p.parallelConfigs.size(); ++f) {
+      PlacementProblem::Cost cost;
+      cost.forward = pick(1, 60), cost.backward = pick(1, 60), cost.weight = pick(0, 40);
+      cost.update = pick(0, 30);
+      cost.staticMemory = pick(5, 30), cost.gradients = pick(0, 40), cost.weights = pick(0, 40);
+      cost.joules = 1e-9 * static_cast<double>(pick(1, 50)), cost.recomputeJoules = 1e-11;
+      cost.recomputeChoices = {{"none", 0, pick(10, 60), pick(0, 20)}};
+      if (pick(0, 1))
+        cost.recomputeChoices.push_back({"full", pick(1, 50), pick(0, 10), pick(0, 40)});
+      one.costs.push_back(cost);
+      if (pick(0, 15) == 0 && f > 0)
+        one.costs.back().reset();
+    }
+    p.classes.push_back(one);
+  }
+}
+
 /// Chains, chains with edges that skip layers, or DAGs of 2 to `mostLayers` layers on one or two
 /// kinds of devices.
 inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned maxLayers = 5) {
@@ -32,39 +74,10 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned maxLayers
   }
   for (size_t i = 0; i < deviceTypes * deviceTypes; ++i)
     p.links.push_back({{static_cast<double>(pick(0, 5)), 0.5}, {static_cast<double>(pick(3, 20)), 1.25}});
-  size_t parallelConfigs = static_cast<size_t>(pick(1, deviceTypes == 2 ? 4 : 3));
-  for (size_t f = 0; f < parallelConfigs; ++f) {
-    PlacementProblem::ParallelConfig parallelConfig;
-    parallelConfig.deviceType = static_cast<uint32_t>(f % deviceTypes);
-    parallelConfig.tensor = pick(1, 2);
-    parallelConfig.data = pick(1, 2);
-    parallelConfig.microbatch = pick(1, 2);
-    if (parallelConfig.data > 1)
-      parallelConfig.gradientSyncs = {{1, {{static_cast<double>(pick(0, 20)), 0.75}}}, {2, {{1, 0.25}}}};
-    if (pick(0, 3) == 0)
-      parallelConfig.zero = 3, parallelConfig.gather = {{2, 0.1}, {0, 0.5}};
-    p.parallelConfigs.push_back(parallelConfig);
-  }
+  pickParallelConfigs(p, random);
   auto layers = static_cast<size_t>(pick(2, maxLayers));
   auto classes = static_cast<size_t>(pick(1, 3));
-  for (size_t c = 0; c < classes; ++c) {
-    PlacementProblem::LayerClass one;
-    one.name = "c" + std::to_string(c);
-    for (size_t f = 0; f < parallelConfigs; ++f) {
-      PlacementProblem::Cost cost;
-      cost.forward = pick(1, 60), cost.backward = pick(1, 60), cost.weight = pick(0, 40);
-      cost.update = pick(0, 30);
-      cost.staticMemory = pick(5, 30), cost.gradients = pick(0, 40), cost.weights = pick(0, 40);
-      cost.joules = 1e-9 * static_cast<double>(pick(1, 50)), cost.recomputeJoules = 1e-11;
-      cost.recomputeChoices = {{"none", 0, pick(10, 60), pick(0, 20)}};
-      if (pick(0, 1))
-        cost.recomputeChoices.push_back({"full", pick(1, 50), pick(0, 10), pick(0, 40)});
-      one.costs.push_back(cost);
-      if (pick(0, 15) == 0 && f > 0)
-        one.costs.back().reset();
-    }
-    p.classes.push_back(one);
-  }
+  pickClasses(p, random, classes);
   for (size_t l = 0; l < layers; ++l) {
     PlacementProblem::Layer layer;
     layer.name = "l" + std::to_string(l);

@@ -7,11 +7,12 @@
 // weights, gradients and states are those of the twelve h^2 of each layer's matrices; scales,
 // offsets and biases are less than 0.1 % beside them.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/planning/analysis/PipelineOrder.h"
-#include "lib/planning/analysis/SavedActivations.h"
+#include "lib/placement/problem/PipelineSchedule.h"
+#include "lib/planning/analysis/Liveness.h"
 #include "passes/shard/Passes.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/core.h>
+#include <numeric>
 
 using namespace accord;
 
@@ -20,12 +21,12 @@ namespace {
 struct Network {
   const char *name;
   int64_t layers, hidden, heads, microbatch;
-  Pipeline pipeline;
+  PipelineShape pipeline;
 };
 const Network k22B{"22B", 48, 6144, 64, 4, {}};
-const Network k175B{"175B", 96, 12288, 96, 1, {PipelineKind::Interleaved, 8, 64, 3}};
-const Network k530B{"530B", 105, 20480, 128, 1, {PipelineKind::Interleaved, 35, 280, 3}};
-const Network k1T{"1T", 128, 25600, 160, 1, {PipelineKind::OneFOneB, 64, 512, 1}};
+const Network k175B{"175B", 96, 12288, 96, 1, {PipelineSchedule::Interleaved, 8, 3, 64}};
+const Network k530B{"530B", 105, 20480, 128, 1, {PipelineSchedule::Interleaved, 35, 3, 280}};
+const Network k1T{"1T", 128, 25600, 160, 1, {PipelineSchedule::OneFOneB, 64, 1, 512}};
 
 /// The most loaded stage of one device out of eight tensor parallel ones, in bytes.
 struct DeviceMemory {
@@ -60,12 +61,13 @@ train t = net() on a100_80g {{
   DeviceMemory memory;
   for (const StaticTensor &resident : work->staticTensors)
     if (resident.name.find(".block.") != std::string::npos)
-      memory.states += static_cast<double>(resident.bytes) / net.pipeline.stages;
+      memory.states += static_cast<double>(resident.bytes) / net.pipeline.groups;
   std::vector<SavedActivations> kept = findSavedActivations(*work);
   EXPECT_EQ(kept.size(), 1u);
   double chunk =
-      static_cast<double>(kept[0].bytes) / static_cast<double>(net.pipeline.stages * net.pipeline.virtualStages);
-  memory.activations = chunk * static_cast<double>(maxInFlight(net.pipeline, 0));
+      static_cast<double>(kept[0].bytes) / static_cast<double>(net.pipeline.groups * net.pipeline.virtualStages);
+  const std::vector<int64_t> held = inFlightStatesOf(net.pipeline, 0).front();
+  memory.activations = chunk * static_cast<double>(std::accumulate(held.begin(), held.end(), int64_t{0}));
   return memory;
 }
 

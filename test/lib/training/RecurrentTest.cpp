@@ -2,7 +2,7 @@
 // layer as one operation, whose kernels are written down from PyTorch's equations.
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/planning/analysis/SavedActivations.h"
+#include "lib/planning/analysis/Liveness.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "test/support/TrainingGraphFixture.h"
