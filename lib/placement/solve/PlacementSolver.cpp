@@ -262,8 +262,6 @@ namespace {
 /// Plans whose objective differs by no more of it are equal.
 constexpr double Equal = 1e-9;
 
-bool stopped(const PlacementOptions &options) { return options.stop && options.stop->load(); }
-
 PlacementProblem within(PlacementProblem problem, int64_t memory) {
   problem.objective = PlacementObjective::StepTime;
   for (PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
@@ -287,7 +285,7 @@ PlacementResult minMemory(const PlacementProblem &problem, const PlacementOption
   uint64_t examined = best.examined, pruned = best.pruned;
   int64_t none = -1, low = -1, high = maxDeviceMemory(best.metrics); // `none`: proved not to be enough
   size_t trials = 0;
-  while (high - low > 1 && !stopped(options) && (high - 1 - low) > options.gap * high) {
+  while (high - low > 1 && !options.stopped() && (high - 1 - low) > options.gap * high) {
     int64_t middle = low + (high - low) / 2;
     PlacementResult one = solveByTimeBounds(within(problem, middle), how);
     ++trials, examined += one.examined, pruned += one.pruned;
@@ -319,7 +317,7 @@ PlacementResult place(const PlacementProblem &problem, const PlacementOptions &o
     return solveByTimeBounds(problem, options);
   PlacementResult result = problem.objective == PlacementObjective::Memory ? minMemory(problem, options)
                                                                            : solveByTimeBounds(problem, options);
-  if (!result.plan || stopped(options))
+  if (!result.plan || options.stopped())
     return result;
   // The shortest step of plans that are as good: the objective is a limit now.
   PlacementProblem tied = problem;

@@ -1,6 +1,7 @@
 // What a plan would gain with a little more of what limits it, and what plans with less look like.
 #include "lib/placement/solve/Configurations.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/search/BestFirstQueue.h"
 #include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <array>
@@ -235,31 +236,17 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   DownSetLattice lattice(problem, 40'000);
   RecomputeSolver recomputeChoices(lattice);
   Configurations all(lattice);
-  auto later = [](const Configuration &a, const Configuration &b) {
-    return std::tie(a.bound, a.microbatches, a.schedule, a.virtualStages, a.min, a.parallelConfigs) >
-           std::tie(b.bound, b.microbatches, b.schedule, b.virtualStages, b.min, b.parallelConfigs);
-  };
   Degrees mine = degreesOf(problem, *result.plan);
-  auto heap = std::move(all.list);
-  std::make_heap(heap.begin(), heap.end(), later);
+  BestFirstQueue open(later, std::move(all.list));
   // By increasing bound; a good many more than asked for, as bounds do not tell all.
-  for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * max && steps < 100'000; ++steps) {
-    if (options.stop && options.stop->load())
+  for (size_t tried = 0, steps = 0; !open.empty() && tried < 16 * max && steps < 100'000; ++steps) {
+    if (options.stopped())
       break;
-    std::pop_heap(heap.begin(), heap.end(), later);
-    Configuration one = std::move(heap.back());
-    heap.pop_back();
+    Configuration one = open.pop();
     if (one.min < one.max) {
-      Configuration low = one, high = one;
-      low.max = one.min + (one.max - one.min) / 2;
-      high.min = low.max + 1;
-      for (Configuration *half : {&low, &high}) {
-        half->bound = std::max(one.bound, all.boundOf(*half));
-        if (std::isinf(half->bound))
-          continue;
-        heap.push_back(std::move(*half));
-        std::push_heap(heap.begin(), heap.end(), later);
-      }
+      for (Configuration &half : all.halvesOf(one))
+        if (!std::isinf(half.bound))
+          open.push(std::move(half));
       continue;
     }
     if (best.size() >= max) { // worse than all of them
