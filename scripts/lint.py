@@ -12,12 +12,15 @@ usage: scripts/lint.sh [--all | --changed | FILE...] [--jobs N] [--fix]
 
 Needs a build that is up to date: files that are generated and precompiled headers are read from build/. What is clean leaves a stamp in
 build/tidy/ with a hash of the source, of all headers of the repository that it includes, and of .clang-tidy; so a second run costs nothing.
+Sources of one folder are examined together, since most of the time goes into the headers that all of them include. Where two do not compile
+together, because each has something of the same name for itself, they are divided.
 """
 import concurrent.futures
 import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +28,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build")
 STAMPS = os.path.join(BUILD, "tidy")
+OURS = "dialects|examples|lib|passes|test|tools"
+BATCH = 10  # sources of a folder at a time; more would take more memory
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -109,8 +114,10 @@ def main(arguments):
     if mode == "--changed" and not chosen:
         changed = changed_files()
         paths = [path for path in paths if changed & sources.closure(path)]
-    with open(os.path.join(ROOT, ".clang-tidy"), "rb") as file:
-        settings = file.read()
+    settings = b""
+    for name in (".clang-tidy", "test/.clang-tidy"):
+        with open(os.path.join(ROOT, name), "rb") as file:
+            settings += file.read()
     version = subprocess.run([tidy, "--version"], capture_output=True, check=True).stdout
 
     def key(path):
@@ -132,33 +139,79 @@ def main(arguments):
     keys = {path: key(path) for path in paths}
     todo = [path for path in paths if not is_clean(path)]
 
-    def lint(path):
-        command = [tidy, "-p", BUILD, "--quiet", *(["--fix"] if fix else []), path]
-        return path, subprocess.run(command, capture_output=True, text=True, cwd=BUILD, check=False)
-
+    # The largest first: one long batch at the end would leave the other processors idle.
+    batches = [[path] for path in todo] if fix else batches_of(todo, known)
+    batches.sort(key=lambda batch: -sum(sources.facts(name)[2] for path in batch for name in sources.closure(path)))
     said, bad, done = set(), 0, 0
-    # The largest first: one long file at the end would leave the other processors idle.
-    todo.sort(key=lambda path: -sum(sources.facts(name)[2] for name in sources.closure(path)))
     with concurrent.futures.ThreadPoolExecutor(1 if fix else jobs) as pool:
-        for path, result in pool.map(lint, todo):
-            done += 1
-            if result.returncode == 0:
-                os.makedirs(os.path.dirname(stamp(path)), exist_ok=True)
-                with open(stamp(path), "w", encoding="utf-8") as file:
-                    file.write(keys[path])
-            else:
-                bad += 1
-                # A header's finding comes with each file that includes it.
-                for finding in re.split(r"(?m)^(?=/\S+:\d+:\d+: (?:error|warning))", result.stdout) or [result.stderr]:
-                    if finding.strip() and finding not in said:
+        for results in pool.map(lambda batch: examine(tidy, batch, known, fix), batches):
+            for batch, findings in results:
+                done += len(batch)
+                if not findings:
+                    for path in batch:
+                        os.makedirs(os.path.dirname(stamp(path)), exist_ok=True)
+                        with open(stamp(path), "w", encoding="utf-8") as file:
+                            file.write(keys[path])
+                    continue
+                bad += len(batch)
+                for finding in findings:  # that of a header comes with each file that includes it
+                    if finding not in said:
                         said.add(finding)
-                        print(finding.replace(ROOT + os.sep, "").rstrip())
-                if not result.stdout.strip():
-                    print(f"{os.path.relpath(path, ROOT)}: clang-tidy failed\n{result.stderr.strip()}")
-            if not sys.stdout.isatty() and done % 100 == 0:
-                print(f"  {done} of {len(todo)} files", flush=True)
+                        print(finding.replace(ROOT + os.sep, ""), flush=True)
     print(f"{len(paths)} files, {len(todo)} looked at, {bad} not clean")
     return 1 if bad else 0
+
+
+def flags_of(command):
+    """What the compiler is told, without the launcher, the source and the output."""
+    words = shlex.split(command)
+    words = words[next(i for i, word in enumerate(words) if "clang" in os.path.basename(word)) + 1:]
+    kept = []
+    while words:
+        word = words.pop(0)
+        if word in ("-o", "-c"):
+            words.pop(0)
+        else:
+            kept.append(word)
+    return kept
+
+
+def batches_of(paths, known):
+    """Sources of one folder that are compiled with the same flags, at most BATCH at a time."""
+    groups = {}
+    for path in paths:
+        groups.setdefault((os.path.dirname(path), tuple(flags_of(known[path]))), []).append(path)
+    return [group[i:i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
+
+
+def checks_of(path):
+    """What test/.clang-tidy adds for a test: clang-tidy looks for it beside the source alone, and a batch is elsewhere."""
+    if not path.startswith(os.path.join(ROOT, "test") + os.sep):
+        return []
+    with open(os.path.join(ROOT, "test/.clang-tidy"), encoding="utf-8") as file:
+        return ["--checks=" + re.search(r"(?m)^Checks: (.*)$", file.read()).group(1)]
+
+
+def examine(tidy, batch, known, fix):
+    """Runs clang-tidy over a batch; a list of (sources, findings), divided where the sources do not compile together."""
+    source = batch[0]
+    if len(batch) > 1:
+        os.makedirs(STAMPS, exist_ok=True)
+        source = os.path.join(STAMPS, hashlib.sha256("\n".join(batch).encode()).hexdigest()[:16] + ".cpp")
+        with open(source, "w", encoding="utf-8") as file:
+            file.writelines(f'#include "{path}" // NOLINT(bugprone-suspicious-include)\n' for path in batch)
+    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", *checks_of(batch[0]), f"--header-filter=^{re.escape(ROOT)}/({OURS})/", *(["--fix"] if fix else []), source,
+               "--", *flags_of(known[batch[0]])]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=BUILD, check=False)
+    if len(batch) > 1:
+        os.remove(source)
+        if "[clang-diagnostic-error" in result.stdout:
+            half = len(batch) // 2
+            return examine(tidy, batch[:half], known, fix) + examine(tidy, batch[half:], known, fix)
+    if result.returncode == 0:
+        return [(batch, [])]
+    findings = [text.rstrip() for text in re.split(r"(?m)^(?=/\S+:\d+:\d+: (?:error|warning))", result.stdout) if text.strip()]
+    return [(batch, findings or [f"{os.path.relpath(batch[0], ROOT)}: clang-tidy failed\n{result.stderr.strip()}"])]
 
 
 sys.exit(main(sys.argv[1:]))
