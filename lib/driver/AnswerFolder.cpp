@@ -28,34 +28,38 @@ bool hasResultFile(const std::string &path, const std::string &name) {
                                            : llvm::sys::path::filename(path) == name && llvm::sys::fs::exists(path);
 }
 
+std::string resultFile(const std::string &path, const std::string &name) {
+  return llvm::sys::fs::is_directory(path) ? path + "/" + name : path;
+}
+
+std::optional<std::string> readText(const std::string &file, bool json, const char *command) {
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return refused(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
+                   command);
+  return (*buffer)->getBuffer().str();
+}
+
 std::optional<ResultFile> readResultFile(const std::string &path, const std::string &name, bool json,
                                          const char *command) {
-  std::string file = llvm::sys::fs::is_directory(path) ? path + "/" + name : path;
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer) {
-    refuse(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json, command);
+  std::string file = resultFile(path, name);
+  auto text = readText(file, json, command);
+  if (!text)
     return std::nullopt;
-  }
-  auto document = parseJson((*buffer)->getBuffer(), file);
-  if (!document) {
-    refuse(Code::BadPlan, llvm::toString(document.takeError()), json, command);
-    return std::nullopt;
-  }
+  auto document = parseJson(*text, file);
+  if (!document)
+    return refused(Code::BadPlan, llvm::toString(document.takeError()), json, command);
   return ResultFile{std::move(file), std::move(*document)};
 }
 
 std::optional<Plan> readPlan(const std::string &path, bool json, const char *command) {
-  std::string file = llvm::sys::fs::is_directory(path) ? path + "/plan.json" : path;
-  auto fail = [&](Code code, const std::string &message) {
-    refuse(code, message, json, command);
+  std::string file = resultFile(path, "plan.json");
+  auto text = readText(file, json, command);
+  if (!text)
     return std::nullopt;
-  };
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    return fail(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
-  auto plan = planFromJson((*buffer)->getBuffer(), file);
+  auto plan = planFromJson(*text, file);
   if (!plan)
-    return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+    return refused(Code::BadPlan, llvm::toString(plan.takeError()), json, command);
   return std::move(*plan);
 }
 

@@ -30,6 +30,11 @@ private:
 /// Whether a folder has a file of this name, or the path is one.
 bool hasResultFile(const std::string &path, const std::string &name);
 
+/// The file of this name in a folder, or the path itself.
+std::string resultFile(const std::string &path, const std::string &name);
+/// A whole file; nothing after a refusal on behalf of `command`.
+std::optional<std::string> readText(const std::string &file, bool json, const char *command);
+
 struct ResultFile {
   std::string file;
   llvm::json::Value document;

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 
 namespace accord {
 
@@ -10,9 +11,12 @@ enum Exit : int { kDone = 0, kWrongInput = 1, kInfeasible = 2, kInternal = 3 };
 /// Prints diagnostics to standard error; errors also as a document on standard output if `json`. Returns `status`, or
 /// `kWrongInput` where there are errors and the status is not `kInternal`.
 int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command);
-/// Prints one error that has no place. Returns `kWrongInput`.
-int refuse(Code code, const std::string &message, bool json, llvm::StringRef command);
+/// Prints one error that has no place, and the word that may have been meant. Returns `kWrongInput`.
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command, llvm::StringRef suggestion = {});
+/// The same where a function answers with an optional.
+std::nullopt_t refused(Code code, const std::string &message, bool json, llvm::StringRef command);
 /// {"command", "version", "status": "error", "diagnostics": […]}
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command);
+llvm::json::Value diagnosticsSchema();
 
 } // namespace accord

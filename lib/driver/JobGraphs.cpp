@@ -10,8 +10,7 @@ namespace accord {
 bool JobGraphs::prepare() {
   const std::vector<std::string> &policies = workspace.job().recomputes;
   recompute = policies.front();
-  return checkPasses() &&
-         llvm::all_of(policies, [this](const std::string &policy) { return static_cast<bool>(graph(policy)); });
+  return checkPasses() && llvm::none_of(policies, [this](const std::string &policy) { return !graph(policy); });
 }
 
 /// Whether what the user wants to run are pipelines.

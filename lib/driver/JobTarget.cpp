@@ -13,10 +13,8 @@ namespace accord {
 bool JobTarget::prepare() {
   accel::AcceleratorOp target = workspace.accelerator();
   const ElaborateOptions &options = workspace.options.elaborate;
-  if (options.mines) {
-    theSpace = target;
+  if (options.mines)
     return prepareSpace();
-  }
   auto machine = machineOf(target);
   if (!machine) {
     if (!diags.hasErrors())
@@ -35,11 +33,16 @@ std::string JobTarget::name() const {
   return workspace.accelerator().getSymName().str();
 }
 
+/// While it lives, what MLIR says of a machine becomes errors at their places.
+mlir::ScopedDiagnosticHandler JobTarget::errorsOf(accel::AcceleratorOp accelerator) {
+  return {&workspace.context(), [this, accelerator](mlir::Diagnostic &d) mutable {
+            reportMachineError(d, diags, rangeOf(diags, sourceOf(accelerator.getLoc())));
+            return mlir::success();
+          }};
+}
+
 std::optional<Machine> JobTarget::machineOf(accel::AcceleratorOp accelerator) {
-  mlir::ScopedDiagnosticHandler handler(&workspace.context(), [&](mlir::Diagnostic &d) {
-    reportMachineError(d, diags, rangeOf(diags, sourceOf(accelerator.getLoc())));
-    return mlir::success();
-  });
+  mlir::ScopedDiagnosticHandler handler = errorsOf(accelerator);
   mlir::FailureOr<Machine> machine = machineFrom(accelerator);
   return mlir::failed(machine) ? std::nullopt : std::optional(std::move(*machine));
 }
@@ -78,21 +81,18 @@ bool JobTarget::prepareSpace() {
   return false;
 }
 
-bool JobTarget::minesCluster() const { return theSpace && workspace.program().cluster(); }
+bool JobTarget::minesCluster() const { return workspace.options.elaborate.mines && workspace.program().cluster(); }
 
 std::string JobTarget::clusterText(const Design &choices) const {
   return theClusters ? workspace.program().clusterText(theClusters->labels(choices)) : "";
 }
 
-std::string JobTarget::spaceName() const { return llvm::cast<accel::AcceleratorOp>(theSpace).getSymName().str(); }
+std::string JobTarget::spaceName() const { return workspace.accelerator().getSymName().str(); }
 
 std::optional<DesignSpace> JobTarget::designSpace() {
-  auto target = llvm::cast<accel::AcceleratorOp>(theSpace);
-  mlir::ScopedDiagnosticHandler handler(&workspace.context(), [&](mlir::Diagnostic &d) {
-    reportMachineError(d, diags, rangeOf(diags, sourceOf(target.getLoc())));
-    return mlir::success();
-  });
-  auto space = DesignSpace::of(target, theClusters ? theClusters->parameters() : std::vector<DesignParameter>());
+  mlir::ScopedDiagnosticHandler handler = errorsOf(workspace.accelerator());
+  auto space = DesignSpace::of(workspace.accelerator(),
+                               theClusters ? theClusters->parameters() : std::vector<DesignParameter>());
   if (!space) {
     workspace.reportAll(space.error());
     return std::nullopt;

@@ -45,6 +45,7 @@ public:
   double maxMemoryOn(const Machine &machine) const;
 
 private:
+  mlir::ScopedDiagnosticHandler errorsOf(accel::AcceleratorOp accelerator);
   std::optional<Machine> machineOf(accel::AcceleratorOp accelerator);
   bool prepareSpace();
   bool prepareCluster();
@@ -54,7 +55,6 @@ private:
   Workspace &workspace;
   Diagnostics &diags;
   Machine theMachine;
-  mlir::Operation *theSpace = nullptr; ///< the accelerator with choices that is mined
   std::unique_ptr<ClusterSpace> theClusters;
   std::optional<Cluster> theCluster;
   ClusterTarget theGroups;

@@ -1,4 +1,5 @@
 #include "lib/driver/PlacementFile.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSmtQuery.h"
@@ -11,11 +12,8 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
 
-std::string planFile(const std::string &path) { return llvm::sys::fs::is_directory(path) ? path + "/plan.json" : path; }
-
-} // namespace
+static std::string planFile(const std::string &path) { return resultFile(path, "plan.json"); }
 
 bool holdsPlacement(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(planFile(path));
@@ -23,15 +21,12 @@ bool holdsPlacement(const std::string &path) {
 }
 
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command) {
+  auto fail = [&](Code code, const std::string &message) { return refused(code, message, json, command); };
   std::string file = planFile(path);
-  auto fail = [&](Code code, const std::string &message) {
-    refuse(code, message, json, command);
+  auto text = readText(file, json, command);
+  if (!text)
     return std::nullopt;
-  };
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    return fail(Code::CannotRead, fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
-  if (!isPlacement((*buffer)->getBuffer()))
+  if (!isPlacement(*text))
     return fail(Code::NotAPlacement,
                 fmt::format("'{}' is not the plan of a cluster: it has no stages on groups of devices", file));
   llvm::SmallString<256> beside(llvm::sys::path::parent_path(file));
@@ -44,7 +39,7 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, c
   auto plan = placementFromCertificate((*proof)->getBuffer(), certificate);
   if (!plan)
     return fail(Code::BadPlan, llvm::toString(plan.takeError()));
-  if (llvm::Error error = agrees(*plan, (*buffer)->getBuffer(), file))
+  if (llvm::Error error = agrees(*plan, *text, file))
     return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
   return std::move(*plan);
 }
@@ -56,11 +51,10 @@ bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
   if (!buffer)
     return true; // the bound then rests on the planner where it has to
   auto paths = placementPathsFrom((*buffer)->getBuffer(), file);
-  if (paths)
-    plan.result.paths = std::move(*paths);
-  else
-    refuse(Code::BadPlan, llvm::toString(paths.takeError()), json, command);
-  return static_cast<bool>(paths);
+  if (!paths)
+    return refuse(Code::BadPlan, llvm::toString(paths.takeError()), json, command) == kDone;
+  plan.result.paths = std::move(*paths);
+  return true;
 }
 
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {

@@ -63,7 +63,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
 }
 
 bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase until, Planning &planning) {
-  static_cast<SearchControl &>(planning) = search;
+  steer(planning);
   planning.stopReason = search.stopReason, planning.known = search.known;
   planning.threads = options.threads;
   planning.diagnostics = &diagnostics();
@@ -88,7 +88,7 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   const Degrees &degrees = given ? *given : job().degrees;
   Planning planning;
   planning.threads = options.threads;
-  static_cast<SearchControl &>(planning) = search;
+  steer(planning);
   SingleDeviceRequest request = deviceRequest(trainingRequest(), planning);
   if (cluster()) {
     request.fabric = &cluster()->fabric;
@@ -197,7 +197,7 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
 std::optional<PlacementPlan> Session::placement() {
   Planning planning;
   if (theTarget.minesCluster()) { // its devices are no part of the module
-    static_cast<SearchControl &>(planning) = search;
+    steer(planning);
     planning.known = search.known;
     return planner().plan(planning);
   }
@@ -217,24 +217,26 @@ std::string Session::planMlir() {
   return text + "\n";
 }
 
-std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &limits) {
+bool searchWithin(Session &session, const PlanSearchLimits &limits, const char *what,
+                  llvm::function_ref<void()> search) {
   auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
   if (auto *message = std::get_if<std::string>(&parsedLimits)) {
     session.diagnostics().error(Code::BadCommandLine, {}, *message);
-    return std::nullopt;
+    return false;
   }
   auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+  SolverMonitor watch(what, {true, seconds, true});
+  session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
+                    [&] { return watch.reason(); }};
+  search();
+  session.search = {};
+  return true;
+}
+
+std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &limits) {
   std::optional<Plan> plan;
-  {
-    SolverMonitor watch("planning", {true, seconds, true});
-    session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
-                      [&] { return watch.reason(); }};
-    plan = session.plan();
-    session.search = {};
-    if (!plan || plan->schedule.stopped.empty())
-      return plan;
-  }
-  session.search.brief = true;
+  searchWithin(session, limits, "planning", [&] { plan = session.plan(); });
+  session.search.brief = plan && !plan->schedule.stopped.empty();
   return plan;
 }
 

@@ -87,6 +87,7 @@ public:
 
 private:
   void describeRequest();
+  void steer(SearchControl &planning) const { planning = search; }
   TrainingRequest &trainingRequest();
   mlir::OwningOpRef<mlir::ModuleOp> shardedModule();
   PlacementPlanner &planner();
@@ -101,6 +102,10 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> theDecisions; ///< the module that the last plan was made in
 };
 
+/// Runs a search of the session within these limits, with a `SolverMonitor` beside it that shows how far `what` is.
+/// False: the limits are wrong, which is reported.
+bool searchWithin(Session &session, const PlanSearchLimits &limits, const char *what,
+                  llvm::function_ref<void()> search);
 /// The session's plan. Beside it a `SolverMonitor` shows how far it is; on Ctrl-C or after the time it is the best so
 /// far and says so (`Schedule::stopped`), and what is planned after it is only sketched. Nothing after errors, which
 /// are reported.

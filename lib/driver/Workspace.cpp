@@ -3,15 +3,12 @@
 #include "dialects/accel/AccelDialect.h"
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/machine/translate/SourceLocationOf.h"
-#include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -110,25 +107,6 @@ bool Workspace::reportAll(llvm::ArrayRef<Error> errors) {
 
 int Workspace::finish(int status, llvm::StringRef command) const {
   return accord::finish(diags, status, options.json, command);
-}
-
-int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command) {
-  diags.render(llvm::errs(), llvm::errs().has_colors());
-  if (json && diags.hasErrors())
-    llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
-  return !diags.hasErrors() || status == kInternal ? status : kWrongInput;
-}
-
-int refuse(Code code, const std::string &message, bool json, llvm::StringRef command) {
-  SourceManager sources;
-  Diagnostics diags(sources);
-  diags.error(code, {}, message);
-  return finish(diags, kWrongInput, json, command);
-}
-
-llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
-  return llvm::json::Object{
-      {"command", command}, {"version", kVersion}, {"status", "error"}, {"diagnostics", diags.toJson()}};
 }
 
 } // namespace accord

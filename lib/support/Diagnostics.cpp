@@ -83,7 +83,7 @@ static bool swapped(llvm::StringRef a, llvm::StringRef b) {
 }
 
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
-  unsigned best = std::max<unsigned>(1, (static_cast<unsigned>(name.size()) + 1) / 3) + 1;
+  unsigned best = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
   std::string result;
   for (const std::string &candidate : candidates) {
     if (candidate == name)
@@ -126,8 +126,8 @@ std::vector<Cell> cellsOf(llvm::StringRef line, uint32_t start) {
   std::vector<Cell> cells;
   for (size_t i = 0; i < line.size();) {
     Cell cell;
-    cell.offset = start + static_cast<uint32_t>(i);
-    unsigned length = llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(line[i]));
+    cell.offset = start + i;
+    unsigned length = llvm::getNumBytesForUTF8(line[i]);
     llvm::StringRef bytes = line.substr(i, length);
     const auto *data = reinterpret_cast<const llvm::UTF8 *>(bytes.data());
     if (bytes.size() != length || !llvm::isLegalUTF8Sequence(data, data + length)) {
@@ -155,8 +155,8 @@ void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange
   uint32_t skipped = 0;
   if (line.size() > 4 * kWindow) {
     uint32_t at = range.begin - start;
-    skipped = at > kWindow ? at - static_cast<uint32_t>(kWindow) : 0;
-    while (skipped > 0 && (static_cast<unsigned char>(line[skipped]) & 0xC0) == 0x80)
+    skipped = at > kWindow ? at - kWindow : 0;
+    while (skipped > 0 && (line[skipped] & 0xC0) == 0x80)
       --skipped;
     line = line.substr(skipped, 4 * kWindow);
     start += skipped;
@@ -173,7 +173,7 @@ void printLine(llvm::raw_ostream &out, const SourceManager &sources, SourceRange
     text += cells[i].text;
     char mark = i == caret ? '^' : i > caret && cells[i].offset < range.end ? '~' : ' ';
     if (cells[i].width > 0)
-      marks += mark + std::string(static_cast<size_t>(cells[i].width) - 1, mark == ' ' ? ' ' : '~');
+      marks += mark + std::string(cells[i].width - 1, mark == ' ' ? ' ' : '~');
   }
   if (caret >= cells.size())
     marks += '^';
@@ -191,17 +191,6 @@ void printHead(llvm::raw_ostream &out, const SourceManager &sources, SourceRange
     out << "accord: ";
   }
   out << colour << kind << reset << ": " << message << '\n';
-}
-
-llvm::json::Object place(const SourceManager &sources, SourceRange range) {
-  if (!range.valid())
-    return {};
-  Position begin = sources.position(range), end = sources.position(range.file, range.end);
-  return llvm::json::Object{{"file", llvm::json::fixUTF8(sources.path(range.file))},
-                            {"line", begin.line},
-                            {"column", begin.column},
-                            {"end_line", end.line},
-                            {"end_column", end.column}};
 }
 
 } // namespace
@@ -236,27 +225,6 @@ std::string Diagnostics::text() const {
   std::string result;
   llvm::raw_string_ostream out(result);
   render(out);
-  return result;
-}
-
-llvm::json::Array Diagnostics::toJson() const {
-  llvm::json::Array result;
-  for (const Diagnostic &d : sorted()) {
-    llvm::json::Object object = place(*manager, d.range);
-    object["severity"] = d.severity == Severity::Error ? "error" : "warning";
-    object["code"] = entryOf(d.code).number;
-    object["message"] = llvm::json::fixUTF8(d.message);
-    if (!d.help.empty())
-      object["help"] = llvm::json::fixUTF8(d.help);
-    llvm::json::Array notes;
-    for (const Note &note : d.notes) {
-      llvm::json::Object entry = place(*manager, note.range);
-      entry["message"] = llvm::json::fixUTF8(note.message);
-      notes.push_back(std::move(entry));
-    }
-    object["notes"] = std::move(notes);
-    result.push_back(std::move(object));
-  }
   return result;
 }
 

@@ -4,7 +4,6 @@
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/SourceManager.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
 
@@ -67,7 +66,6 @@ public:
   /// path:line:column: error[A0123]: message, the line, a caret under the range, help, notes.
   void render(llvm::raw_ostream &out, bool colour = false) const;
   std::string text() const;
-  llvm::json::Array toJson() const;
 
 private:
   Builder add(Severity severity, Code code, SourceRange range, std::string message);

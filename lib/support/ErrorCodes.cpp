@@ -1,5 +1,6 @@
 #include "lib/support/ErrorCodes.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -18,7 +19,7 @@ static constexpr ErrorEntry kTable[] = {
 
 llvm::ArrayRef<ErrorEntry> errorTable() { return kTable; }
 
-const ErrorEntry &entryOf(Code code) { return kTable[static_cast<size_t>(code)]; }
+const ErrorEntry &entryOf(Code code) { return kTable[llvm::to_underlying(code)]; }
 
 std::string numberOf(Code code) { return entryOf(code).number.str(); }
 

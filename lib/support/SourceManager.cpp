@@ -11,7 +11,7 @@ FileId SourceManager::add(std::string path, std::string text) {
   for (uint32_t i = 0; i < file.text.size(); ++i)
     if (file.text[i] == '\n' || (file.text[i] == '\r' && (i + 1 == file.text.size() || file.text[i + 1] != '\n')))
       file.lineStarts.push_back(i + 1);
-  return {static_cast<uint32_t>(files.size() - 1)};
+  return FileId(files.size() - 1);
 }
 
 llvm::StringRef SourceManager::text(SourceRange range) const {
@@ -27,22 +27,22 @@ std::optional<FileId> SourceManager::find(llvm::StringRef path) const {
   return std::nullopt;
 }
 
-static bool startsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+static bool startsCharacter(char c) { return (c & 0xC0) != 0x80; }
 
 static size_t lineIndex(const std::vector<uint32_t> &starts, uint32_t offset) {
-  return static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin()) - 1;
+  return std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin() - 1;
 }
 
 Position SourceManager::position(FileId id, uint32_t offset) const {
   if (!id.valid())
     return {};
   const File &file = files[id.index];
-  offset = std::min<uint32_t>(offset, static_cast<uint32_t>(file.text.size()));
+  offset = std::min<uint32_t>(offset, file.text.size());
   size_t line = lineIndex(file.lineStarts, offset);
   uint32_t column = 1;
   for (uint32_t i = file.lineStarts[line]; i < offset; ++i)
     column += startsCharacter(file.text[i]);
-  return {static_cast<uint32_t>(line + 1), column};
+  return Position(line + 1, column);
 }
 
 SourceLocation SourceManager::location(SourceRange range) const {
@@ -57,7 +57,7 @@ SourceRange SourceManager::at(FileId id, Position position) const {
     return {};
   const File &file = files[id.index];
   size_t line = std::clamp<size_t>(position.line, 1, file.lineStarts.size()) - 1;
-  uint32_t begin = file.lineStarts[line], size = static_cast<uint32_t>(file.text.size());
+  uint32_t begin = file.lineStarts[line], size = file.text.size();
   for (uint32_t column = 1; column < position.column && begin < size && file.text[begin] != '\n'; ++column)
     do
       ++begin;

@@ -67,8 +67,12 @@ def check(value, schema, root, path, errors):
         elif key == "maxItems":
             if isinstance(value, list) and len(value) > rule:
                 wrong(f"{len(value)} elements, at most {rule} expected")
+        elif key == "prefixItems":
+            for i, (item, one) in enumerate(zip(value if isinstance(value, list) else [], rule)):
+                check(item, one, root, f"{path}[{i}]", errors)
         elif key == "items":
-            for i, item in enumerate(value if isinstance(value, list) else []):
+            behind = len(schema.get("prefixItems", []))
+            for i, item in enumerate(value[behind:] if isinstance(value, list) else [], behind):
                 check(item, rule, root, f"{path}[{i}]", errors)
         elif key == "required":
             for name in rule:

@@ -72,30 +72,17 @@ OptionEntry &OptionEntry::check(std::function<std::string(const std::string &)> 
 }
 OptionEntry &OptionEntry::excludes(const OptionEntry &other) { return option_->excludes(other.option_), *this; }
 
-OptionEntry Command::option(const std::string &name, std::string &target, const std::string &help) {
+template <typename T> OptionEntry Command::option(const std::string &name, T &target, const std::string &help) {
   return OptionEntry(app_.add_option(name, target, help));
 }
-OptionEntry Command::option(const std::string &name, std::vector<std::string> &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, std::vector<double> &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, std::optional<int64_t> &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, int64_t &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, uint64_t &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, unsigned &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
-OptionEntry Command::option(const std::string &name, double &target, const std::string &help) {
-  return OptionEntry(app_.add_option(name, target, help));
-}
+template OptionEntry Command::option(const std::string &, std::string &, const std::string &);
+template OptionEntry Command::option(const std::string &, std::vector<std::string> &, const std::string &);
+template OptionEntry Command::option(const std::string &, std::vector<double> &, const std::string &);
+template OptionEntry Command::option(const std::string &, std::optional<int64_t> &, const std::string &);
+template OptionEntry Command::option(const std::string &, int64_t &, const std::string &);
+template OptionEntry Command::option(const std::string &, uint64_t &, const std::string &);
+template OptionEntry Command::option(const std::string &, unsigned &, const std::string &);
+template OptionEntry Command::option(const std::string &, double &, const std::string &);
 OptionEntry Command::flag(const std::string &name, bool &target, const std::string &help) {
   return OptionEntry(app_.add_flag(name, target, help));
 }

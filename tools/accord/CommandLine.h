@@ -59,15 +59,8 @@ public:
   template <typename T> static std::shared_ptr<T> values() { return std::make_shared<T>(); }
 
   /// `name` is "--option", "-o,--option", or "argument" for one without a name. The value is checked to be of the
-  /// target's type.
-  OptionEntry option(const std::string &name, std::string &target, const std::string &help);
-  OptionEntry option(const std::string &name, std::vector<std::string> &target, const std::string &help);
-  OptionEntry option(const std::string &name, std::vector<double> &target, const std::string &help);
-  OptionEntry option(const std::string &name, std::optional<int64_t> &target, const std::string &help);
-  OptionEntry option(const std::string &name, int64_t &target, const std::string &help);
-  OptionEntry option(const std::string &name, uint64_t &target, const std::string &help);
-  OptionEntry option(const std::string &name, unsigned &target, const std::string &help);
-  OptionEntry option(const std::string &name, double &target, const std::string &help);
+  /// target's type: a text, a number, an optional number, or a list of texts or numbers.
+  template <typename T> OptionEntry option(const std::string &name, T &target, const std::string &help);
   /// "!--no-x" sets the target to false.
   OptionEntry flag(const std::string &name, bool &target, const std::string &help);
   /// "--x{word}": alone it means `word`, and `--x=other` is another one.

@@ -1,8 +1,9 @@
 // accord emit: scripts and manifests that start a plan.
+#include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/launch/Launch.h"
-#include "lib/support/Version.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
@@ -18,6 +19,21 @@ struct EmitOptions {
   LaunchOptions launch;
   bool json = false;
 };
+
+constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "slurm", "kubernetes"};
+
+struct EmittedText {
+  Launcher backend;
+  std::string text;
+};
+void describe(JsonFields &f, EmittedText &one) {
+  f.head("emit")
+      .field("backend", one.backend, [](JsonVisitor &v, Launcher &backend) { v.oneOf(backend, kBackends, ""); })
+      .about("the script or manifest")
+      .field("text", one.text);
+}
+const DocumentEntry kDocument("emit", "accord emit --json", "The script or manifest that starts a plan.",
+                              [] { return schemaOf<EmittedText>(); });
 
 int emitCommand(const EmitOptions &options) {
   auto plan = readPlacement(options.path, options.json, "emit");
@@ -45,12 +61,7 @@ int emitCommand(const EmitOptions &options) {
       return refuse(Code::CannotWrite, diags.sorted().front().message, options.json, "emit");
   }
   if (options.json)
-    llvm::outs() << jsonText(llvm::json::Object{{"command", "emit"},
-                                                {"version", kVersion},
-                                                {"status", "done"},
-                                                {"backend", options.backend},
-                                                {"text", jsonString(text)}})
-                 << "\n";
+    llvm::outs() << jsonText(toDocument(EmittedText{launcher, text})) << "\n";
   else if (options.output.empty())
     llvm::outs() << text;
   return kDone;
@@ -60,7 +71,7 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
   auto options = Command::values<EmitOptions>();
   command.option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
       .required()
-      .oneOf({"torchrun", "megatron", "slurm", "kubernetes"});
+      .oneOf(std::vector<std::string>(kBackends.begin(), kBackends.end()));
   command.option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
       .required();
   command.option("-o,--output", options->output, "File to write (default: standard output)");

@@ -1,13 +1,13 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"
 #include "lib/support/ErrorCodes.h"
-#include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,16 +21,36 @@ bool looksLikeCode(llvm::StringRef text) {
   return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') && llvm::all_of(text.drop_front(), llvm::isDigit);
 }
 
+/// What both commands print.
+struct Explanation {
+  llvm::StringRef command;
+  std::string text = {};
+  const Plan *plan = nullptr; ///< whose times are explained, too
+};
+void describe(JsonFields &f, Explanation &one) {
+  f.head(one.command).about("what the command prints without --json, without colours").field("text", one.text);
+  if (one.command == "explain")
+    f.about("of a plan: what its longest path is made of, and what would shorten the step while every order stays")
+        .maybeIf(one.plan, "timing", one.plan, describeTiming);
+}
+llvm::json::Value schemaFor(llvm::StringRef command) {
+  return describeJson([&](JsonVisitor &v) {
+    Explanation one{command};
+    visitValue(v, one);
+  });
+}
+
+const DocumentEntry kExplanation("explain", "accord explain --json",
+                                 "The explanation in words, for people: of a plan, of one of its operations, of an "
+                                 "error code, or of all codes (--markdown). What it is made of is in plan.json.",
+                                 [] { return schemaFor("explain"); });
+const DocumentEntry
+    kDifference("diff", "accord diff --json",
+                "What changed between two plans in words, for people; the numbers are in both plan.json.",
+                [] { return schemaFor("diff"); });
+
 int print(const std::string &text, bool json, const char *command, const Plan *plan = nullptr) {
-  if (!json) {
-    llvm::outs() << text;
-    return kDone;
-  }
-  llvm::json::Object document{
-      {"command", command}, {"version", kVersion}, {"status", "done"}, {"text", jsonString(text)}};
-  if (plan)
-    document["timing"] = timingData(*plan);
-  llvm::outs() << jsonText(std::move(document)) << "\n";
+  llvm::outs() << (json ? jsonText(toDocument(Explanation{command, text, plan})) + "\n" : text);
   return kDone;
 }
 

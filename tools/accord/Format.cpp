@@ -36,8 +36,7 @@ int formatFiles(const FormatOptions &options) {
       writeFile(diags, path, text);
     differs |= !same;
   }
-  diags.render(llvm::errs(), llvm::errs().has_colors());
-  return diags.hasErrors() || (options.check && differs) ? kWrongInput : kDone;
+  return finish(diags, options.check && differs ? kWrongInput : kDone, false, "fmt");
 }
 
 const CommandEntry kEntry("fmt", "Format .accel and .dnn files in place; every comment stays", [](Command &command) {

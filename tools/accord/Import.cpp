@@ -23,36 +23,54 @@ struct ImportOptions {
   bool unrolled = false;                  ///< copies of one body are written each
 };
 
-/// `meta-llama/Llama-2-7b-hf/config.json` is called after its folder.
-std::string nameOf(const std::string &path) {
-  llvm::StringRef stem = llvm::sys::path::stem(path);
-  llvm::StringRef folder = llvm::sys::path::filename(llvm::sys::path::parent_path(path));
-  return (stem == "config" && !folder.empty() && folder != "." ? folder : stem).str();
+/// The name that was given; else `meta-llama/Llama-2-7b-hf/config.json` is called after its folder.
+std::string nameOf(const ImportOptions &options) {
+  llvm::StringRef stem = llvm::sys::path::stem(options.file);
+  llvm::StringRef folder = llvm::sys::path::filename(llvm::sys::path::parent_path(options.file));
+  llvm::StringRef name = stem == "config" && !folder.empty() && folder != "." ? folder : stem;
+  return options.name.empty() ? name.str() : options.name;
 }
 
-/// Prints or writes what an importer gave; `notes` go to standard error.
-int deliver(const ImportOptions &options, Diagnostics &diags, const std::optional<std::string> &text,
-            const std::vector<std::string> &notes = {}) {
-  for (const std::string &note : notes)
-    fmt::print(stderr, "accord: {}\n", note);
-  if (text && options.output.empty())
-    llvm::outs() << *text;
-  else if (text)
-    writeFile(diags, options.output, *text);
-  diags.render(llvm::errs(), llvm::errs().has_colors());
-  return diags.hasErrors() ? kWrongInput : kDone;
+/// Prints or writes the text that an importer makes; its notes go to standard error.
+template <typename Import> int convert(const ImportOptions &options, Import import) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  if (auto result = import(diags)) {
+    for (const std::string &note : result->notes)
+      fmt::print(stderr, "accord: {}\n", note);
+    if (options.output.empty())
+      llvm::outs() << result->text;
+    else
+      writeFile(diags, options.output, result->text);
+  }
+  return finish(diags, kDone, false, "import");
+}
+/// The same of an importer that takes a text.
+template <typename Import> int convertText(const ImportOptions &options, Import import) {
+  return convert(options, [&](Diagnostics &diags) {
+    auto file = readFile(diags, options.file);
+    return file ? import(diags, *file) : std::nullopt;
+  });
+}
+/// The same of one that needs no more than a name.
+template <auto import> int importText(const ImportOptions &options) {
+  return convertText(options, [&](Diagnostics &diags, FileId file) { return import(diags, file, nameOf(options)); });
 }
 
 int importConfig(const ImportOptions &options) {
-  SourceManager sources;
-  Diagnostics diags(sources);
-  std::optional<HuggingFaceImport> result;
-  if (auto file = readFile(diags, options.file))
-    result = importHuggingFace(diags, *file, options.name.empty() ? nameOf(options.file) : options.name);
-  std::vector<std::string> notes;
-  if (result && !result->unread.empty())
-    notes.push_back(fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
-  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt, notes);
+  struct Converted {
+    std::string text;
+    std::vector<std::string> notes;
+  };
+  return convertText(options, [&](Diagnostics &diags, FileId file) -> std::optional<Converted> {
+    auto result = importHuggingFace(diags, file, nameOf(options));
+    if (!result)
+      return std::nullopt;
+    Converted made{std::move(result->text), {}};
+    if (!result->unread.empty())
+      made.notes.push_back(fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
+    return made;
+  });
 }
 
 /// [OUTPUT=]KIND, each; false after an error.
@@ -73,10 +91,8 @@ bool readLosses(const ImportOptions &options, std::map<std::string, std::string>
 }
 
 int importOnnxFile(const ImportOptions &options) {
-  SourceManager sources;
-  Diagnostics diags(sources);
   OnnxOptions onnx;
-  onnx.name = options.name.empty() ? nameOf(options.file) : options.name;
+  onnx.name = nameOf(options);
   for (const std::string &text : options.sizes) {
     auto [symbol, number] = llvm::StringRef(text).rsplit('=');
     int64_t size = 0;
@@ -89,56 +105,32 @@ int importOnnxFile(const ImportOptions &options) {
   onnx.unrolled = options.unrolled;
   if (!readLosses(options, onnx.losses))
     return kWrongInput;
-  std::optional<OnnxImport> result = importOnnx(diags, options.file, onnx);
-  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
-                 result ? result->notes : std::vector<std::string>{});
+  return convert(options, [&](Diagnostics &diags) { return importOnnx(diags, options.file, onnx); });
 }
 
 int importMlirFile(const ImportOptions &options) {
-  SourceManager sources;
-  Diagnostics diags(sources);
   MlirOptions mlir;
-  mlir.name = options.name.empty() ? nameOf(options.file) : options.name;
+  mlir.name = nameOf(options);
   mlir.inputs = options.inputs;
   mlir.unrolled = options.unrolled;
   if (!readLosses(options, mlir.losses))
     return kWrongInput;
-  auto file = readFile(diags, options.file);
-  auto result = file ? importMlir(diags, *file, mlir) : std::nullopt;
-  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
-                 result ? result->notes : std::vector<std::string>{});
-}
-
-/// Importers of texts: a file, a name, and what comes out.
-template <auto import> int importText(const ImportOptions &options) {
-  SourceManager sources;
-  Diagnostics diags(sources);
-  std::string name = options.name.empty() ? nameOf(options.file) : options.name;
-  auto file = readFile(diags, options.file);
-  auto result = file ? import(diags, *file, name) : std::nullopt;
-  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
-                 result ? result->notes : std::vector<std::string>{});
+  return convertText(options, [&](Diagnostics &diags, FileId file) { return importMlir(diags, file, mlir); });
 }
 
 constexpr const char *kUnrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
 
-/// One importer: `accord import NAME ARGUMENT`, with the options that all of them have.
-Command addImporter(Command &command, const std::shared_ptr<ImportOptions> &options, const char *name,
-                    const std::string &summary, const char *argument, const char *help,
-                    int (*run)(const ImportOptions &)) {
-  Command one = command.command(name, summary);
-  one.option(argument, options->file, help).required();
-  one.option("-o,--output", options->output, "The .dnn to write (default: print it)");
-  one.option("--name", options->name, "Name of the model (default: of the file or its folder)");
-  one.action([options, run] { return run(*options); });
-  return one;
-}
-
 const CommandEntry kEntry("import", "Convert a model of another format to .dnn", [](Command &command) {
   auto options = Command::values<ImportOptions>();
+  // `accord import NAME ARGUMENT`, with the options that all importers have.
   auto importer = [&](const char *name, const std::string &summary, const char *argument, const char *help,
                       int (*run)(const ImportOptions &)) {
-    return addImporter(command, options, name, summary, argument, help, run);
+    Command one = command.command(name, summary);
+    one.option(argument, options->file, help).required();
+    one.option("-o,--output", options->output, "The .dnn to write (default: print it)");
+    one.option("--name", options->name, "Name of the model (default: of the file or its folder)");
+    one.action([options, run] { return run(*options); });
+    return one;
   };
   importer("huggingface",
            fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),

@@ -1,9 +1,10 @@
 // accord list: the machines, models, operations and objectives that Accord knows by name.
+#include "lib/driver/Documents.h"
 #include "lib/driver/Workspace.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/placement/problem/Objective.h"
-#include "lib/support/Version.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include "tools/accord/CommandLine.h"
@@ -26,6 +27,30 @@ struct ListOptions {
 struct Entry {
   std::string name, kind, file, text; ///< the file is empty where it is built in
 };
+
+void describe(JsonFields &f, Entry &one) {
+  f.field("name", one.name)
+      .field("kind", one.kind,
+             [](JsonVisitor &v, std::string &kind) {
+               constexpr llvm::StringRef words[] = {"accelerator", "cluster", "model", "operation", "objective"};
+               size_t index = llvm::find(words, kind) - words;
+               v.word(index, words, "");
+             })
+      .about(
+          "first line of the comment before the declaration; of an operation how it is called, with ? behind what may "
+          "be left out")
+      .field("description", one.text)
+      .about("name of the file that declares it; absent where it is built in")
+      .maybe("file", one.file);
+}
+void describeEntries(JsonFields &f, std::vector<Entry> &entries) {
+  f.head("list")
+      .about("in the order of their files and of their places there; operations by name")
+      .field("entries", entries);
+}
+const DocumentEntry kDocument("list", "accord list --json",
+                              "The machines, models, operations or objectives that have names.",
+                              [] { return schemaOf<std::vector<Entry>>(describeEntries); });
 
 /// Files of the catalogue with this extension, in the order of their names.
 std::vector<std::string> catalogFiles(llvm::StringRef extension) {
@@ -93,23 +118,10 @@ int list(const ListOptions &options) {
       addDeclared(diags, path, machines, entries);
   else
     entries = options.kind == "operations" ? operations() : objectives();
-  diags.render(llvm::errs(), llvm::errs().has_colors());
-  if (diags.hasErrors()) {
-    if (options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "list")) << "\n";
+  if (finish(diags, kDone, options.json, "list") != kDone)
     return kWrongInput;
-  }
   if (options.json) {
-    llvm::json::Array array;
-    for (const Entry &one : entries) {
-      llvm::json::Object object{{"name", one.name}, {"kind", one.kind}, {"description", jsonString(one.text)}};
-      if (!one.file.empty())
-        object["file"] = jsonString(one.file);
-      array.push_back(std::move(object));
-    }
-    llvm::outs() << jsonText(llvm::json::Object{
-                        {"command", "list"}, {"version", kVersion}, {"status", "done"}, {"entries", std::move(array)}})
-                 << "\n";
+    llvm::outs() << jsonText(toDocument(entries, describeEntries)) << "\n";
     return kDone;
   }
   TextTable table("llll", {"name", "kind", "file", "description"});

@@ -1,6 +1,7 @@
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/support/Version.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -10,39 +11,9 @@
 namespace accord {
 namespace {
 
-std::vector<std::unique_ptr<CertificateKind>> &kinds() {
-  static std::vector<std::unique_ptr<CertificateKind>> all = [] {
-    std::vector<std::unique_ptr<CertificateKind>> list;
-    for (auto make : {explorationCertificate, ensembleCertificate, sparsityCertificate, scheduleCertificate,
-                      placementCertificate, planCertificate})
-      list.push_back(make());
-    return list;
-  }();
-  return all;
-}
-
-llvm::json::Array strings(const std::vector<std::string> &texts) {
-  llvm::json::Array array;
-  for (const std::string &text : texts)
-    array.push_back(jsonString(text));
-  return array;
-}
-
-void printDocument(VerifiedCertificate &verified) {
-  const Verification &proof = verified.proof;
-  llvm::json::Array findings;
-  for (const Error &finding : proof.findings)
-    findings.push_back(llvm::json::Object{{"code", numberOf(finding.code)}, {"message", jsonString(finding.message)}});
-  llvm::json::Object document = std::move(verified.more);
-  document["command"] = "verify";
-  document["version"] = kVersion;
-  document["status"] = proof.holds() ? "done" : "error";
-  document["valid"] = proof.holds();
-  document["findings"] = std::move(findings);
-  document["checked"] = strings(proof.checked);
-  document["assumed"] = strings(proof.trusted);
-  llvm::outs() << jsonText(std::move(document)) << "\n";
-}
+/// In the order in which they are tried. The last one, a plan of one device, matches everything.
+constexpr auto kKinds = {explorationCertificate, ensembleCertificate,  sparsityCertificate,
+                         scheduleCertificate,    placementCertificate, planCertificate};
 
 void printFinding(const Error &finding, const std::string &path, bool located) {
   const SourceLocation &at = finding.location;
@@ -55,18 +26,61 @@ void printFinding(const Error &finding, const std::string &path, bool located) {
 
 } // namespace
 
-const std::vector<std::unique_ptr<CertificateKind>> &certificateKinds() { return kinds(); }
-
-void registerCertificateKind(std::unique_ptr<CertificateKind> kind) {
-  kinds().insert(kinds().begin(), std::move(kind));
+void describe(JsonFields &f, ProvedAnswer &answer) {
+  auto orNone = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
+  MiningProof &proof = answer.proof;
+  f.about("the job, or common")
+      .field("name", answer.name)
+      .about("of the design that was found; null: none", {{"minimum", nullptr}})
+      .field("value", answer.value, orNone)
+      .about("no design has a smaller value, as is claimed; null: no design can be", {{"minimum", nullptr}})
+      .field("bound", answer.bound, orNone)
+      .about("no design has a smaller value, as is proved here; at most the bound", {{"minimum", nullptr}})
+      .field("proved", proof.proven, orNone)
+      .field("designs", proof.designs)
+      .about("break what is required, or are no machines")
+      .field("not_allowed", proof.refused)
+      .about("not below the bound by arithmetic, bytes, dependences and device memory")
+      .field("by_work", proof.byWork)
+      .about("not below it with the prices of the cost model")
+      .field("by_prices", proof.byPrices)
+      .about("not below it by the bounds of plans in the certificate")
+      .field("by_plans", proof.byPlans)
+      .about("the search found none below it; that there is none is not proved")
+      .field("by_search", proof.bySearch);
 }
+
+void describe(JsonFields &f, VerifiedCertificate &verified) {
+  Verification &proof = verified.proof;
+  f.head("verify", proof.holds() ? "done" : "error", {"done", "error"})
+      .computed("valid", [&] { return proof.holds(); })
+      .about("what was proved")
+      .field("checked", proof.checked)
+      .about("what the proof assumes")
+      .field("assumed", proof.trusted)
+      .about("what is wrong")
+      .field("findings", proof.findings,
+             [](JsonFields &g, Error &finding) {
+               g.about("explained by accord explain", {{"pattern", "^A[0-9]{4}$"}})
+                   .computed("code", [&] { return numberOf(finding.code); })
+                   .field("message", finding.message);
+             })
+      .about("of a mining: what proves each bound, as numbers of designs")
+      .maybe("answers", verified.answers);
+}
+
+static const DocumentEntry
+    kDocument("verify", "accord verify --json",
+              "The independent check of an answer. status is 'done' when it holds, else 'error'.",
+              [] { return schemaOf<VerifiedCertificate>(); });
 
 std::string answerFolder(const std::string &path) {
   return llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str();
 }
 
 int verifyAnswer(const CertificateRequest &request) {
-  for (const std::unique_ptr<CertificateKind> &kind : kinds()) {
+  for (auto make : kKinds) {
+    std::unique_ptr<CertificateKind> kind = make();
     if (!kind->matches(request.path))
       continue;
     auto verified = kind->verify(request);
@@ -74,7 +88,7 @@ int verifyAnswer(const CertificateRequest &request) {
       return kWrongInput;
     const Verification &proof = verified->proof;
     if (request.json) {
-      printDocument(*verified);
+      llvm::outs() << jsonText(toDocument(*verified)) << "\n";
     } else {
       for (const std::string &line : proof.checked)
         llvm::outs() << "  checked  " << line << "\n";

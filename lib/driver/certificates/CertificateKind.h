@@ -1,5 +1,6 @@
 // What commands leave behind so that `accord verify` proves their answers again: one kind for each sort of answer.
 #pragma once
+#include "lib/exploration/verify/MiningVerifier.h"
 #include "lib/planning/verify/Verify.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
@@ -15,14 +16,21 @@ struct CertificateRequest {
   bool json = false;  ///< what cannot be read is printed as a document
 };
 
+/// Of a mining: what proves the bound of one of its answers.
+struct ProvedAnswer {
+  std::string name; ///< the job's, or "common"
+  double value = 0, bound = 0;
+  MiningProof proof;
+};
+
 /// What was proved again of an answer.
 struct VerifiedCertificate {
   Verification proof;
-  llvm::json::Object more = {};   ///< what the document says besides
+  std::optional<std::vector<ProvedAnswer>> answers = {}; ///< of a mining
   bool locatedByFindings = false; ///< findings are of places in the file, not of the answer as a whole
 };
 
-/// A kind of answer with its certificate. It is stateless; add another one with `registerCertificateKind`.
+/// A kind of answer with its certificate.
 class CertificateKind {
 public:
   virtual ~CertificateKind() = default;
@@ -34,11 +42,6 @@ public:
   /// Nothing where it cannot be read, which was printed.
   virtual std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const = 0;
 };
-
-/// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
-const std::vector<std::unique_ptr<CertificateKind>> &certificateKinds();
-/// Adds a kind, of a plugin, which is tried before all others.
-void registerCertificateKind(std::unique_ptr<CertificateKind> kind);
 
 /// Verifies the answer by the first kind that matches, and prints what holds and what does not. Returns the exit status
 /// of `accord verify`: 0 where all holds.

@@ -14,7 +14,6 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/verify/Ordered.h"
-#include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,12 +26,6 @@
 namespace accord {
 namespace {
 
-struct MiningVerification {
-  Verification proof;
-  /// What proves each answer, as counts of designs.
-  std::vector<std::pair<CertificateAnswer, MiningProof>> answers;
-};
-
 std::string folderOf(const std::string &path) {
   std::string folder = answerFolder(path);
   return folder.empty() ? "." : folder;
@@ -42,7 +35,7 @@ class MiningProver {
 public:
   MiningProver(const std::string &path, bool json) : folder_(folderOf(path)), json_(json) {}
 
-  std::optional<MiningVerification> prove() {
+  std::optional<VerifiedCertificate> prove() {
     if (!read())
       return std::nullopt;
     prices_ = pricesOf(certificate_);
@@ -57,7 +50,7 @@ public:
     if (out_.holds())
       for (const CertificateAnswer &answer : certificate_.answers)
         checkBound(verifier, answer);
-    return MiningVerification{std::move(out_), std::move(answers_)};
+    return VerifiedCertificate{std::move(out_), std::move(answers_)};
   }
 
 private:
@@ -333,9 +326,7 @@ private:
     };
     for (Error &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
-    CertificateAnswer brief = answer;
-    brief.survivors.clear();
-    answers_.push_back({std::move(brief), proof});
+    answers_.push_back({answer.name, answer.value, answer.bound, proof});
     if (!out_.holds())
       return;
     out_.checked.push_back(
@@ -378,28 +369,8 @@ private:
   CertificatePrices prices_;
   PriceCache structures_{PriceCache::Detail::Numbers};
   Verification out_;
-  std::vector<std::pair<CertificateAnswer, MiningProof>> answers_;
+  std::vector<ProvedAnswer> answers_;
 };
-
-llvm::json::Array toJson(const std::vector<std::pair<CertificateAnswer, MiningProof>> &answers) {
-  return list(answers, [](const auto &one) {
-    const auto &[answer, proof] = one;
-    auto finite = [](double value) {
-      return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
-    };
-    auto count = [](uint64_t n) { return static_cast<int64_t>(n); };
-    return llvm::json::Value(llvm::json::Object{{"name", jsonString(answer.name)},
-                                                {"value", finite(answer.value)},
-                                                {"bound", finite(answer.bound)},
-                                                {"proved", finite(proof.proven)},
-                                                {"designs", count(proof.designs)},
-                                                {"not_allowed", count(proof.refused)},
-                                                {"by_work", count(proof.byWork)},
-                                                {"by_prices", count(proof.byPrices)},
-                                                {"by_plans", count(proof.byPlans)},
-                                                {"by_search", count(proof.bySearch)}});
-  });
-}
 
 class ExplorationCertificateKind : public CertificateKind {
   const char *subject() const override { return "mining"; }
@@ -409,12 +380,7 @@ class ExplorationCertificateKind : public CertificateKind {
     return llvm::sys::fs::exists(path + "/mine.json") || llvm::sys::fs::exists(path + "/" + kMiningCertificate);
   }
   std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
-    auto verified = MiningProver(request.path, request.json).prove();
-    if (!verified)
-      return std::nullopt;
-    VerifiedCertificate out{std::move(verified->proof)};
-    out.more["answers"] = toJson(verified->answers);
-    return out;
+    return MiningProver(request.path, request.json).prove();
   }
 };
 

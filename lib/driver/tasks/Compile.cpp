@@ -3,7 +3,6 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
@@ -64,21 +63,8 @@ int printModule(Session &session, const std::string &until) {
 
 /// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
 int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits) {
-  auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
-  if (auto *message = std::get_if<std::string>(&parsedLimits)) {
-    session.diagnostics().error(Code::BadCommandLine, {}, *message);
-    return session.finish(kWrongInput, "compile");
-  }
-  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
   std::optional<PlacementPlan> plan;
-  {
-    SolverMonitor watch("placing", {true, seconds, true});
-    session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
-                      [&] { return watch.reason(); }};
-    plan = session.placement();
-    session.search = {};
-  }
-  if (!plan)
+  if (!searchWithin(session, limits, "placing", [&] { plan = session.placement(); }) || !plan)
     return session.finish(kWrongInput, "compile");
   // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
   PlacementProof brief;

@@ -170,7 +170,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                       {"assumptions", std::move(assumptions)},
                       {"conflicts", std::move(conflicts)},
                       {"whatIf", std::move(changes)},
-                      {"timing", timingData(plan)}};
+                      {"timing", toDocument(&plan, describeTiming)}};
 }
 
 std::string toReport(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOptions &options) {

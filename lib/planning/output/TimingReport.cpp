@@ -1,12 +1,14 @@
 #include "lib/planning/output/TimingReport.h"
 #include "lib/planning/analysis/StepSensitivity.h"
-#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <fmt/format.h>
 
 using namespace llvm;
 namespace accord {
+
+void describe(JsonVisitor &v, Phase &phase);
+
 namespace {
 
 constexpr size_t kRows = 10;
@@ -65,34 +67,67 @@ std::string timingText(const Plan &plan, const TextStyle &style) {
   return out;
 }
 
-json::Object timingData(const Plan &plan) {
-  auto made = StepSensitivity::of(plan);
-  if (!made)
-    return json::Object{{"error", jsonString(made.error().message)}};
-  const StepSensitivity &what = *made;
-  auto nameOf = [&](OperationId id) { return jsonString(plan.graph.operations[id].name); };
-  json::Array kinds, phases, critical, operations;
-  for (const CoreKindShare &share : what.kinds)
-    kinds.push_back(json::Object{{"core_type", kindName(share.kind)},
-                                 {"critical_s", share.critical.seconds().value},
-                                 {"only_this_core_type_s", share.alone.seconds().value}});
-  for (auto [phase, t] : what.phases)
-    phases.push_back(json::Object{{"phase", name(phase)}, {"critical_s", t.seconds().value}});
-  for (OperationId id : ArrayRef(what.critical).take_front(kMaxCritical))
-    critical.push_back(nameOf(id));
-  for (const OperationSensitivity &s : ArrayRef(what.operations).take_front(kRows))
-    operations.push_back(json::Object{{"name", nameOf(s.operation)},
-                                      {"phase", name(plan.graph.operations[s.operation].phase)},
-                                      {"core", kindName(plan.graph.operations[s.operation].core)},
-                                      {"total_time_s", s.busy.seconds().value},
-                                      {"gain_if_halved_s", s.gainIfHalved.seconds().value},
-                                      {"gain_if_removed_s", s.gainIfFree.seconds().value}});
-  json::Object data{{"step_time_s", what.step.seconds().value}, {"host_s", what.host.seconds().value},
-                    {"core_types", std::move(kinds)},           {"phases", std::move(phases)},
-                    {"critical", std::move(critical)},          {"operations", std::move(operations)}};
-  if (what.next != kNone)
-    data["next"] = json::Object{{"name", nameOf(what.next)}, {"slack_s", what.nextSlack.seconds().value}};
-  return data;
+void describeTiming(JsonFields &f, const Plan *plan) {
+  StepSensitivity what;
+  std::string error;
+  if (plan) {
+    auto made = StepSensitivity::of(*plan);
+    if (made)
+      what = *made;
+    else
+      error = made.error().message;
+  }
+  bool known = error.empty();
+  auto describeName = [&](JsonVisitor &v, OperationId id) {
+    std::string name = plan ? plan->graph.operations[id].name : "";
+    v.text(name);
+  };
+  std::vector critical(what.critical.begin(), what.critical.begin() + std::min(kMaxCritical, what.critical.size()));
+  std::vector operations(what.operations.begin(), what.operations.begin() + std::min(kRows, what.operations.size()));
+  std::vector<std::pair<Phase, Picoseconds>> phases(what.phases.begin(), what.phases.end());
+  f.about("why there is none: the plan contradicts itself")
+      .maybe("error", error)
+      .about("in the order of the plan, everything as early as possible")
+      .computedIf(known, "step_time_s", [&] { return what.step.seconds(); })
+      .about("of it, what the host takes")
+      .computedIf(known, "host_s", [&] { return what.host.seconds(); })
+      .maybeIf(known, "core_types", what.kinds,
+               [](JsonFields &g, CoreKindShare &share) {
+                 g.about("tensor, vector, network, or no core")
+                     .computed("core_type", [&] { return std::string(kindName(share.kind)); })
+                     .about("of the longest path")
+                     .computed("critical_s", [&] { return share.critical.seconds(); })
+                     .about("longest chain of dependences if all other core types took no time")
+                     .computed("only_this_core_type_s", [&] { return share.alone.seconds(); });
+               })
+      .maybeIf(known, "phases", phases,
+               [](JsonFields &g, std::pair<Phase, Picoseconds> &one) {
+                 g.field("phase", one.first).about("of the longest path").computed("critical_s", [&] {
+                   return one.second.seconds();
+                 });
+               })
+      .about("operations of the longest path, a repeat followed by its body; the first 1000")
+      .maybeIf(known, "critical", critical, describeName)
+      .about("what shortens the step most, at most 10")
+      .maybeIf(known, "operations", operations,
+               [&](JsonFields &g, OperationSensitivity &s) {
+                 const Operation none, &op = plan ? plan->graph.operations[s.operation] : none;
+                 g.computed("name", [&] { return op.name; })
+                     .computed("phase", [&] { return op.phase; })
+                     .computed("core", [&] { return std::string(kindName(op.core)); })
+                     .about("all executions, one after the other")
+                     .computed("total_time_s", [&] { return s.busy.seconds(); })
+                     .about("the step is so much shorter if the operation takes half its time")
+                     .computed("gain_if_halved_s", [&] { return s.gainIfHalved.seconds(); })
+                     .about("and if it takes none")
+                     .computed("gain_if_removed_s", [&] { return s.gainIfFree.seconds(); });
+               })
+      .about("of the operations that have slack, the one with the least")
+      .maybeIf(known && what.next != kNone, "next", what.next, [&](JsonFields &g, OperationId &id) {
+        g.computed("name", [&] { return plan->graph.operations[id].name; }).computed("slack_s", [&] {
+          return what.nextSlack.seconds();
+        });
+      });
 }
 
 } // namespace accord

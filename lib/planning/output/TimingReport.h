@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/planning/output/Summary.h"
-#include "llvm/Support/JSON.h"
+#include "lib/support/documents/Fields.h"
 
 namespace accord {
 
@@ -10,11 +10,7 @@ namespace accord {
 /// Of a plan that contradicts itself, one line that says why there is nothing.
 std::string timingText(const Plan &plan, const TextStyle &style);
 
-/// The same with all numbers in seconds: `step_time_s`, `host_s`, `kinds[]` {`kind`, `critical_s`,
-/// `only_this_core_type_s`}, `phases[]` {`phase`, `critical_s`}, `critical[]` (names, at most 1000),
-/// `operations[]`
-/// {`name`, `phase`, `core`, `total_time_s`, `gain_if_halved_s`, `gain_if_removed_s`} and `next` {`name`, `slack_s`};
-/// or `error`.
-llvm::json::Object timingData(const Plan &plan);
+/// The same as an object of a document; a schema needs no plan.
+void describeTiming(JsonFields &f, const Plan *plan);
 
 } // namespace accord

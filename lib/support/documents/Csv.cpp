@@ -60,7 +60,7 @@ private:
     Cell cell{{}, line, column()};
     size_t start = at;
     while (!atLineEnd() && text[at] != ',') {
-      unsigned char c = static_cast<unsigned char>(text[at]);
+      unsigned char c = text[at];
       if ((c < 0x20 && c != '\t') || c == 0x7F) {
         complain(line, column(), fmt::format("byte 0x{:02x} in a table of text", c));
         break;

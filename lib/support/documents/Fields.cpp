@@ -1,6 +1,9 @@
 #include "lib/support/documents/Fields.h"
+#include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace llvm;
 namespace accord {
@@ -44,7 +47,8 @@ public:
     }
     out = std::move(all);
   }
-  void custom(function_ref<json::Value()> write, function_ref<bool(const json::Value &, Path)>) override {
+  void custom(function_ref<json::Value()> write, function_ref<bool(const json::Value &, Path)>,
+              StringLiteral) override {
     out = write();
   }
 
@@ -156,7 +160,7 @@ public:
         entry(member.first, one);
       }
   }
-  void custom(function_ref<json::Value()>, function_ref<bool(const json::Value &, Path)> read) override {
+  void custom(function_ref<json::Value()>, function_ref<bool(const json::Value &, Path)> read, StringLiteral) override {
     state.ok = state.ok && read(value, path);
   }
   void check(function_ref<bool(Path)> holds) override { state.ok = state.ok && holds(path); }
@@ -224,28 +228,45 @@ void Reader::object(function_ref<void(JsonFields &)> fields) {
   reader.end();
 }
 
+/// What is common to all values of one schema. It is described twice: first the occurrences of each type are counted,
+/// then those of several become definitions.
+struct DescribeState {
+  struct Type {
+    unsigned uses = 0;
+    bool isLarge = false; ///< too long to be repeated
+    std::string definition = {};
+  };
+  JsonRule rule;
+  bool counts = true;
+  StringMap<Type> types = {};
+  json::Object definitions = {};
+
+  /// Names the types that become definitions.
+  void endCount();
+};
+
 class Describer final : public JsonVisitor {
 public:
-  explicit Describer(JsonRule rule) : rule(rule) {}
+  explicit Describer(DescribeState &state) : state(state) {}
   Mode mode() const override { return Mode::Describe; }
   void text(std::string &) override { type("string"); }
   void flag(bool &) override { type("boolean"); }
   void number(double &) override {
     type("number");
-    if (rule == JsonRule::Closed)
+    if (state.rule == JsonRule::Closed)
       schema["minimum"] = 0;
   }
   void integer(int64_t &, std::optional<IntegerRange> range, IntegerRange ofType) override {
-    type("integer");
     if (range && range->min == range->max) {
       schema = json::Object{{"const", range->min}};
       return;
     }
+    type("integer");
     if (range && range->max < IntegerRange().max)
       schema["maximum"] = range->max;
-    if (int64_t min = range                      ? range->min
-                      : rule == JsonRule::Closed ? 0
-                                                 : ofType.min;
+    if (int64_t min = range                            ? range->min
+                      : state.rule == JsonRule::Closed ? 0
+                                                       : ofType.min;
         min > std::numeric_limits<int32_t>::min())
       schema["minimum"] = min;
   }
@@ -268,75 +289,166 @@ public:
              function_ref<void(size_t, JsonVisitor &)> element) override {
     type("array");
     (void)resize(2);
-    Describer one(rule);
+    Describer one(state);
     element(0, one);
     if (!one.schema.empty())
       schema["items"] = one.take();
   }
-  void fixedArray(size_t size, StringLiteral, function_ref<void(size_t, JsonVisitor &)>) override {
+  void fixedArray(size_t size, StringLiteral, function_ref<void(size_t, JsonVisitor &)> element) override {
     type("array");
     schema["minItems"] = size;
     schema["maxItems"] = size;
+    json::Array items;
+    for (size_t i = 0; i < size; ++i) {
+      Describer one(state);
+      element(i, one);
+      items.push_back(one.take());
+    }
+    if (!items.empty() && all_equal(items))
+      schema["items"] = std::move(items.front());
+    else
+      schema["prefixItems"] = std::move(items);
   }
   void map(ArrayRef<StringRef>, function_ref<void(StringRef, JsonVisitor &)> entry) override {
     type("object");
-    Describer one(rule);
+    Describer one(state);
     entry("", one);
     schema["additionalProperties"] = one.take();
   }
-  void custom(function_ref<json::Value()>, function_ref<bool(const json::Value &, Path)>) override {}
+  void custom(function_ref<json::Value()>, function_ref<bool(const json::Value &, Path)>, StringLiteral name) override {
+    if (!name.empty())
+      type(name);
+  }
+  void named(StringRef name, function_ref<void(JsonVisitor &)> value) override;
 
   json::Value take() {
-    if (json::Value *type = nullable ? schema.get("type") : nullptr)
+    if (!nullable)
+      return std::move(schema);
+    if (json::Value *type = schema.get("type"))
       *type = json::Array{std::move(*type), "null"};
+    else if (json::Array *words = schema.getArray("enum"))
+      words->push_back(nullptr);
+    else if (!schema.empty())
+      return json::Object{{"anyOf", json::Array{std::move(schema), json::Object{{"type", "null"}}}}};
     return std::move(schema);
   }
 
 private:
   void type(StringLiteral name) { schema["type"] = name; }
 
-  JsonRule rule;
+  DescribeState &state;
   json::Object schema;
   bool nullable = false;
 };
 
 class FieldDescriber final : public JsonFields {
 public:
-  explicit FieldDescriber(JsonRule rule) : rule(rule) {}
+  FieldDescriber(DescribeState &state, size_t form) : state(state), form(form) {}
   Mode mode() const override { return Mode::Describe; }
   void visit(StringLiteral key, bool needed, bool, function_ref<void(JsonVisitor &)> value) override {
-    Describer one(rule);
+    Describer one(state);
     value(one);
     json::Value described = one.take();
-    if (!text.empty())
-      (*described.getAsObject())["description"] = text;
-    text = "";
+    for (auto &[name, keyword] : std::exchange(next, {})) {
+      (*described.getAsObject())[name] = keyword;
+      if (keyword.kind() == json::Value::Null)
+        described.getAsObject()->erase(name);
+    }
     properties[key] = std::move(described);
     if (needed)
       required.push_back(key);
   }
-  JsonFields &about(StringLiteral what) override {
-    text = what;
+  bool has(StringRef) const override { return asked++ == form; }
+  JsonFields &about(StringLiteral text, std::initializer_list<SchemaKeyword> more) override {
+    next = more;
+    if (!text.empty())
+      next.push_back({"description", text});
     return *this;
   }
-
-  json::Object properties;
-  json::Array required;
+  JsonFields &when(StringLiteral key, StringLiteral word, std::initializer_list<StringLiteral> required) override {
+    conditions.push_back(json::Object{{"properties", json::Object{{key, json::Object{{"const", word}}}}},
+                                      {"required", json::Array(ArrayRef(required))}});
+    return *this;
+  }
+  /// Whether there may be a form after this one.
+  bool hasAsked() const { return asked > form; }
+  json::Object take() {
+    json::Object schema{{"type", "object"}, {"properties", std::move(properties)}};
+    if (!required.empty())
+      schema["required"] = std::move(required);
+    if (!conditions.empty())
+      schema["anyOf"] = std::move(conditions);
+    if (state.rule == JsonRule::Closed)
+      schema["additionalProperties"] = false;
+    return schema;
+  }
 
 private:
-  JsonRule rule;
-  StringRef text;
+  DescribeState &state;
+  size_t form;              ///< the question of `has` that is answered with yes
+  mutable size_t asked = 0; ///< how many were put
+  json::Object properties;
+  json::Array required, conditions;
+  std::vector<SchemaKeyword> next;
 };
 
 void Describer::object(function_ref<void(JsonFields &)> fields) {
-  FieldDescriber all(rule);
-  fields(all);
-  type("object");
-  schema["properties"] = std::move(all.properties);
-  if (!all.required.empty())
-    schema["required"] = std::move(all.required);
-  if (rule == JsonRule::Closed)
-    schema["additionalProperties"] = false;
+  json::Array forms;
+  for (bool more = true; more;) {
+    FieldDescriber all(state, forms.size());
+    fields(all);
+    more = all.hasAsked();
+    forms.push_back(all.take());
+  }
+  schema = forms.size() == 1 ? std::move(*forms.front().getAsObject()) : json::Object{{"anyOf", std::move(forms)}};
+}
+
+void Describer::named(StringRef name, function_ref<void(JsonVisitor &)> value) {
+  DescribeState::Type &type = state.types[name];
+  if (state.counts) {
+    if (++type.uses > 1)
+      return;
+    value(*this);
+    type.isLarge = jsonLine(json::Object(schema)).size() > 80;
+    return;
+  }
+  if (type.definition.empty())
+    return value(*this);
+  schema["$ref"] = "#/$defs/" + type.definition;
+  if (state.definitions.get(type.definition))
+    return;
+  state.definitions[type.definition] = nullptr; // while it is described
+  Describer one(state);
+  value(one);
+  state.definitions[type.definition] = one.take();
+}
+
+/// "accord::(anonymous namespace)::PlacementProblem::Link" is link, or with `long` placement_problem_link.
+std::string definitionName(StringRef type, bool longer) {
+  auto [outer, last] = type.rsplit("::");
+  if (last.empty())
+    std::swap(outer, last);
+  std::string words = (longer ? outer.rsplit("::").second + last : last).str(), name;
+  for (char c : words) {
+    if (isUpper(c) && !name.empty())
+      name += '_';
+    if (isAlnum(c))
+      name += toLower(c);
+  }
+  return name;
+}
+
+void DescribeState::endCount() {
+  counts = false;
+  StringMap<unsigned> taken;
+  for (bool longer : {false, true})
+    for (auto &[name, type] : types) {
+      if (type.uses < 2 || !type.isLarge)
+        continue;
+      if (!longer)
+        ++taken[definitionName(name, longer)];
+      type.definition = definitionName(name, longer && taken[definitionName(name, false)] > 1);
+    }
 }
 
 } // namespace
@@ -351,6 +463,30 @@ JsonFields &JsonFields::constant(StringLiteral key, StringLiteral value, StringL
       v.text(text);
   });
   return check(key, text == value, wrong);
+}
+
+JsonFields &JsonFields::head(StringRef command, StringRef status, ArrayRef<StringRef> words) {
+  auto one = [&](StringLiteral key, function_ref<void(JsonVisitor &)> value) {
+    visit(key, !reads(), true, [&](JsonVisitor &v) {
+      if (!reads())
+        value(v);
+    });
+  };
+  one("command", [&](JsonVisitor &v) {
+    size_t index = 0;
+    std::string any;
+    command.empty() ? v.text(any) : v.word(index, command, "");
+  });
+  about("version of accord that wrote this");
+  one("version", [&](JsonVisitor &v) {
+    std::string version = kVersion;
+    v.text(version);
+  });
+  one("status", [&](JsonVisitor &v) {
+    size_t index = find(words, status) - words.begin();
+    v.word(index, words, "");
+  });
+  return *this;
 }
 
 void describeLocation(JsonFields &f, SourceLocation &location) {
@@ -373,9 +509,16 @@ bool readJson(const json::Value &value, json::Path path, function_ref<void(JsonV
 }
 
 json::Value describeJson(function_ref<void(JsonVisitor &)> document, JsonRule rule) {
-  Describer describer(rule);
-  document(describer);
-  return describer.take();
+  DescribeState state{rule};
+  Describer first(state);
+  document(first);
+  state.endCount();
+  Describer second(state);
+  document(second);
+  json::Value schema = second.take();
+  if (!state.definitions.empty())
+    (*schema.getAsObject())["$defs"] = std::move(state.definitions);
+  return schema;
 }
 
 } // namespace accord

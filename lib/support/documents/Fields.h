@@ -13,8 +13,10 @@
 #pragma once
 #include "lib/support/Result.h"
 #include "lib/support/Units.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/TypeName.h"
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -35,6 +37,12 @@ enum class JsonRule : uint8_t {
 /// Both ends belong to it.
 struct IntegerRange {
   int64_t min = 0, max = int64_t(1) << 61;
+};
+
+/// What a schema says besides the type: {"pattern", "^A"}. Null takes a keyword away.
+struct SchemaKeyword {
+  llvm::StringLiteral name;
+  llvm::json::Value value;
 };
 
 /// One value of a document: it is written, read or described.
@@ -67,9 +75,12 @@ public:
   /// An object whose keys are data: `keys` when it is written.
   virtual void map(llvm::ArrayRef<llvm::StringRef> keys,
                    llvm::function_ref<void(llvm::StringRef, JsonVisitor &)> entry) = 0;
-  /// A value that has its own reader, which reports at the path what it refuses.
+  /// A value that has its own reader, which reports at the path what it refuses. Its schema says no more than `type`.
   virtual void custom(llvm::function_ref<llvm::json::Value()> write,
-                      llvm::function_ref<bool(const llvm::json::Value &, Path)> read) = 0;
+                      llvm::function_ref<bool(const llvm::json::Value &, Path)> read,
+                      llvm::StringLiteral type = "") = 0;
+  /// A value of a type that a schema describes once, wherever it occurs.
+  virtual void named(llvm::StringRef type, llvm::function_ref<void(JsonVisitor &)> value) { value(*this); }
   /// A condition on what was read; it reports at the path what it refuses.
   virtual void check(llvm::function_ref<bool(Path)> holds) {}
 
@@ -91,7 +102,7 @@ public:
   /// One of the enumerators from 0 on, by `words`.
   template <typename E>
   void oneOf(E &value, std::initializer_list<llvm::StringRef> words, llvm::StringLiteral expected) {
-    auto index = static_cast<size_t>(value);
+    size_t index = llvm::to_underlying(value);
     word(index, words, expected);
     if (reads())
       value = static_cast<E>(index);
@@ -121,12 +132,18 @@ public:
   /// `shown`: whether a writer writes it.
   virtual void visit(llvm::StringLiteral key, bool required, bool shown,
                      llvm::function_ref<void(JsonVisitor &)> value) = 0;
-  /// Whether what is read has this key: of objects that come in several forms.
+  /// Whether what is read has this key: of objects that come in several forms. A schema has a form with each such key,
+  /// and one with none.
   virtual bool has(llvm::StringRef key) const { return false; }
   /// A condition on what was read so far, reported at a field.
   virtual JsonFields &check(llvm::StringLiteral key, bool holds, llvm::StringLiteral message) { return *this; }
   /// Describes the next field in the schema.
-  virtual JsonFields &about(llvm::StringLiteral text) { return *this; }
+  virtual JsonFields &about(llvm::StringLiteral text, std::initializer_list<SchemaKeyword> more = {}) { return *this; }
+  /// Where a field is `word`, these are there too: said for each word that it may be.
+  virtual JsonFields &when(llvm::StringLiteral key, llvm::StringLiteral word,
+                           std::initializer_list<llvm::StringLiteral> required) {
+    return *this;
+  }
 
   /// A field that is always there. `how` is a range of integers, or describes the value (of a list: each element).
   template <typename T, typename... How> JsonFields &field(llvm::StringLiteral key, T &member, How &&...how);
@@ -135,19 +152,32 @@ public:
   /// A field that is written if `shown`.
   template <typename T, typename... How>
   JsonFields &maybeIf(bool shown, llvm::StringLiteral key, T &member, How &&...how);
-  /// A field that is written for people and follows from others: a reader passes over it.
-  template <typename Get> JsonFields &computed(llvm::StringLiteral key, Get get) {
-    return computedIf(true, key, get, true);
+  /// A field that is written for people and follows from others: a reader passes over it. `how` as above.
+  template <typename Get, typename... How> JsonFields &computed(llvm::StringLiteral key, Get get, How &&...how) {
+    return computedField(true, !isOpen(), key, get, how...);
   }
-  template <typename Get> JsonFields &computedIf(bool shown, llvm::StringLiteral key, Get get, bool required = false);
+  template <typename Get, typename... How>
+  JsonFields &computedIf(bool shown, llvm::StringLiteral key, Get get, How &&...how) {
+    return computedField(shown, false, key, get, how...);
+  }
   /// A field that says which document this is; another text is answered with `wrong`.
   JsonFields &constant(llvm::StringLiteral key, llvm::StringLiteral value, llvm::StringLiteral wrong);
+  /// "command", "version" and "status" (one of `words`), with which the answer of a command begins; a schema without a
+  /// command is one for all. A reader passes over them.
+  JsonFields &head(llvm::StringRef command, llvm::StringRef status = "done",
+                   llvm::ArrayRef<llvm::StringRef> words = {"done"});
+
+private:
+  template <typename Get, typename... How>
+  JsonFields &computedField(bool shown, bool required, llvm::StringLiteral key, Get &get, How &&...how);
 };
 
 template <typename T> struct IsUnit : std::false_type {};
 template <int T, int B, int F, int C, int E> struct IsUnit<Unit<T, B, F, C, E>> : std::true_type {};
 template <typename T> struct IsVector : std::false_type {};
 template <typename T> struct IsVector<std::vector<T>> : std::true_type {};
+template <typename T> struct IsArray : std::false_type {};
+template <typename T, size_t n> struct IsArray<std::array<T, n>> : std::true_type {};
 template <typename T> struct IsOptional : std::false_type {};
 template <typename T> struct IsOptional<std::optional<T>> : std::true_type {};
 template <typename T> struct IsMap : std::false_type {};
@@ -163,6 +193,9 @@ template <typename T, typename... How> void visitValue(JsonVisitor &v, T &value,
     v.array(
         value.size(), "expected array", [&](size_t size) { return value.assign(size, {}), true; },
         [&](size_t i, JsonVisitor &element) { visitValue(element, value[i], how...); });
+  } else if constexpr (IsArray<T>::value) {
+    v.fixedArray(value.size(), "expected an array of another size",
+                 [&](size_t i, JsonVisitor &element) { visitValue(element, value[i], how...); });
   } else if constexpr (IsMap<T>::value) {
     llvm::SmallVector<llvm::StringRef> keys;
     for (const auto &[key, entry] : value)
@@ -183,18 +216,21 @@ template <typename T, typename... How> void visitValue(JsonVisitor &v, T &value,
   } else if constexpr (std::same_as<T, double>) {
     v.number(value);
   } else if constexpr (std::integral<T>) {
-    auto wide = static_cast<int64_t>(value);
+    int64_t wide = value;
     std::optional<IntegerRange> range;
     ((range = how), ...);
     using Limits = std::numeric_limits<T>;
-    constexpr auto max = static_cast<int64_t>(std::min<uint64_t>(Limits::max(), std::numeric_limits<int64_t>::max()));
-    v.integer(wide, range, {static_cast<int64_t>(Limits::min()), max});
+    constexpr int64_t max = std::min<uint64_t>(Limits::max(), std::numeric_limits<int64_t>::max());
+    v.integer(wide, range, {Limits::min(), max});
     if (v.reads())
-      value = static_cast<T>(wide);
-  } else if constexpr (requires(JsonFields &f) { describe(f, value); }) {
-    v.object([&](JsonFields &f) { describe(f, value); });
+      value = wide;
   } else {
-    describe(v, value);
+    v.named(llvm::getTypeName<T>(), [&](JsonVisitor &one) {
+      if constexpr (requires(JsonFields &f) { describe(f, value); })
+        one.object([&](JsonFields &f) { describe(f, value); });
+      else
+        describe(one, value);
+    });
   }
 }
 
@@ -232,9 +268,9 @@ JsonFields &JsonFields::maybeIf(bool shown, llvm::StringLiteral key, T &member, 
   visit(key, false, shown, [&](JsonVisitor &v) { visitValue(v, member, how...); });
   return *this;
 }
-template <typename Get>
-JsonFields &JsonFields::computedIf(bool shown, llvm::StringLiteral key, Get get, bool required) {
-  visit(key, required && !isOpen(), shown, [&](JsonVisitor &v) {
+template <typename Get, typename... How>
+JsonFields &JsonFields::computedField(bool shown, bool required, llvm::StringLiteral key, Get &get, How &&...how) {
+  visit(key, required, shown, [&](JsonVisitor &v) {
     using T = std::decay_t<decltype(get())>;
     if (reads())
       return;
@@ -242,7 +278,7 @@ JsonFields &JsonFields::computedIf(bool shown, llvm::StringLiteral key, Get get,
       v.custom(get, [](const llvm::json::Value &, llvm::json::Path) { return true; });
     } else {
       T value = writes() ? get() : T{};
-      visitValue(v, value);
+      visitValue(v, value, how...);
     }
   });
   return *this;

@@ -1,6 +1,7 @@
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
 #include <charconv>
@@ -13,68 +14,48 @@ namespace accord {
 namespace {
 
 /// Keys in the order people look for them; all others follow alphabetically.
-constexpr const char *kOrder[] = {"id",
-                                  "schema",
-                                  "command",
-                                  "version",
-                                  "status",
-                                  "job",
-                                  "name",
-                                  "kind",
-                                  "phase",
-                                  "core",
-                                  "instance",
-                                  "operation",
-                                  "start_ps",
-                                  "duration_ps",
-                                  "count",
-                                  "objective",
-                                  "value",
-                                  "unit",
-                                  "bound",
-                                  "proof",
-                                  "gap",
-                                  "step_time_s",
-                                  "throughput",
-                                  "batch",
-                                  "tensor_parallel",
-                                  "pipeline_parallel",
-                                  "data_parallel",
-                                  "microbatch",
-                                  "microbatches",
-                                  "cycles",
-                                  "time_s",
-                                  "energy_J",
-                                  "flops",
-                                  "bytes",
-                                  "stages",
-                                  "memory",
-                                  "conflict",
-                                  "constraint",
-                                  "file",
-                                  "line",
-                                  "column",
-                                  "assumptions",
-                                  "operations",
-                                  "totals"};
+constexpr StringLiteral kOrder =
+    "id schema command version status job name kind phase core instance operation start_ps duration_ps "
+    "count objective value unit bound proof gap step_time_s throughput batch tensor_parallel "
+    "pipeline_parallel data_parallel microbatch microbatches cycles time_s energy_J flops bytes stages "
+    "memory conflict constraint file line column assumptions operations totals";
+/// The same of the keywords of a schema.
+constexpr StringLiteral kSchemaOrder =
+    "$schema $id title $ref type const enum description minimum maximum pattern properties required "
+    "additionalProperties anyOf items";
 
-unsigned rank(StringRef key) {
-  static const StringMap<unsigned> ranks = [] {
+/// What an object is part of.
+enum class Part : uint8_t {
+  Document, ///< its keys are those of a document
+  Schema,   ///< its keys are keywords
+  Names,    ///< its keys are those of the document that a schema describes
+};
+/// What is below this key.
+Part below(Part part, StringRef key) {
+  if (part == Part::Document)
+    return part;
+  return part == Part::Schema && (key == "properties" || key == "$defs") ? Part::Names : Part::Schema;
+}
+
+unsigned rank(StringRef key, Part part) {
+  auto numbered = [](StringRef keys) {
     StringMap<unsigned> map;
-    for (unsigned i = 0; i < std::size(kOrder); ++i)
-      map.try_emplace(kOrder[i], i);
+    for (StringRef one : split(keys, ' '))
+      map.try_emplace(one, map.size());
     return map;
-  }();
+  };
+  static const StringMap<unsigned> ofDocuments = numbered(kOrder), ofSchemas = numbered(kSchemaOrder);
+  const StringMap<unsigned> &ranks = part == Part::Schema ? ofSchemas : ofDocuments;
   auto found = ranks.find(key);
-  return found == ranks.end() ? std::size(kOrder) : found->second;
+  return found == ranks.end() ? ranks.size() : found->second;
 }
 
 using Member = json::Object::value_type;
 
-SmallVector<const Member *, 16> ordered(const json::Object &object) {
+SmallVector<const Member *, 16> ordered(const json::Object &object, Part part) {
   SmallVector<std::pair<unsigned, const Member *>, 16> ranked;
   for (const auto &member : object)
-    ranked.push_back({rank(member.first), &member});
+    ranked.push_back({rank(member.first, part), &member});
   llvm::sort(ranked, [](const auto &a, const auto &b) {
     return a.first != b.first ? a.first < b.first : StringRef(a.second->first) < StringRef(b.second->first);
   });
@@ -86,7 +67,7 @@ void appendString(std::string &out, StringRef text) {
   for (unsigned char c : text) {
     if (c == '"' || c == '\\') {
       out += '\\';
-      out += static_cast<char>(c);
+      out += c;
     } else if (c == '\n') {
       out += "\\n";
     } else if (c == '\t') {
@@ -97,7 +78,7 @@ void appendString(std::string &out, StringRef text) {
       out += hex[c >> 4];
       out += hex[c & 15];
     } else {
-      out += static_cast<char>(c);
+      out += c;
     }
   }
   out += '"';
@@ -133,7 +114,7 @@ void appendScalar(std::string &out, const json::Value &value) {
 }
 
 /// One line; false as soon as it is longer than `limit`.
-bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma, StringRef colon) {
+bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma, StringRef colon, Part part) {
   bool first = true;
   auto separate = [&] {
     if (!first)
@@ -144,17 +125,17 @@ bool appendFlat(std::string &out, const json::Value &value, size_t limit, String
   if (const json::Array *array = value.getAsArray()) {
     out += '[';
     for (const json::Value &element : *array)
-      if (!separate() || !appendFlat(out, element, limit, comma, colon))
+      if (!separate() || !appendFlat(out, element, limit, comma, colon, part))
         return false;
     out += ']';
   } else if (const json::Object *object = value.getAsObject()) {
     out += '{';
-    for (const auto *member : ordered(*object)) {
+    for (const auto *member : ordered(*object, part)) {
       if (!separate())
         return false;
       appendString(out, member->first);
       out += colon;
-      if (!appendFlat(out, member->second, limit, comma, colon))
+      if (!appendFlat(out, member->second, limit, comma, colon, below(part, member->first)))
         return false;
     }
     out += '}';
@@ -166,10 +147,10 @@ bool appendFlat(std::string &out, const json::Value &value, size_t limit, String
 
 constexpr size_t kWidth = 100;
 
-void append(std::string &out, const json::Value &value, unsigned indent, size_t column) {
+void append(std::string &out, const json::Value &value, unsigned indent, size_t column, Part part) {
   std::string flat;
   size_t room = column + 2 < kWidth ? kWidth - column - 2 : 0;
-  if (appendFlat(flat, value, room, ", ", ": ")) {
+  if (appendFlat(flat, value, room, ", ", ": ", part)) {
     out += flat;
     return;
   }
@@ -190,14 +171,14 @@ void append(std::string &out, const json::Value &value, unsigned indent, size_t 
   if (array) {
     for (const json::Value &element : *array) {
       separate();
-      append(out, element, indent + 2, indent + 2);
+      append(out, element, indent + 2, indent + 2, part);
     }
   } else {
-    for (const auto *member : ordered(*object)) {
+    for (const auto *member : ordered(*object, part)) {
       separate();
       appendString(out, member->first);
       out += ": ";
-      append(out, member->second, indent + 2, indent + 6 + member->first.str().size());
+      append(out, member->second, indent + 2, indent + 6 + member->first.str().size(), below(part, member->first));
     }
   }
   out += "\n" + std::string(indent, ' ');
@@ -208,22 +189,29 @@ void append(std::string &out, const json::Value &value, unsigned indent, size_t 
 
 std::string jsonText(const json::Value &value) {
   std::string out;
-  append(out, value, 0, 0);
+  append(out, value, 0, 0, Part::Document);
+  return out;
+}
+
+std::string schemaText(const json::Value &schema) {
+  std::string out;
+  append(out, schema, 0, 0, Part::Schema);
   return out;
 }
 
 std::string jsonLine(const json::Value &value) {
   std::string out;
-  appendFlat(out, value, std::numeric_limits<size_t>::max(), ",", ":");
+  appendFlat(out, value, std::numeric_limits<size_t>::max(), ",", ":", Part::Document);
   return out;
 }
 
 json::Value jsonCount(Count count) {
-  if (count >= std::numeric_limits<int64_t>::min() && count <= std::numeric_limits<int64_t>::max())
-    return static_cast<int64_t>(count);
-  if (count > 0 && count <= std::numeric_limits<uint64_t>::max())
-    return static_cast<uint64_t>(count);
-  return static_cast<double>(count);
+  if (int64_t whole = count; whole == count)
+    return whole;
+  if (uint64_t whole = count; whole == count)
+    return whole;
+  double nearest = count;
+  return nearest;
 }
 
 json::Value jsonString(StringRef text) {

@@ -12,7 +12,9 @@ namespace accord {
 /// alphabetically. Doubles are printed with the fewest digits that read back to the same bits; a
 /// NaN or infinity, which JSON lacks, as null.
 std::string jsonText(const llvm::json::Value &value);
-/// The same on one line without blanks, for embedding.
+/// A JSON Schema: keywords in their usual order, keys of the document that it describes in the order of the document.
+std::string schemaText(const llvm::json::Value &schema);
+/// `jsonText` on one line without blanks, for embedding.
 std::string jsonLine(const llvm::json::Value &value);
 
 /// Exact while it fits in 64 bits, else the nearest double.

@@ -1,4 +1,5 @@
 #include "lib/support/documents/TextTable.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Process.h"
@@ -26,18 +27,18 @@ TextStyle TextStyle::of(const raw_ostream &out) {
 
 std::string inked(const TextStyle &style, Ink ink, const std::string &text) {
   static constexpr const char *kCodes[] = {"1", "2", "31", "32", "33"};
-  return style.colour ? "\x1b[" + std::string(kCodes[static_cast<unsigned>(ink)]) + "m" + text + "\x1b[0m" : text;
+  return style.colour ? "\x1b[" + std::string(kCodes[to_underlying(ink)]) + "m" + text + "\x1b[0m" : text;
 }
 
 std::string shareBar(const TextStyle &style, double share, unsigned width) {
   share = std::clamp(share, 0.0, 1.0);
   std::string bar;
   if (!style.unicode) {
-    unsigned full = static_cast<unsigned>(share * width + 0.5);
+    unsigned full = share * width + 0.5;
     return std::string(full, '#') + std::string(width - full, '-');
   }
   static constexpr const char *kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  unsigned eighths = static_cast<unsigned>(share * width * 8 + 0.5), cells = 0;
+  unsigned eighths = share * width * 8 + 0.5, cells = 0;
   for (; cells < eighths / 8; ++cells)
     bar += "█";
   if (eighths % 8)
@@ -71,7 +72,7 @@ std::string shortened(const std::string &text, size_t width, const TextStyle &st
     for (; at < text.size() && characters; --characters)
       do
         ++at;
-      while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
+      while (at < text.size() && (text[at] & 0xc0) == 0x80);
     return at;
   };
   return text.substr(0, boundary(head)) + dots + text.substr(boundary(columnsOf(text) - tail));

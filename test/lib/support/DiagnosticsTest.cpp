@@ -1,6 +1,7 @@
 // Diagnostics: order, rendering, suggestions, limits, the table of codes.
 #include "lib/support/Diagnostics.h"
-#include "llvm/Support/raw_ostream.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/support/documents/JsonText.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
@@ -74,10 +75,9 @@ TEST(Diagnostics, Json) {
   FileId file = sources.add("a.accel", "ab\ncd\n");
   Diagnostics diags(sources);
   diags.error(Code::UnknownKey, {file, 3, 5}, "m").note({file, 0, 2}, "n").suggest("x");
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(diags.toJson());
+  llvm::json::Value document = errorDocument(diags, "compile");
   EXPECT_EQ(
-      text,
+      jsonLine(*document.getAsObject()->get("diagnostics")),
       R"([{"code":"A0101","column":1,"end_column":3,"end_line":2,"file":"a.accel","help":"did you mean 'x'?","line":2,)"
       R"("message":"m","notes":[{"column":1,"end_column":3,"end_line":1,"file":"a.accel","line":1,"message":"n"}],)"
       R"("severity":"error"}])");

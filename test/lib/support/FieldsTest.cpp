@@ -122,12 +122,96 @@ TEST(Fields, describes) {
   json::Value schema = schemaOf<Part>();
   EXPECT_EQ(jsonLine(schema),
             R"({"additionalProperties":false,"properties":{"label":{"type":"string"},)"
-            R"("range":{"maxItems":2,"minItems":2,"type":"array"},"weight":{"minimum":0,"type":"number"}},)"
-            R"("required":["label","range"],"type":"object"})");
+            R"("range":{"items":{"minimum":0,"type":"integer"},"maxItems":2,"minItems":2,"type":"array"},)"
+            R"("weight":{"minimum":0,"type":"number"}},"required":["label","range"],"type":"object"})");
   const json::Value whole = schemaOf<Whole>();
   const json::Object &properties = *whole.getAsObject()->getObject("properties");
   EXPECT_EQ(jsonLine(*properties.get("level")), R"({"description":"0 to 3","maximum":3,"minimum":0,"type":"integer"})");
   EXPECT_EQ(jsonLine(*properties.get("colour")), R"({"enum":["red","green"]})");
   EXPECT_EQ(jsonLine(*properties.get("kind")), R"({"const":"whole"})");
   EXPECT_EQ(jsonLine(*properties.get("bound")), R"({"minimum":0,"type":["number","null"]})");
+  // What occurs twice is described once.
+  EXPECT_EQ(jsonLine(*properties.get("best")), R"({"anyOf":[{"$ref":"#/$defs/part"},{"type":"null"}]})");
+  EXPECT_EQ(jsonLine(*properties.get("parts")), R"({"items":{"$ref":"#/$defs/part"},"type":"array"})");
+  EXPECT_EQ(jsonLine(*whole.getAsObject()->getObject("$defs")->get("part")), jsonLine(schema));
+}
+
+namespace {
+struct Tree {
+  std::string label;
+  std::vector<Tree> below;
+};
+void describe(JsonFields &f, Tree &tree) { f.field("label", tree.label).maybe("below", tree.below); }
+
+struct Shape {
+  int64_t radius = 0, width = 0, height = 0;
+};
+/// A circle, or a rectangle.
+void describe(JsonFields &f, Shape &shape) {
+  if (f.has("radius"))
+    f.field("radius", shape.radius);
+  else
+    f.field("sides", shape, [](JsonVisitor &v, Shape &s) {
+      v.tuple("expected [width, height]", s.width, [&](JsonVisitor &w) { w.integerOrNull(s.height, 0, {1, 9}); });
+    });
+}
+} // namespace
+
+TEST(Fields, describesATypeWithinItself) {
+  EXPECT_EQ(schemaText(schemaOf<Tree>()),
+            R"({
+  "$ref": "#/$defs/tree",
+  "$defs": {
+    "tree": {
+      "type": "object",
+      "properties": {
+        "below": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+        "label": {"type": "string"}
+      },
+      "required": ["label"],
+      "additionalProperties": false
+    }
+  }
+})");
+}
+
+TEST(Fields, describesEachFormOfAnObject) {
+  EXPECT_EQ(jsonLine(schemaOf<Shape>()),
+            R"({"anyOf":[{"additionalProperties":false,"properties":{"radius":{"minimum":0,"type":"integer"}},)"
+            R"("required":["radius"],"type":"object"},)"
+            R"({"additionalProperties":false,"properties":{"sides":{"maxItems":2,"minItems":2,)"
+            R"("prefixItems":[{"minimum":0,"type":"integer"},{"maximum":9,"minimum":1,"type":["integer","null"]}],)"
+            R"("type":"array"}},"required":["sides"],"type":"object"}]})");
+}
+
+TEST(Fields, describesTheAnswerOfACommand) {
+  json::Value schema = describeJson([](JsonVisitor &v) {
+    v.object([](JsonFields &f) {
+      std::string code;
+      double bias = 0;
+      f.head("count", "done", {"done", "error"})
+          .about("of an error", {{"pattern", "^A"}})
+          .maybe("code", code)
+          .about("", {{"minimum", nullptr}})
+          .maybe("bias", bias)
+          .when("status", "done", {"bias"})
+          .when("status", "error", {"code"});
+    });
+  });
+  EXPECT_EQ(schemaText(schema), R"({
+  "type": "object",
+  "properties": {
+    "command": {"const": "count"},
+    "version": {"type": "string", "description": "version of accord that wrote this"},
+    "status": {"enum": ["done", "error"]},
+    "bias": {"type": "number"},
+    "code": {"type": "string", "description": "of an error", "pattern": "^A"}
+  },
+  "required": ["command", "version", "status"],
+  "additionalProperties": false,
+  "anyOf": [
+    {"properties": {"status": {"const": "done"}}, "required": ["bias"]},
+    {"properties": {"status": {"const": "error"}}, "required": ["code"]}
+  ]
+})");
 }
