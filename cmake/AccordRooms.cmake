@@ -4,11 +4,16 @@ set_property(GLOBAL PROPERTY ACCORD_TABLEGEN "")
 
 # accord_compiled_like(target LEVEL HEADER...): optimizes at LEVEL and precompiles the headers. Clang refuses a precompiled header of another
 # level or of code that is for programs alone (-fPIE), so there is one for each pair of headers and level: that of the first target that asks,
-# which the others share. Only Release has levels.
+# which the others share. Only Release has levels. Level 0 has so few files that it takes the header of level 1, unvalidated: they differ in
+# the macro __OPTIMIZE__ alone.
 function(accord_compiled_like target level)
   target_compile_options(${target} PRIVATE -fPIC)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE -O${level})
+  endif()
+  if(level EQUAL 0)
+    set(level 1)
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-validate-pch")
   endif()
   string(MAKE_C_IDENTIFIER "ACCORD_PRECOMPILED_${level}_${ARGN}" key)
   get_property(owner GLOBAL PROPERTY ${key})
@@ -24,8 +29,8 @@ endfunction()
 # [INCLUDES folder...]): all .cpp files of the folders and of their sub-folders (without FOLDERS: of the current folder alone).
 # SEARCHES: those of the folders in which the time of a command is spent. They are optimized as far as the compiler can (-O3); all other code
 # runs as fast at -O1, which compiles in four fifths of the time.
-# GENERATED: those of the files that are mostly written by a tool and never hot; they are not optimized and have no precompiled header, which would cost more than it
-# saves so few files. They are linked last, for the linker keeps the first of equal inline functions.
+# GENERATED: those of the files that are mostly written by a tool and never hot; they are not optimized. They are linked last, for the linker
+# keeps the first of equal inline functions.
 # READS_DNN: most files include dialects/dnn/Dnn.h, which takes four of the five seconds that such a file compiles; so it is precompiled. All
 # other rooms precompile cmake/Precompiled.h. INCLUDES: of packages that this room alone uses.
 function(accord_room name)
@@ -61,11 +66,7 @@ macro(accord_objects target level)
       add_dependencies(${target} ${generated} ${ARG_DEPENDS})
     endif()
     target_include_directories(${target} SYSTEM PRIVATE ${ARG_INCLUDES})
-    if(${level} GREATER 0)
-      accord_compiled_like(${target} ${level} "${header}")
-    elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-      target_compile_options(${target} PRIVATE -O0)
-    endif()
+    accord_compiled_like(${target} ${level} "${header}")
     set_property(GLOBAL APPEND PROPERTY ACCORD_ROOMS ${target})
   endif()
 endmacro()

@@ -2,7 +2,7 @@
 #ifndef ACCORD_ACCEL_DIALECT
 #define ACCORD_ACCEL_DIALECT
 
-include "mlir/IR/OpBase.td"
+include "dialects/interfaces/Builder.td"
 
 def Accel_Dialect : Dialect {
   let name = "accel";

@@ -1,20 +1,27 @@
-// How the operations print, and how the ones with a body are built. What must hold is in
-// AccelVerify.cpp.
+// The dialect, and how its operations print. What must hold is in AccelVerify.cpp.
 #include "dialects/accel/AccelDialect.h"
+#include "dialects/interfaces/Word.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace accord::accel;
 
-/// A bare word: `dram`.
-static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
-  StringRef keyword;
-  if (parser.parseKeyword(&keyword))
-    return failure();
-  word = parser.getBuilder().getStringAttr(keyword);
-  return success();
+#include "dialects/accel/AccelDialect.cpp.inc"
+
+void AccelDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/accel/AccelOps.cpp.inc"
+      >();
 }
-static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) { printer << word.getValue(); }
+
+std::optional<int64_t> accord::accel::instancesOf(Attribute count) {
+  if (!count)
+    return 1;
+  auto integer = dyn_cast<IntegerAttr>(count);
+  return integer ? std::optional(integer.getInt()) : std::nullopt;
+}
 
 /// `[2]`, `[#accel.choice<…>]`; nothing for one.
 static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
@@ -75,27 +82,3 @@ static void printStops(OpAsmPrinter &printer, Operation *, ArrayAttr stops) {
 
 #define GET_OP_CLASSES
 #include "dialects/accel/AccelOps.cpp.inc"
-
-static DictionaryAttr orEmpty(OpBuilder &builder, DictionaryAttr entries) {
-  return entries ? entries : builder.getDictionaryAttr({});
-}
-
-void AcceleratorOp::build(OpBuilder &builder, OperationState &state, StringRef name, DictionaryAttr entries) {
-  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
-  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
-  state.addRegion()->emplaceBlock();
-}
-
-void ClusterOp::build(OpBuilder &builder, OperationState &state, StringRef name, DictionaryAttr entries) {
-  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
-  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
-  state.addRegion()->emplaceBlock();
-}
-
-void ServerOp::build(OpBuilder &builder, OperationState &state, StringRef name, Attribute count,
-                     DictionaryAttr entries) {
-  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
-  state.getOrAddProperties<Properties>().count = count;
-  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
-  state.addRegion()->emplaceBlock();
-}

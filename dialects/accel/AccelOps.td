@@ -3,19 +3,27 @@
 #define ACCORD_ACCEL_OPS
 
 include "dialects/accel/AccelAttributes.td"
-include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 class Accel_Op<string word, list<Trait> traits = []> : Op<Accel_Dialect, word, traits> {
+  bit plain = 0; // whether its builder takes values
+  let skipDefaultBuilders = 1;
+  let builders = [Accord_Builder<results, arguments, !size(regions), plain>.builder];
   let hasVerifier = 1;
 }
+/// Builds a block whose keys and sub-blocks follow.
+def Accel_Empty : OpBuilder<(ins "::llvm::StringRef":$name), [{
+  $_state.getOrAddProperties<Properties>().sym_name = $_builder.getStringAttr(name);
+  $_state.getOrAddProperties<Properties>().entries = $_builder.getDictionaryAttr({});
+  $_state.addRegion()->emplaceBlock();
+}]>;
 /// A block with sub-blocks; names inside are its own.
 class Accel_Scope<string word, list<Trait> traits = []>
     : Accel_Op<word, !listconcat(traits, [Symbol, SymbolTable, NoTerminator, SingleBlock, NoRegionArguments])> {
   let regions = (region SizedRegion<1>:$body);
+  let builders = [Accel_Empty];
   let hasRegionVerifier = 1;
-  let skipDefaultBuilders = 1;
 }
 /// Something of which a machine has several: `[2]` or a choice, one when absent.
 defvar Accel_Count = OptionalAttr<AnyAttr>;
@@ -37,12 +45,12 @@ def Accel_AcceleratorOp : Accel_Scope<"accelerator", [IsolatedFromAbove, HasPare
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
   let assemblyFormat = "$sym_name `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
 }
 
 def Accel_MemoryOp : Accel_Op<"memory", [Symbol, HasParent<"AcceleratorOp">]> {
   let summary = "one level of the memory hierarchy: dram, scratchpad, cache or register_file";
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, DictionaryAttr:$entries);
+  let plain = 1;
   let assemblyFormat = "$sym_name `:` custom<Word>($kind) `` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
@@ -113,15 +121,16 @@ def Accel_ClusterOp : Accel_Scope<"cluster", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "servers and the networks between them";
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
   let assemblyFormat = "$sym_name `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
 }
 
 def Accel_ServerOp : Accel_Scope<"server", [HasParent<"ClusterOp">]> {
   let summary = "equal servers: their devices, host and networks";
   let arguments = (ins SymbolNameAttr:$sym_name, Accel_Count:$count, DictionaryAttr:$entries);
   let assemblyFormat = "$sym_name `` custom<Count>($count) `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Attribute":$count,
-                                 CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
+  let builders = [Accel_Empty, OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Attribute":$count), [{
+    build($_builder, $_state, name);
+    $_state.getOrAddProperties<Properties>().count = count;
+  }]>];
   let extraClassDeclaration = Accel_HowMany;
 }
 
@@ -149,6 +158,7 @@ def Accel_NetworkOp : Accel_Op<"network", [Symbol, DeclareOpInterfaceMethods<Sym
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
+  let plain = 1;
   let assemblyFormat = "$sym_name `` custom<Entries>($entries) attr-dict-with-keyword";
 }
 

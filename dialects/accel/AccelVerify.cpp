@@ -1,10 +1,9 @@
-// What every block must satisfy. Messages point at the key where its place is known, with a note at
-
-// the other side of a conflict.
-
+// What every block must satisfy. Messages point at the key where its place is known, with a note at the other side of
+// a conflict.
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
+#include "dialects/interfaces/Note.h"
 #include "lib/support/EmitError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -12,10 +11,13 @@
 using namespace mlir;
 using namespace accord::accel;
 using accord::Code;
+using accord::note;
 
 static InFlightDiagnostic errorAt(Operation *operation, Code code, StringRef key = "") {
   return accord::emitError(key.empty() ? blockLocation(operation) : locationOf(operation, key), code);
 }
+
+static std::string suggestion(StringRef near) { return near.empty() ? "" : ", did you mean '" + near.str() + "'?"; }
 
 /// Every key known and right, every required one there.
 static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries, StringRef kind,
@@ -24,12 +26,9 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
   if (!block) {
     std::vector<StringRef> all = subtypesOf(kind);
     StringRef near = nearestName(subtype, all);
-    auto error = errorAt(operation, Code::UnknownName) << "'" << subtype << "' is not a kind of " << kind;
-    if (!near.empty())
-      error << ", did you mean '" << near << "'?";
-    else
-      error << ", which is one of '" << llvm::join(all, "', '") << "'";
-    return error;
+    return errorAt(operation, Code::UnknownName)
+           << "'" << subtype << "' is not a kind of " << kind
+           << (near.empty() ? ", which is one of '" + llvm::join(all, "', '") + "'" : suggestion(near));
   }
   for (NamedAttribute entry : entries) {
     const KeySchema *key = block->findKey(entry.getName());
@@ -105,12 +104,10 @@ LogicalResult PowerOp::verify() {
   if (failed(verifyEntries(*this, getEntries(), "power")))
     return failure();
   auto idle = getEntries().getAs<QuantityAttr>("idle"), tdp = getEntries().getAs<QuantityAttr>("tdp");
-  if (idle && tdp && tdp.below(idle)) {
-    auto error = errorAt(*this, Code::OutOfRange, "tdp")
-                 << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
-    error.attachNote(locationOf(*this, "idle")) << "'idle' is here";
-    return error;
-  }
+  if (idle && tdp && tdp.below(idle))
+    return errorAt(*this, Code::OutOfRange, "tdp")
+           << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled()
+           << note(locationOf(*this, "idle"), "'idle' is here");
   return success();
 }
 
@@ -153,11 +150,9 @@ LogicalResult ObjectiveOp::verify() {
 template <typename Block> static LogicalResult verifySingle(Operation *scope, StringRef what) {
   Operation *first = nullptr;
   for (Block block : scope->getRegion(0).getOps<Block>()) {
-    if (first) {
-      auto error = errorAt(block, Code::DuplicateKey) << "a second '" << what << "' block";
-      error.attachNote(blockLocation(first)) << "the first one is here";
-      return error;
-    }
+    if (first)
+      return errorAt(block, Code::DuplicateKey)
+             << "a second '" << what << "' block" << note(blockLocation(first), "the first one is here");
     first = block;
   }
   return success();
@@ -173,9 +168,7 @@ static std::vector<StringRef> namesIn(Operation *scope) {
 }
 
 static std::string suggestion(StringRef name, Operation *scope) {
-  std::vector<StringRef> names = namesIn(scope);
-  StringRef near = nearestName(name, names);
-  return near.empty() ? "" : ", did you mean '" + near.str() + "'?";
+  return suggestion(nearestName(name, namesIn(scope)));
 }
 
 static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
@@ -192,19 +185,15 @@ static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
       if (!seen.try_emplace(name, index).second)
         return errorAt(path, Code::PathOrder) << "'" << name << "' occurs twice in one path";
       bool last = index + 1 == path.getStops().size();
-      if (isa<CoreOp>(target) && (index == 0 || !last)) {
-        auto error = errorAt(path, Code::PathOrder) << "core '" << name << "' must stand at the end of the path";
-        error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
-        return error;
-      }
+      if (isa<CoreOp>(target) && (index == 0 || !last))
+        return errorAt(path, Code::PathOrder) << "core '" << name << "' must stand at the end of the path"
+                                              << note(blockLocation(target), "'", name, "' is declared here");
       auto memory = dyn_cast<MemoryOp>(target);
-      if (memory && memory.getKind() == "dram" && onChip) {
-        auto error = errorAt(path, Code::PathOrder)
-                     << "a path goes from the farthest memory to the nearest, but dram '" << name << "' comes after "
-                     << onChip.getKind() << " '" << onChip.getSymName() << "'";
-        error.attachNote(blockLocation(memory)) << "'" << name << "' is declared here";
-        return error;
-      }
+      if (memory && memory.getKind() == "dram" && onChip)
+        return errorAt(path, Code::PathOrder)
+               << "a path goes from the farthest memory to the nearest, but dram '" << name << "' comes after "
+               << onChip.getKind() << " '" << onChip.getSymName() << "'"
+               << note(blockLocation(memory), "'", name, "' is declared here");
       if (memory && memory.getKind() != "dram")
         onChip = memory;
     }
@@ -228,12 +217,10 @@ LogicalResult AcceleratorOp::verifyRegions() {
       return errorAt(core, Code::UnknownName, "reads")
              << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory of '"
              << getSymName() << "'" << suggestion(reads.getValue(), *this);
-    if (!isa<MemoryOp>(target)) {
-      auto error = errorAt(core, Code::WrongNameKind, "reads")
-                   << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory";
-      error.attachNote(blockLocation(target)) << "'" << reads.getValue() << "' is declared here";
-      return error;
-    }
+    if (!isa<MemoryOp>(target))
+      return errorAt(core, Code::WrongNameKind, "reads")
+             << "core '" << core.getSymName() << "' reads '" << reads.getValue() << "', which is no memory"
+             << note(blockLocation(target), "'", reads.getValue(), "' is declared here");
   }
   for (PathOp path : getBody().getOps<PathOp>())
     if (failed(verifyPath(*this, path)))
@@ -291,12 +278,10 @@ LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {
     return errorAt(*this, Code::UnknownName)
            << "'" << name << "' is not an accelerator that is described here or imported"
            << (module ? suggestion(name, module) : "");
-  if (!isa<AcceleratorOp>(target)) {
-    auto error = errorAt(*this, Code::WrongNameKind)
-                 << "device '" << getSymName() << "' must be an accelerator, but '" << name << "' is none";
-    error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
-    return error;
-  }
+  if (!isa<AcceleratorOp>(target))
+    return errorAt(*this, Code::WrongNameKind)
+           << "device '" << getSymName() << "' must be an accelerator, but '" << name << "' is none"
+           << note(blockLocation(target), "'", name, "' is declared here");
   return success();
 }
 
@@ -328,13 +313,11 @@ LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
       return errorAt(*this, Code::UnknownName, "connects")
              << "network '" << getSymName() << "' connects '" << reference.getValue() << "', which is not declared here"
              << suggestion(reference.getValue(), scope);
-    if (!isa<DeviceOp, ServerOp>(target)) {
-      auto error = errorAt(*this, Code::WrongNameKind, "connects")
-                   << "network '" << getSymName() << "' connects '" << reference.getValue()
-                   << "', which is no device or server";
-      error.attachNote(blockLocation(target)) << "'" << reference.getValue() << "' is declared here";
-      return error;
-    }
+    if (!isa<DeviceOp, ServerOp>(target))
+      return errorAt(*this, Code::WrongNameKind, "connects")
+             << "network '" << getSymName() << "' connects '" << reference.getValue()
+             << "', which is no device or server"
+             << note(blockLocation(target), "'", reference.getValue(), "' is declared here");
     auto server = dyn_cast<ServerOp>(target);
     std::optional<int64_t> more = server ? server.instances() : cast<DeviceOp>(target).instances();
     if (!endpoints || !more || __builtin_add_overflow(*endpoints, *more, &*endpoints))
@@ -352,9 +335,6 @@ LogicalResult PriceOp::verifySymbolUses(SymbolTableCollection &) {
   if (llvm::is_contained(names, per.getValue()))
     return success();
   StringRef near = nearestName(per.getValue(), names);
-  auto error = errorAt(*this, Code::UnknownName, "per")
-               << "the price is per '" << per.getValue() << "', which is not declared here";
-  if (!near.empty())
-    error << ", did you mean '" << near << "'?";
-  return error;
+  return errorAt(*this, Code::UnknownName, "per")
+         << "the price is per '" << per.getValue() << "', which is not declared here" << suggestion(near);
 }

@@ -1,6 +1,8 @@
 // The table itself. Adding a key: one line here; the front end, the verifier and the documentation
 // follow.
 #include "dialects/accel/Schema.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using llvm::StringRef;
@@ -25,61 +27,27 @@ const Dimension kPower = kEnergy / kTime;
 const Dimension kMoney = Dimension::of(Base::Dollar);
 const Dimension kMass = Dimension::of(Base::Gram);
 
-const std::vector<StringRef> kPrecisions = {"bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "int8"};
-const std::vector<StringRef> kDataflows = {"output_stationary", "weight_stationary", "input_stationary",
-                                           "row_stationary"};
+std::vector<StringRef> words(StringRef text) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ' ');
+  return {parts.begin(), parts.end()};
+}
+
+const std::vector<StringRef> kPrecisions = words("bf16 fp16 fp32 tf32 fp64 fp8 int8");
+const std::vector<StringRef> kDataflows = words("output_stationary weight_stationary input_stationary row_stationary");
 /// Kinds of operations that lanes compute, as the dnn dialect names them.
-const std::vector<StringRef> kLaneOperations = {"add",
-                                                "sub",
-                                                "mul",
-                                                "div",
-                                                "neg",
-                                                "exp",
-                                                "log",
-                                                "sqrt",
-                                                "pow",
-                                                "scale",
-                                                "relu",
-                                                "relu_grad",
-                                                "leaky_relu",
-                                                "leaky_relu_grad",
-                                                "elu",
-                                                "elu_grad",
-                                                "gelu",
-                                                "gelu_grad",
-                                                "silu",
-                                                "silu_grad",
-                                                "sigmoid",
-                                                "sigmoid_grad",
-                                                "tanh",
-                                                "tanh_grad",
-                                                "dropout",
-                                                "dropout_grad",
-                                                "rotary",
-                                                "softmax",
-                                                "softmax_grad",
-                                                "layer_norm",
-                                                "layer_norm_grad",
-                                                "rms_norm",
-                                                "rms_norm_grad",
-                                                "batch_norm",
-                                                "batch_norm_grad",
-                                                "group_norm",
-                                                "group_norm_grad",
-                                                "max_pool",
-                                                "max_pool_grad",
-                                                "avg_pool",
-                                                "avg_pool_grad",
-                                                "cross_entropy",
-                                                "cross_entropy_grad",
-                                                "update"};
-const std::vector<StringRef> kTopologies = {"switch", "fully_connected", "ring", "mesh", "torus", "fat_tree", "bus"};
+const std::vector<StringRef> kLaneOperations =
+    words("add sub mul div neg exp log sqrt pow scale relu relu_grad leaky_relu leaky_relu_grad elu elu_grad gelu "
+          "gelu_grad silu silu_grad sigmoid sigmoid_grad tanh tanh_grad dropout dropout_grad rotary softmax "
+          "softmax_grad layer_norm layer_norm_grad rms_norm rms_norm_grad batch_norm batch_norm_grad group_norm "
+          "group_norm_grad max_pool max_pool_grad avg_pool avg_pool_grad cross_entropy cross_entropy_grad update");
+const std::vector<StringRef> kTopologies = words("switch fully_connected ring mesh torus fat_tree bus");
 
-/// How collectives are carried out, as lib/network names it.
-const std::vector<StringRef> kAlgorithms = {"ring",       "double_tree", "halving_doubling", "direct",
-                                            "dimensions", "in_switch",   "hierarchical"};
+/// How collectives are carried out, as lib/machine/collectives names it.
+const std::vector<StringRef> kAlgorithms =
+    words("ring double_tree halving_doubling direct dimensions in_switch hierarchical");
 
-const std::vector<StringRef> kReductions = {"endpoints", "in_switch"};
+const std::vector<StringRef> kReductions = words("endpoints in_switch");
 
 constexpr bool kRequired = true;
 
@@ -107,6 +75,11 @@ KeySchema plain(StringRef name, ValueKind kind, StringRef doc, bool required = f
   return {name, kind, {}, {}, required, Range::Any, 0, 0, doc};
 }
 
+BlockSchema extended(BlockSchema block, std::vector<KeySchema> more) {
+  llvm::append_range(block.keys, more);
+  return block;
+}
+
 /// A key whose word a design may choose.
 KeySchema choosable(KeySchema key, BestWord best) {
   key.bestWord = best;
@@ -114,80 +87,74 @@ KeySchema choosable(KeySchema key, BestWord best) {
 }
 
 BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
-  BlockSchema block{
-      "memory",
-      subtype,
-      doc,
-      {
-          quantity("capacity", Better::More, {kBytes}, Range::Positive, "bytes it holds", kRequired),
-          quantity("bandwidth", Better::More, {kBandwidth, kBytesPerCycle}, Range::Positive,
-                   "bytes it moves, reads and writes together", kRequired),
-          quantity("latency", Better::Less, {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
-          quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
-          choosable(
-              plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
-              BestWord::True),
-          integer("queue", Better::More, Range::Positive, "requests in flight"),
-          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
-                   "share of the bandwidth that long transfers reach"),
-      }};
-  for (KeySchema &key : more)
-    block.keys.push_back(std::move(key));
-  return block;
+  return extended(
+      {"memory",
+       subtype,
+       doc,
+       {
+           quantity("capacity", Better::More, {kBytes}, Range::Positive, "bytes it holds", kRequired),
+           quantity("bandwidth", Better::More, {kBandwidth, kBytesPerCycle}, Range::Positive,
+                    "bytes it moves, reads and writes together", kRequired),
+           quantity("latency", Better::Less, {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
+           quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
+           choosable(
+               plain("double_buffered", ValueKind::Boolean, "whether it fills one half while the other half is used"),
+               BestWord::True),
+           integer("queue", Better::More, Range::Positive, "requests in flight"),
+           quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                    "share of the bandwidth that long transfers reach"),
+       }},
+      std::move(more));
 }
 
 BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
-  BlockSchema block{
-      "core",
-      subtype,
-      doc,
-      {
-          quantities("peak", Better::More, {kRate, kFlopPerCycle}, kPrecisions, Range::Positive,
-                     "peak of all cores of this block together, by precision, as the data sheet prints it"),
-          wordSet("types", kPrecisions, "precisions it computes in"),
-          choosable(
-              plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
-              BestWord::FarthestMemory),
-          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
-                   "share of the peak that well-shaped work reaches"),
-          quantity("half_performance_work", Better::Less, {kFlops}, Range::NonNegative,
-                   "work of one operation that reaches half of the efficiency"),
-          choosable(word("mapping", {"split", "per_instance", "any"},
-                         "whether all cores share one operation, each has one of its own, or that is decided "
-                         "for each operation"),
-                    BestWord::Any),
-          plain("cost_model", ValueKind::String, "name of the cost model, chosen by what the core states unless given"),
-      }};
-  for (KeySchema &key : more)
-    block.keys.push_back(std::move(key));
-  return block;
+  return extended(
+      {"core",
+       subtype,
+       doc,
+       {
+           quantities("peak", Better::More, {kRate, kFlopPerCycle}, kPrecisions, Range::Positive,
+                      "peak of all cores of this block together, by precision, as the data sheet prints it"),
+           wordSet("types", kPrecisions, "precisions it computes in"),
+           choosable(
+               plain("reads", ValueKind::Reference, "the memory it reads, the nearest one of the path unless given"),
+               BestWord::FarthestMemory),
+           quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                    "share of the peak that well-shaped work reaches"),
+           quantity("half_performance_work", Better::Less, {kFlops}, Range::NonNegative,
+                    "work of one operation that reaches half of the efficiency"),
+           choosable(word("mapping", {"split", "per_instance", "any"},
+                          "whether all cores share one operation, each has one of its own, or that is decided "
+                          "for each operation"),
+                     BestWord::Any),
+           plain("cost_model", ValueKind::String,
+                 "name of the cost model, chosen by what the core states unless given"),
+       }},
+      std::move(more));
 }
 
 BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> more) {
-  BlockSchema block{
-      "network",
-      topology,
-      doc,
-      {
-          plain("connects", ValueKind::References, "what it connects: devices of the server or servers of the cluster",
-                kRequired),
-          word("topology", kTopologies, "how its links are laid out", kRequired),
-          quantity("bandwidth", Better::More, {kBandwidth}, Range::Positive, "of one endpoint in one direction",
-                   kRequired),
-          quantity("latency", Better::Less, {kTime}, Range::NonNegative, "of one message between neighbours"),
-          quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative,
-                   "energy to move a byte over one link"),
-          quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
-                   "share of the bandwidth that long messages reach"),
-          quantities("bandwidth_by_peers", Better::More, {kBandwidth}, {}, Range::Positive,
-                     "measured bandwidth of an endpoint by the number of peers that exchange data, instead "
-                     "of "
-                     "'bandwidth' and 'efficiency'"),
-          word("algorithm", kAlgorithms, "how collectives are carried out, the fastest way unless given"),
-      }};
-  for (KeySchema &key : more)
-    block.keys.push_back(std::move(key));
-  return block;
+  return extended(
+      {"network",
+       topology,
+       doc,
+       {
+           plain("connects", ValueKind::References, "what it connects: devices of the server or servers of the cluster",
+                 kRequired),
+           word("topology", kTopologies, "how its links are laid out", kRequired),
+           quantity("bandwidth", Better::More, {kBandwidth}, Range::Positive, "of one endpoint in one direction",
+                    kRequired),
+           quantity("latency", Better::Less, {kTime}, Range::NonNegative, "of one message between neighbours"),
+           quantity("energy", Better::Less, {kEnergy / kBytes}, Range::NonNegative,
+                    "energy to move a byte over one link"),
+           quantity("efficiency", Better::More, {kNumber}, Range::Fraction,
+                    "share of the bandwidth that long messages reach"),
+           quantities("bandwidth_by_peers", Better::More, {kBandwidth}, {}, Range::Positive,
+                      "measured bandwidth of an endpoint by the number of peers that exchange data, instead of "
+                      "'bandwidth' and 'efficiency'"),
+           word("algorithm", kAlgorithms, "how collectives are carried out, the fastest way unless given"),
+       }},
+      std::move(more));
 }
 
 /// What every core that uses zeros may state.

@@ -21,10 +21,7 @@ bool isCount(StringRef text) {
 }
 
 static std::string list(ArrayRef<StringRef> names) {
-  std::string out;
-  for (StringRef name : names)
-    out += (out.empty() ? "'" : ", '") + name.str() + "'";
-  return out;
+  return names.empty() ? "" : "'" + llvm::join(names, "', '") + "'";
 }
 
 std::string describe(const BlockSchema &block) {
@@ -41,10 +38,7 @@ std::string unknownKey(const BlockSchema &block, StringRef name) {
 }
 
 static std::string dimensions(const KeySchema &key) {
-  std::string out;
-  for (const Dimension &dimension : key.dimensions)
-    out += (out.empty() ? "" : " or ") + describe(dimension);
-  return out;
+  return llvm::join(llvm::map_range(key.dimensions, [](const Dimension &d) { return describe(d); }), " or ");
 }
 
 std::string expected(const KeySchema &key) {
@@ -97,10 +91,6 @@ static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
   if (!llvm::is_contained(key.dimensions, value.getDimension()))
     return "must be " + expected(key) + ", found " + value.spelled() + ", " + describe(value.getDimension());
   return checkRange(key.range, value.quantity().value, value.spelled());
-}
-
-static std::string checkInteger(const KeySchema &key, IntegerAttr value) {
-  return checkRange(key.range, Rational(value.getInt()), std::to_string(value.getInt()));
 }
 
 static std::string checkWord(const KeySchema &key, StringRef word) {
@@ -161,6 +151,13 @@ static std::string checkArray(const KeySchema &key, ArrayAttr array, const std::
   });
 }
 
+/// What `check` says of a value of its type; of another one that it is wrong.
+template <typename Attr, typename Check>
+static std::string checked(Attribute value, const std::string &wrong, Check check) {
+  auto typed = dyn_cast<Attr>(value);
+  return typed ? check(typed) : wrong;
+}
+
 std::string valueError(const KeySchema &key, Attribute value) {
   std::string wrong = "must be " + expected(key);
   if (isa<ReferenceAttr, ApplyAttr>(value))
@@ -173,13 +170,13 @@ std::string valueError(const KeySchema &key, Attribute value) {
   }
   switch (key.kind) {
   case ValueKind::Quantity:
-    if (auto quantity = dyn_cast<QuantityAttr>(value))
-      return checkQuantity(key, quantity);
-    return wrong;
+    return checked<QuantityAttr>(value, wrong, [&](QuantityAttr quantity) { return checkQuantity(key, quantity); });
   case ValueKind::Integer:
-    if (auto integer = dyn_cast<IntegerAttr>(value); integer && integer.getType().isInteger(64))
-      return checkInteger(key, integer);
-    return wrong;
+    return checked<IntegerAttr>(value, wrong, [&](IntegerAttr integer) {
+      if (!integer.getType().isInteger(64))
+        return wrong;
+      return checkRange(key.range, Rational(integer.getInt()), std::to_string(integer.getInt()));
+    });
   case ValueKind::Boolean:
     return isa<BoolAttr>(value) ? "" : wrong;
   case ValueKind::String:
@@ -187,23 +184,17 @@ std::string valueError(const KeySchema &key, Attribute value) {
   case ValueKind::Reference:
     return isa<FlatSymbolRefAttr>(value) ? "" : wrong;
   case ValueKind::Word:
-    if (auto word = dyn_cast<StringAttr>(value))
-      return checkWord(key, word);
-    return wrong;
+    return checked<StringAttr>(value, wrong, [&](StringAttr word) { return checkWord(key, word); });
   case ValueKind::Block:
-    if (auto entries = dyn_cast<DictionaryAttr>(value))
-      return checkBlock(key, entries);
-    return wrong;
+    return checked<DictionaryAttr>(value, wrong, [&](DictionaryAttr entries) { return checkBlock(key, entries); });
   case ValueKind::QuantityMap:
-    if (auto map = dyn_cast<DictionaryAttr>(value); map && !map.empty())
-      return checkMap(key, map, wrong);
-    return wrong;
+    return checked<DictionaryAttr>(value, wrong,
+                                   [&](DictionaryAttr map) { return map.empty() ? wrong : checkMap(key, map, wrong); });
   case ValueKind::WordSet:
   case ValueKind::References:
   case ValueKind::Shape:
-    if (auto array = dyn_cast<ArrayAttr>(value); array && !array.empty())
-      return checkArray(key, array, wrong);
-    return wrong;
+    return checked<ArrayAttr>(value, wrong,
+                              [&](ArrayAttr array) { return array.empty() ? wrong : checkArray(key, array, wrong); });
   }
   return "";
 }

@@ -7,11 +7,9 @@ using namespace accord;
 using namespace accord::dnn;
 using utils::IteratorType;
 
-ACCORD_INFER(FlashAttentionOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {4, 3, 3}, location, "flash_attention")))
-    return failure();
-  RankedTensorType q = tensor(adaptor.getQ()), k = tensor(adaptor.getK()), v = tensor(adaptor.getV());
-  if (failed(sameElement(q, k, location, "flash_attention")) || failed(sameElement(q, v, location, "flash_attention")))
+LogicalResult FlashAttentionOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType q = infer[0], k = infer[1], v = infer[2];
+  if (failed(infer.sameElement(q, k)) || failed(infer.sameElement(q, v)))
     return failure();
   int64_t batch = batchRank(q);
   auto fits = [&] {
@@ -20,12 +18,10 @@ ACCORD_INFER(FlashAttentionOp) {
     return k.getDimSize(batch + 1) == q.getDimSize(batch + 1) && k.getDimSize(batch + 2) == q.getDimSize(batch + 3);
   };
   if (!fits() || v.getShape() != k.getShape())
-    return emitOptionalError(location,
-                             "'flash_attention' takes queries [queries, heads, group, d] and keys and values "
-                             "[keys, heads, d] per sample, found ",
-                             shapeText(q.getShape()), ", ", shapeText(k.getShape()), " and ", shapeText(v.getShape()));
-  types.push_back(q);
-  types.push_back(RankedTensorType::get(q.getShape().drop_back(), Float32Type::get(q.getContext())));
+    return infer.error("takes queries [queries, heads, group, d] and keys and values [keys, heads, d] per sample, "
+                       "found ",
+                       shapeText(q.getShape()), ", ", shapeText(k.getShape()), " and ", shapeText(v.getShape()));
+  infer.types.append({q, RankedTensorType::get(q.getShape().drop_back(), Float32Type::get(q.getContext()))});
   return success();
 }
 
@@ -82,14 +78,12 @@ std::optional<int64_t> FlashAttentionGradOp::getFlops(int64_t batch) { return fl
 // ---- gradient
 
 ACCORD_GRADIENT(FlashAttentionOp) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (!dy)
     return success();
   auto gradient =
-      make<FlashAttentionGradOp>(context, TypeRange{getQ().getType(), getK().getType(), getV().getType()}, dy,
+      make<FlashAttentionGradOp>(context, getQ().getType(), getK().getType(), getV().getType(), dy,
                                  context.forward(getQ()), context.forward(getK()), context.forward(getV()),
                                  context.forward(getY()), context.forward(getSaved()), getScaleAttr(), getCausalAttr());
-  for (auto [operand, result] : llvm::zip(context.operandGradients, gradient.getResults()))
-    operand = result;
-  return success();
+  return giveAll(context, gradient);
 }

@@ -13,12 +13,19 @@ struct Shape {
   SmallVector<int64_t> extents;
   int64_t devices;
 
+  /// Whether there is such a dimension, or with `more` a place for one.
+  LogicalResult has(int64_t dimension, bool more) {
+    int64_t rank = extents.size();
+    if (dimension >= 0 && dimension < rank + more)
+      return success();
+    return op->emitError() << "dimension " << dimension << " is outside the " << rank << " dimensions of "
+                           << shapeText(extents);
+  }
   /// One of `devices` parts along `dimension`; if `stacked`, the dimension has an entry per device
   /// and goes.
   LogicalResult cut(int64_t dimension, bool stacked) {
-    if (dimension < 0 || dimension >= static_cast<int64_t>(extents.size()))
-      return op->emitError() << "dimension " << dimension << " is outside the " << extents.size() << " dimensions of "
-                             << shapeText(extents);
+    if (failed(has(dimension, false)))
+      return failure();
     int64_t &extent = extents[dimension];
     if (ShapedType::isDynamic(extent) || extent % devices != 0 || (stacked && extent != devices))
       return op->emitError() << "dimension " << dimension << " of " << shapeText(extents) << " has no " << devices
@@ -29,9 +36,8 @@ struct Shape {
     return success();
   }
   LogicalResult join(int64_t dimension, bool stacked) {
-    if (dimension < 0 || dimension >= static_cast<int64_t>(extents.size()) + stacked)
-      return op->emitError() << "dimension " << dimension << " is outside the " << extents.size() << " dimensions of "
-                             << shapeText(extents);
+    if (failed(has(dimension, stacked)))
+      return failure();
     if (stacked) {
       if (dimension == 0)
         return op->emitError() << "the first dimension is the batch: the parts cannot be stacked there";
@@ -90,18 +96,7 @@ std::optional<int64_t> TakePartOp::getBytesRead(int64_t batch) { return bytesOf(
 
 // ---- the gradients' all-reduce
 
-Work GradientAllReduceOp::getWork() {
-  Work work;
-  if (RowsAttr rows = getRowsAttr()) {
-    work.domain = {ShapedType::kDynamic, rows.getLookups(), getTensorType().getDimSize(1)};
-    work.kinds.assign(3, utils::IteratorType::parallel);
-    return work;
-  }
-  work.domain.push_back(getCopies());
-  llvm::append_range(work.domain, getTensorType().getShape());
-  work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
-  return work;
-}
+Work GradientAllReduceOp::getWork() { return stepWork(getTensorType(), getCopies(), getRowsAttr()); }
 int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() && !getRowsAttr() ? 1 : 0; }
 WorkCore GradientAllReduceOp::getCoreKind() {
   if (!getLocal())

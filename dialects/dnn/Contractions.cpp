@@ -11,24 +11,20 @@ static AffineMap mapOf(ArrayRef<AffineExpr> exprs, unsigned dims, MLIRContext *c
 
 // ---- linear
 
-ACCORD_INFER(LinearOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1, 2}, location, "linear")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX()), weight = tensor(adaptor.getWeight()), bias = tensor(adaptor.getBias());
+LogicalResult LinearOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0], weight = infer[1], bias = infer[2];
   if (weight.getRank() != 2)
-    return emitOptionalError(location, "'linear' weight must be [out, in], found ", shapeText(weight.getShape()));
+    return infer.error("weight must be [out, in], found ", shapeText(weight.getShape()));
   if (x.getShape().back() != weight.getDimSize(1))
-    return emitOptionalError(location, "'linear' weight takes ", weight.getDimSize(1), " inputs but the operand has ",
-                             shapeText(x.getShape().back()));
-  if (failed(sameElement(x, weight, location, "linear")))
+    return infer.error("weight takes ", weight.getDimSize(1), " inputs but the operand has ",
+                       shapeText(x.getShape().back()));
+  if (failed(infer.sameElement(x, weight)))
     return failure();
   if (bias && bias.getShape() != ArrayRef(weight.getDimSize(0)))
-    return emitOptionalError(location, "'linear' bias must have ", weight.getDimSize(0), " elements, found ",
-                             shapeText(bias.getShape()));
+    return infer.error("bias must have ", weight.getDimSize(0), " elements, found ", shapeText(bias.getShape()));
   SmallVector<int64_t> shape(x.getShape());
   shape.back() = weight.getDimSize(0);
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer.give(shape, x);
 }
 
 Work LinearOp::contractionWork() {
@@ -53,11 +49,9 @@ Work LinearOp::contractionWork() {
 
 // ---- matmul
 
-ACCORD_INFER(MatmulOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {2, 2}, location, "matmul")))
-    return failure();
-  RankedTensorType a = tensor(adaptor.getA()), b = tensor(adaptor.getB());
-  if (failed(sameElement(a, b, location, "matmul")))
+LogicalResult MatmulOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType a = infer[0], b = infer[1];
+  if (failed(infer.sameElement(a, b)))
     return failure();
   ArrayRef<int64_t> as = a.getShape(), bs = b.getShape();
   int64_t m = as[as.size() - 2], k = as.back(), k2 = bs[bs.size() - 2], n = bs.back();
@@ -66,14 +60,13 @@ ACCORD_INFER(MatmulOp) {
   if (adaptor.getTransposeB())
     std::swap(k2, n);
   if (k != k2)
-    return emitOptionalError(location, "'matmul' sums over ", shapeText(k), " columns of ", shapeText(as), " but ",
-                             shapeText(k2), " rows of ", shapeText(bs));
-  FailureOr<SmallVector<int64_t>> shape = broadcast(as.drop_back(2), bs.drop_back(2), location, "matmul");
+    return infer.error("sums over ", shapeText(k), " columns of ", shapeText(as), " but ", shapeText(k2), " rows of ",
+                       shapeText(bs));
+  FailureOr<SmallVector<int64_t>> shape = infer.broadcast(as.drop_back(2), bs.drop_back(2));
   if (failed(shape))
     return failure();
   shape->append({m, n});
-  types.push_back(RankedTensorType::get(*shape, a.getElementType()));
-  return success();
+  return infer.give(*shape, a);
 }
 
 Work MatmulOp::contractionWork() {
@@ -101,14 +94,7 @@ Work MatmulOp::contractionWork() {
 
 // ---- contract
 
-Work ContractOp::contractionWork() {
-  Work work;
-  work.domain.assign(getDomain().begin(), getDomain().end());
-  for (auto map : getMaps().getAsRange<AffineMapAttr>())
-    work.maps.push_back(map.getValue());
-  work.kinds = kindsOf(work.maps.back(), work.domain);
-  return work;
-}
+Work ContractOp::contractionWork() { return statedWork(getDomain(), getMaps()); }
 
 LogicalResult ContractOp::verify() {
   ArrayRef<int64_t> domain = getDomain();
@@ -120,7 +106,7 @@ LogicalResult ContractOp::verify() {
     auto type = cast<RankedTensorType>(value.getType());
     if (map.getNumDims() != domain.size() || map.getNumSymbols() != 0)
       return emitError() << "map " << attribute << " must have the " << domain.size() << " dimensions of the domain";
-    if (map.getNumResults() != static_cast<unsigned>(type.getRank()))
+    if (map.getNumResults() != type.getShape().size())
       return emitError() << "map " << attribute << " has " << map.getNumResults() << " results for a tensor of "
                          << type.getRank() << " dimensions";
     for (auto [expr, extent] : llvm::zip(map.getResults(), type.getShape()))
@@ -134,19 +120,15 @@ LogicalResult ContractOp::verify() {
 
 // ---- interaction
 
-ACCORD_INFER(InteractionOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {2}, location, "interaction")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
+LogicalResult InteractionOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
   int64_t batch = batchRank(x);
   if (x.getRank() - batch != 2)
-    return emitOptionalError(location, "'interaction' takes [features, dim] per sample, found ",
-                             shapeText(x.getShape()));
+    return infer.error("takes [features, dim] per sample, found ", shapeText(x.getShape()));
   int64_t f = x.getDimSize(batch);
   if (f < 2 || f > 1000000)
-    return emitOptionalError(location, "'interaction' takes 2 to 1000000 features, found ", f);
+    return infer.error("takes 2 to 1000000 features, found ", f);
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
   shape.push_back(f * (f - 1) / 2);
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer.give(shape, x);
 }

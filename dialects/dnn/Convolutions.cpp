@@ -7,121 +7,103 @@ using namespace accord::dnn;
 
 using Pair = std::array<int64_t, 2>;
 
+constexpr int64_t kLimit = int64_t(1) << 30; // keeps the arithmetic of extents from overflowing
+
 /// Output extent of a sliding window: floor((in + 2*padding - dilation*(kernel-1) - 1) / stride) + 1.
-static FailureOr<int64_t> windowExtent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-                                       std::optional<Location> location, StringRef op) {
+static FailureOr<int64_t> windowExtent(const ShapeInference &infer, int64_t in, int64_t kernel, int64_t stride,
+                                       int64_t padding, int64_t dilation) {
   if (stride < 1 || dilation < 1 || kernel < 1)
-    return emitOptionalError(location, Code::BadAttribute, "'", op,
-                             "' kernel, stride and dilation must be at least 1, found ", kernel, ", ", stride, " and ",
-                             dilation);
-  constexpr int64_t kLimit = int64_t(1) << 30; // keeps the arithmetic below from overflowing
+    return infer.error(Code::BadAttribute, "kernel, stride and dilation must be at least 1, found ", kernel, ", ",
+                       stride, " and ", dilation);
   if (in > kLimit || kernel > kLimit || padding > kLimit || dilation > kLimit)
-    return emitOptionalError(location, Code::BadAttribute, "'", op, "' extents must not pass 2^30");
+    return infer.error(Code::BadAttribute, "extents must not pass 2^30");
   int64_t span = in + 2 * padding - dilation * (kernel - 1) - 1;
   if (span < 0)
-    return emitOptionalError(location, "'", op, "' kernel of extent ", dilation * (kernel - 1) + 1,
-                             " is larger than the padded input of extent ", in + 2 * padding);
+    return infer.error("kernel of extent ", dilation * (kernel - 1) + 1, " is larger than the padded input of extent ",
+                       in + 2 * padding);
   return span / stride + 1;
 }
 
-/// Checks x[n, c, h, w], a 4-dimensional weight, the element types and the bias [outputs].
-static LogicalResult check(ValueRange operands, int64_t outputs, std::optional<Location> location, StringRef op) {
-  RankedTensorType x = tensor(operands[0]), weight = tensor(operands[1]);
-  if (operands.size() > 2 && tensor(operands[2]).getShape() != ArrayRef(outputs))
-    return emitOptionalError(location, "'", op, "' bias must have ", outputs, " elements, found ",
-                             shapeText(tensor(operands[2]).getShape()));
-  return sameElement(x, weight, location, op);
-}
-static LogicalResult checkRanks(ValueRange operands, std::optional<Location> location, StringRef op) {
-  if (failed(requireTensors(operands, {4, 4}, location, op)))
-    return failure();
-  RankedTensorType x = tensor(operands[0]), weight = tensor(operands[1]);
-  if (x.getRank() != 4 || weight.getRank() != 4)
-    return emitOptionalError(location, "'", op, "' takes x[c, h, w] per sample and a weight of 4 dimensions, found ",
-                             shapeText(x.getShape()), " and ", shapeText(weight.getShape()));
-  return success();
-}
-
-/// Both output extents of a convolution, appended to `shape`.
-static LogicalResult appendWindow(SmallVectorImpl<int64_t> &shape, RankedTensorType x, Pair kernel, Pair stride,
-                                  Pair padding, Pair dilation, std::optional<Location> location, StringRef op) {
+/// The result of windows over x: so many channels, and an extent for each dimension of the window.
+static LogicalResult giveWindows(ShapeInference &infer, int64_t channels, Pair kernel, Pair stride, Pair padding,
+                                 Pair dilation) {
+  RankedTensorType x = infer[0];
+  SmallVector<int64_t> shape{x.getDimSize(0), channels};
   for (unsigned i = 0; i < 2; ++i) {
-    FailureOr<int64_t> extent =
-        windowExtent(x.getDimSize(2 + i), kernel[i], stride[i], padding[i], dilation[i], location, op);
+    FailureOr<int64_t> extent = windowExtent(infer, x.getDimSize(2 + i), kernel[i], stride[i], padding[i], dilation[i]);
     if (failed(extent))
       return failure();
     shape.push_back(*extent);
   }
-  return success();
+  return infer.give(shape, x);
 }
 
-ACCORD_INFER(Conv2dOp) {
-  if (failed(checkRanks(adaptor.getOperands(), location, "conv2d")))
+/// Checks the ranks of x[n, c, h, w] and the weight.
+static LogicalResult checkRanks(const ShapeInference &infer) {
+  if (infer[0].getRank() == 4 && infer[1].getRank() == 4)
+    return success();
+  return infer.error("takes x[c, h, w] per sample and a weight of 4 dimensions, found ", shapeText(infer[0].getShape()),
+                     " and ", shapeText(infer[1].getShape()));
+}
+/// Checks the bias [outputs] and the element types.
+static LogicalResult checkOutputs(const ShapeInference &infer, int64_t outputs) {
+  if (infer[2] && infer[2].getShape() != ArrayRef(outputs))
+    return infer.error("bias must have ", outputs, " elements, found ", shapeText(infer[2].getShape()));
+  return infer.sameElement(infer[0], infer[1]);
+}
+template <typename Adaptor>
+static LogicalResult inferConvolution(Adaptor adaptor, ShapeInference &infer, int64_t outputs) {
+  if (failed(checkOutputs(infer, outputs)))
     return failure();
-  RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
-  int64_t groups = adaptor.getGroups(), channels = x.getDimSize(1), outputs = w.getDimSize(0);
+  return giveWindows(infer, outputs, {infer[1].getDimSize(2), infer[1].getDimSize(3)}, asPair(adaptor.getStride()),
+                     asPair(adaptor.getPadding()), asPair(adaptor.getDilation()));
+}
+
+LogicalResult Conv2dOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  if (failed(checkRanks(infer)))
+    return failure();
+  int64_t groups = adaptor.getGroups(), channels = infer[0].getDimSize(1), outputs = infer[1].getDimSize(0);
   if (groups < 1 || channels % groups || outputs % groups)
-    return emitOptionalError(location, Code::BadAttribute, "'conv2d' groups = ", groups, " must divide the ", channels,
-                             " input and ", outputs, " output channels");
-  if (w.getDimSize(1) != channels / groups)
-    return emitOptionalError(location, "'conv2d' weight takes ", w.getDimSize(1), " channels but the operand has ",
-                             channels, groups > 1 ? " in " + std::to_string(groups) + " groups" : std::string());
-  if (failed(check(adaptor.getOperands(), outputs, location, "conv2d")))
-    return failure();
-  SmallVector<int64_t> shape{x.getDimSize(0), outputs};
-  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()),
-                          asPair(adaptor.getPadding()), asPair(adaptor.getDilation()), location, "conv2d")))
-    return failure();
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+    return infer.error(Code::BadAttribute, "groups = ", groups, " must divide the ", channels, " input and ", outputs,
+                       " output channels");
+  if (infer[1].getDimSize(1) != channels / groups)
+    return infer.error("weight takes ", infer[1].getDimSize(1), " channels but the operand has ", channels,
+                       groups > 1 ? " in " + std::to_string(groups) + " groups" : std::string());
+  return inferConvolution(adaptor, infer, outputs);
 }
 
-ACCORD_INFER(DepthwiseConv2dOp) {
-  if (failed(checkRanks(adaptor.getOperands(), location, "depthwise_conv2d")))
+LogicalResult DepthwiseConv2dOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  if (failed(checkRanks(infer)))
     return failure();
-  RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
-  int64_t channels = x.getDimSize(1);
-  if (w.getDimSize(0) != channels || w.getDimSize(1) != 1)
-    return emitOptionalError(location, "'depthwise_conv2d' weight must be ", channels, "x1xkhxkw, found ",
-                             shapeText(w.getShape()));
-  if (failed(check(adaptor.getOperands(), channels, location, "depthwise_conv2d")))
-    return failure();
-  SmallVector<int64_t> shape{x.getDimSize(0), channels};
-  if (failed(appendWindow(shape, x, {w.getDimSize(2), w.getDimSize(3)}, asPair(adaptor.getStride()),
-                          asPair(adaptor.getPadding()), asPair(adaptor.getDilation()), location, "depthwise_conv2d")))
-    return failure();
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  int64_t channels = infer[0].getDimSize(1);
+  if (infer[1].getDimSize(0) != channels || infer[1].getDimSize(1) != 1)
+    return infer.error("weight must be ", channels, "x1xkhxkw, found ", shapeText(infer[1].getShape()));
+  return inferConvolution(adaptor, infer, channels);
 }
 
-ACCORD_INFER(ConvTranspose2dOp) {
-  if (failed(checkRanks(adaptor.getOperands(), location, "conv_transpose2d")))
+LogicalResult ConvTranspose2dOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  if (failed(checkRanks(infer)))
     return failure();
-  RankedTensorType x = tensor(adaptor.getX()), w = tensor(adaptor.getWeight());
+  RankedTensorType x = infer[0], w = infer[1];
   int64_t groups = adaptor.getGroups(), channels = x.getDimSize(1);
   if (groups < 1 || channels % groups || w.getDimSize(0) != channels)
-    return emitOptionalError(location, Code::BadAttribute, "'conv_transpose2d' weight takes ", w.getDimSize(0),
-                             " channels in ", groups, " groups but the operand has ", channels);
+    return infer.error(Code::BadAttribute, "weight takes ", w.getDimSize(0), " channels in ", groups,
+                       " groups but the operand has ", channels);
   int64_t outputs = w.getDimSize(1) * groups;
-  if (failed(check(adaptor.getOperands(), outputs, location, "conv_transpose2d")))
+  if (failed(checkOutputs(infer, outputs)))
     return failure();
   SmallVector<int64_t> shape{x.getDimSize(0), outputs};
+  Pair strides = asPair(adaptor.getStride()), paddings = asPair(adaptor.getPadding()),
+       dilations = asPair(adaptor.getDilation()), outputPaddings = asPair(adaptor.getOutputPadding());
   for (unsigned i = 0; i < 2; ++i) {
-    int64_t kernel = w.getDimSize(2 + i), stride = asPair(adaptor.getStride())[i],
-            dilation = asPair(adaptor.getDilation())[i];
-    constexpr int64_t kLimit = int64_t(1) << 30;
-    if (stride < 1 || dilation < 1 || x.getDimSize(2 + i) > kLimit || stride > kLimit || kernel > kLimit ||
-        dilation > kLimit || asPair(adaptor.getPadding())[i] > kLimit || asPair(adaptor.getOutputPadding())[i] > kLimit)
-      return emitOptionalError(location, "'conv_transpose2d' stride and dilation must be 1 to 2^30, found ", stride,
-                               " and ", dilation);
-    shape.push_back((x.getDimSize(2 + i) - 1) * stride - 2 * asPair(adaptor.getPadding())[i] + dilation * (kernel - 1) +
-                    asPair(adaptor.getOutputPadding())[i] + 1);
+    int64_t in = x.getDimSize(2 + i), kernel = w.getDimSize(2 + i), stride = strides[i], dilation = dilations[i];
+    if (stride < 1 || dilation < 1 || std::max({in, stride, kernel, dilation, paddings[i], outputPaddings[i]}) > kLimit)
+      return infer.error("stride and dilation must be 1 to 2^30, found ", stride, " and ", dilation);
+    shape.push_back((in - 1) * stride - 2 * paddings[i] + dilation * (kernel - 1) + outputPaddings[i] + 1);
     if (shape.back() < 1)
-      return emitOptionalError(location, Code::BadAttribute, "'conv_transpose2d' padding leaves no output: extent ",
-                               shape.back());
+      return infer.error(Code::BadAttribute, "padding leaves no output: extent ", shape.back());
   }
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer.give(shape, x);
 }
 
 /// The domain (n, [g,] k, c, p, q, r, s), where `wide` is walked at p*stride + r*dilation - padding and `narrow` at (p,
@@ -180,53 +162,36 @@ Work ConvTranspose2dOp::contractionWork() {
 
 // ---- pooling and resampling share the window arithmetic
 
-template <typename Adaptor>
-static LogicalResult inferPool(Adaptor adaptor, std::optional<Location> location, SmallVectorImpl<Type> &types,
-                               StringRef op) {
-  if (failed(requireTensors(adaptor.getOperands(), {4}, location, op)) ||
-      failed(require(adaptor.getKernel(), location, op, "kernel")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  if (x.getRank() != 4)
-    return emitOptionalError(location, "'", op, "' takes x[c, h, w] per sample, found ", shapeText(x.getShape()));
-  SmallVector<int64_t> shape{x.getDimSize(0), x.getDimSize(1)};
-  if (failed(appendWindow(shape, x, asPair(*adaptor.getKernel()),
-                          asPair(adaptor.getStride().value_or(*adaptor.getKernel())), asPair(adaptor.getPadding()),
-                          {1, 1}, location, op)))
-    return failure();
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
-}
-ACCORD_INFER(MaxPoolOp) { return inferPool(adaptor, location, types, "max_pool"); }
-ACCORD_INFER(AvgPoolOp) { return inferPool(adaptor, location, types, "avg_pool"); }
-
-ACCORD_INFER(GlobalAvgPoolOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {4}, location, "global_avg_pool")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  if (x.getRank() != 4)
-    return emitOptionalError(location, "'global_avg_pool' takes x[c, h, w] per sample, found ",
-                             shapeText(x.getShape()));
-  types.push_back(RankedTensorType::get(x.getShape().take_front(2), x.getElementType()));
-  return success();
+static LogicalResult requireImage(const ShapeInference &infer) {
+  if (infer[0].getRank() == 4)
+    return success();
+  return infer.error("takes x[c, h, w] per sample, found ", shapeText(infer[0].getShape()));
 }
 
-ACCORD_INFER(UpsampleOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {4}, location, "upsample")) ||
-      failed(require(adaptor.getScale(), location, "upsample", "scale")))
+LogicalResult dnn::inferPool(ShapeInference &infer, Attribute kernel, Attribute stride, Attribute padding) {
+  if (failed(requireImage(infer)))
     return failure();
-  RankedTensorType x = tensor(adaptor.getX());
+  return giveWindows(infer, infer[0].getDimSize(1), asPair(kernel), asPair(stride), asPair(padding), {1, 1});
+}
+
+LogicalResult GlobalAvgPoolOp::inferTypes(Adaptor, ShapeInference &infer) {
+  if (failed(requireImage(infer)))
+    return failure();
+  return infer.give(infer[0].getShape().take_front(2), infer[0]);
+}
+
+LogicalResult UpsampleOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
   Pair scale = asPair(*adaptor.getScale());
   if (x.getRank() != 4 || scale[0] < 1 || scale[1] < 1)
-    return emitOptionalError(location, "'upsample' takes x[c, h, w] per sample and a scale of at least 1, found ",
-                             shapeText(x.getShape()), " and ", scale[0]);
+    return infer.error("takes x[c, h, w] per sample and a scale of at least 1, found ", shapeText(x.getShape()),
+                       " and ", scale[0]);
   SmallVector<int64_t> shape(x.getShape());
   for (unsigned i = 0; i < 2; ++i) {
     std::optional<int64_t> extent = checkedMultiply(shape[2 + i], scale[i]);
     if (!extent)
-      return emitOptionalError(location, "'upsample' scale ", scale[i], " passes 2^63");
+      return infer.error("scale ", scale[i], " passes 2^63");
     shape[2 + i] = *extent;
   }
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer.give(shape, x);
 }

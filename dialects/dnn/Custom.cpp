@@ -11,14 +11,7 @@ using utils::IteratorType;
 
 // ---- work
 
-Work CustomOp::getWork() {
-  Work work;
-  work.domain.assign(getDomain().begin(), getDomain().end());
-  for (auto map : getMaps().getAsRange<AffineMapAttr>())
-    work.maps.push_back(map.getValue());
-  work.kinds = kindsOf(work.maps.back(), work.domain);
-  return work;
-}
+Work CustomOp::getWork() { return statedWork(getDomain(), getMaps()); }
 
 int64_t CustomOp::getFlopsPerPoint() {
   bool reduces = llvm::is_contained(getWork().kinds, IteratorType::reduction);
@@ -76,7 +69,7 @@ static LogicalResult verifyMap(CustomOp op, AffineMap map, RankedTensorType type
   auto error = [&] { return op.emitError() << "map " << AffineMapAttr::get(map) << " "; };
   if (map.getNumDims() != domain.size() || map.getNumSymbols() != 0)
     return error() << "must have the " << domain.size() << " dimensions of the domain";
-  if (map.getNumResults() != static_cast<unsigned>(type.getRank()))
+  if (map.getNumResults() != type.getShape().size())
     return error() << "has " << map.getNumResults() << " results for a tensor of " << type.getRank() << " dimensions";
   for (auto [expr, extent] : llvm::zip(map.getResults(), type.getShape())) {
     if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && ShapedType::isDynamic(domain[dim.getPosition()])) {
@@ -141,7 +134,7 @@ LogicalResult CustomOp::verify() {
     };
     if (stated.getOf().empty() || !within(stated.getOf().asArrayRef(), 0) ||
         !within(stated.getReads().asArrayRef(), -2) ||
-        stated.getMaps().size() != static_cast<size_t>(stated.getReads().size()) + 1 ||
+        stated.getMaps().size() != stated.getReads().asArrayRef().size() + 1 ||
         !llvm::all_of(stated.getMaps(), llvm::IsaPred<AffineMapAttr>))
       return emitError()
              << "a stated gradient names operands, what it reads (operands, -1 the result, -2 its gradient) and a "
@@ -175,9 +168,8 @@ static Value gradientFrom(GradientContext &context, CustomOp op, RankedTensorTyp
   }
   maps.push_back(AffineMapAttr::get(result));
   body = replaceLeaves(body, [&](unsigned i) { return scalarOperand(op.getContext(), place.lookup(i)); });
-  Builder &b = context.builder;
-  return make<CustomOp>(context, type, op.getFunctionAttr(), operands, b.getDenseI64ArrayAttr(domain),
-                        b.getArrayAttr(maps), body, CombineAttr::get(op.getContext(), Combine::Sum), ArrayAttr());
+  return make<CustomOp>(context, type, op.getFunction(), operands, domain, context.builder.getArrayAttr(maps), body,
+                        Combine::Sum, ArrayAttr());
 }
 
 ACCORD_GRADIENT(CustomOp) {

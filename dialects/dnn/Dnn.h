@@ -23,6 +23,8 @@ class PatternRewriter;
 
 namespace accord::dnn {
 
+struct ShapeInference;
+
 /// An attribute that is one integer for both spatial dimensions, or an array of two.
 bool isPair(mlir::Attribute attribute);
 std::array<int64_t, 2> asPair(mlir::Attribute attribute); ///< {height, width}
@@ -67,6 +69,10 @@ int64_t updateFlops(OptimizerKind optimizer);
 
 /// Leading dimensions that are the batch: 1 when the first extent is dynamic, else 0.
 inline int64_t batchRank(mlir::RankedTensorType type) { return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0; }
+/// The tensor dimension of a per-sample `axis`; negative ones count from the end.
+inline int64_t tensorDimension(int64_t axis, mlir::RankedTensorType type) {
+  return axis < 0 ? axis + type.getRank() : axis + batchRank(type);
+}
 /// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe_experts,
 /// flash_attention).
 bool hasSavedResult(mlir::Operation *op);

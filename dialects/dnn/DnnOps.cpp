@@ -1,5 +1,6 @@
 // Generated operation code, and creation by name.
 #include "dialects/dnn/Gradients.h"
+#include "dialects/dnn/Infer.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include <cmath>

@@ -7,99 +7,57 @@ using namespace accord::dnn;
 
 // ---- binary
 
-static LogicalResult inferBinary(ValueRange operands, std::optional<Location> location, SmallVectorImpl<Type> &types,
-                                 StringRef op) {
-  if (failed(requireTensors(operands, {0, 0}, location, op)))
+LogicalResult dnn::inferBinary(ShapeInference &infer) {
+  if (failed(infer.sameElement(infer[0], infer[1])))
     return failure();
-  RankedTensorType a = tensor(operands[0]), b = tensor(operands[1]);
-  if (failed(sameElement(a, b, location, op)))
-    return failure();
-  FailureOr<SmallVector<int64_t>> shape = broadcast(a.getShape(), b.getShape(), location, op);
-  if (failed(shape))
-    return failure();
-  types.push_back(RankedTensorType::get(*shape, a.getElementType()));
-  return success();
+  FailureOr<SmallVector<int64_t>> shape = infer.broadcast(infer[0].getShape(), infer[1].getShape());
+  return failed(shape) ? failure() : infer.give(*shape, infer[0]);
 }
-ACCORD_INFER(AddOp) { return inferBinary(adaptor.getOperands(), location, types, "add"); }
-ACCORD_INFER(SubOp) { return inferBinary(adaptor.getOperands(), location, types, "sub"); }
-ACCORD_INFER(MulOp) { return inferBinary(adaptor.getOperands(), location, types, "mul"); }
-ACCORD_INFER(DivOp) { return inferBinary(adaptor.getOperands(), location, types, "div"); }
 
-ACCORD_INFER(DropoutOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {0}, location, "dropout")) ||
-      failed(require(adaptor.getRateAttr() ? std::optional(0) : std::nullopt, location, "dropout", "rate")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  types.push_back(x);
-  types.push_back(RankedTensorType::get(x.getShape(), IntegerType::get(x.getContext(), 8)));
+LogicalResult DropoutOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  infer.types.append({x, RankedTensorType::get(x.getShape(), IntegerType::get(x.getContext(), 8))});
   return success();
 }
 
-ACCORD_INFER(RotaryOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {2}, location, "rotary")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
+LogicalResult RotaryOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
   if (x.getShape().back() % 2)
-    return emitOptionalError(location, "'rotary' turns pairs of the last dimension, which has ", x.getShape().back(),
-                             " elements");
-  if (adaptor.getAxis() != -2 && failed(dimensionOf(adaptor.getAxis(), x, location, "rotary")))
+    return infer.error("turns pairs of the last dimension, which has ", x.getShape().back(), " elements");
+  if (adaptor.getAxis() != -2 && failed(infer.dimensionOf(adaptor.getAxis(), x)))
     return failure();
-  types.push_back(x);
-  return success();
+  return infer.give(x);
 }
 
-/// x itself, which needs so many dimensions per sample.
-static LogicalResult inferPositions(ValueRange operands, int64_t min, std::optional<Location> location,
-                                    SmallVectorImpl<Type> &types, StringRef op, StringRef shape) {
-  if (failed(requireTensors(operands, {1}, location, op)))
-    return failure();
-  RankedTensorType x = tensor(operands[0]);
+LogicalResult dnn::inferPositions(ShapeInference &infer, int64_t min, StringRef shape) {
+  RankedTensorType x = infer[0];
   if (x.getRank() - batchRank(x) < min)
-    return emitOptionalError(location, "'", op, "' adds to [.., ", shape, "], found ", shapeText(x.getShape()));
-  types.push_back(x);
-  return success();
-}
-ACCORD_INFER(SinusoidsOp) {
-  return inferPositions(adaptor.getOperands(), 2, location, types, "sinusoids", "positions, d");
-}
-ACCORD_INFER(AlibiOp) {
-  return inferPositions(adaptor.getOperands(), 3, location, types, "alibi", "heads, queries, keys");
+    return infer.error("adds to [.., ", shape, "], found ", shapeText(x.getShape()));
+  return infer.give(x);
 }
 
 // ---- normalizations
 
-/// Checks scale and offset against the extent they lie along.
-static LogicalResult inferNorm(ValueRange operands, bool last, std::optional<Location> location,
-                               SmallVectorImpl<Type> &types, StringRef op) {
-  if (failed(requireTensors(operands, {1, 1}, location, op)))
-    return failure();
-  RankedTensorType x = tensor(operands[0]);
+LogicalResult dnn::inferNorm(ShapeInference &infer, bool last) {
+  RankedTensorType x = infer[0];
   if (!last && x.getRank() < 2)
-    return emitOptionalError(location, "'", op, "' needs a channel dimension, found ", shapeText(x.getShape()));
+    return infer.error("needs a channel dimension, found ", shapeText(x.getShape()));
   int64_t extent = last ? x.getShape().back() : x.getDimSize(batchRank(x));
-  for (Value affine : operands.drop_front()) {
-    RankedTensorType type = tensor(affine);
-    if (type.getShape() != ArrayRef(extent))
-      return emitOptionalError(location, "'", op, "' scale and offset must have ", shapeText(extent),
-                               " elements, found ", shapeText(type.getShape()));
-    if (failed(sameElement(x, type, location, op)))
+  for (unsigned i = 1; i < infer.operands.size(); ++i) {
+    if (infer[i].getShape() != ArrayRef(extent))
+      return infer.error("scale and offset must have ", shapeText(extent), " elements, found ",
+                         shapeText(infer[i].getShape()));
+    if (failed(infer.sameElement(x, infer[i])))
       return failure();
   }
-  types.push_back(x);
-  return success();
+  return infer.give(x);
 }
-ACCORD_INFER(LayerNormOp) { return inferNorm(adaptor.getOperands(), true, location, types, "layer_norm"); }
-ACCORD_INFER(RmsNormOp) { return inferNorm(adaptor.getOperands(), true, location, types, "rms_norm"); }
-ACCORD_INFER(BatchNormOp) { return inferNorm(adaptor.getOperands(), false, location, types, "batch_norm"); }
-ACCORD_INFER(GroupNormOp) {
-  if (failed(require(adaptor.getGroups(), location, "group_norm", "groups")) ||
-      failed(inferNorm(adaptor.getOperands(), false, location, types, "group_norm")))
+LogicalResult GroupNormOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  if (failed(inferNorm(infer, false)))
     return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  int64_t groups = *adaptor.getGroups(), channels = x.getDimSize(batchRank(x));
+  int64_t groups = *adaptor.getGroups(), channels = infer[0].getDimSize(batchRank(infer[0]));
   if (groups < 1 || channels % groups)
-    return emitOptionalError(location, Code::BadAttribute, "'group_norm' groups = ", groups, " must divide the ",
-                             channels, " channels");
+    return infer.error(Code::BadAttribute, "groups = ", groups, " must divide the ", channels, " channels");
   return success();
 }
 
@@ -117,56 +75,31 @@ LogicalResult BatchNormGradOp::verify() { return verifyNormGrad(*this); }
 LogicalResult GroupNormGradOp::verify() { return verifyNormGrad(*this); }
 LogicalResult RmsNormGradOp::verify() { return verifyNormGrad(*this); }
 
-ACCORD_INFER(SoftmaxOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "softmax")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  if (failed(dimensionOf(adaptor.getAxis(), x, location, "softmax")))
+LogicalResult SoftmaxOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  if (failed(infer.dimensionOf(adaptor.getAxis(), x)))
     return failure();
   if (adaptor.getCausal() && x.getRank() - batchRank(x) < 2)
-    return emitOptionalError(location, "causal 'softmax' needs rows and columns, found ", shapeText(x.getShape()));
-  types.push_back(x);
-  return success();
+    return emitOptionalError(infer.location, "causal 'softmax' needs rows and columns, found ",
+                             shapeText(x.getShape()));
+  return infer.give(x);
 }
 
 // ---- losses
 
-static Type scalar(MLIRContext *context) { return RankedTensorType::get({}, Float32Type::get(context)); }
-
-static LogicalResult inferPaired(ValueRange operands, std::optional<Location> location, SmallVectorImpl<Type> &types,
-                                 StringRef op) {
-  if (failed(requireTensors(operands, {0, 0}, location, op)))
-    return failure();
-  RankedTensorType a = tensor(operands[0]), b = tensor(operands[1]);
-  if (a.getShape() != b.getShape())
-    return emitOptionalError(location, "'", op, "' compares ", shapeText(a.getShape()), " with ",
-                             shapeText(b.getShape()));
-  types.push_back(scalar(a.getContext()));
-  return success();
+LogicalResult dnn::inferPaired(ShapeInference &infer) {
+  if (infer[0].getShape() != infer[1].getShape())
+    return infer.error("compares ", shapeText(infer[0].getShape()), " with ", shapeText(infer[1].getShape()));
+  return infer.giveNumber();
 }
-ACCORD_INFER(MeanOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {0}, location, "mean")))
+LogicalResult CrossEntropyOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType logits = infer[0], labels = infer[1];
+  if (failed(infer.integers(labels, "labels")))
     return failure();
-  types.push_back(scalar(adaptor.getX().getContext()));
-  return success();
-}
-ACCORD_INFER(MseOp) { return inferPaired(adaptor.getOperands(), location, types, "mse"); }
-ACCORD_INFER(SmoothL1Op) { return inferPaired(adaptor.getOperands(), location, types, "smooth_l1"); }
-ACCORD_INFER(BinaryCrossEntropyOp) {
-  return inferPaired(adaptor.getOperands(), location, types, "binary_cross_entropy");
-}
-ACCORD_INFER(CrossEntropyOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1, 0}, location, "cross_entropy")))
-    return failure();
-  RankedTensorType logits = tensor(adaptor.getLogits()), labels = tensor(adaptor.getLabels());
-  if (!isa<IntegerType>(labels.getElementType()))
-    return emitOptionalError(location, Code::WrongElementType, "'cross_entropy' labels must be integers, found ",
-                             labels.getElementType());
   if (labels.getShape() != logits.getShape().drop_back())
-    return emitOptionalError(location, "'cross_entropy' of logits ", shapeText(logits.getShape()), " needs labels ",
-                             shapeText(logits.getShape().drop_back()), ", found ", shapeText(labels.getShape()));
-  types.push_back(scalar(logits.getContext()));
-  return success();
+    return infer.error("of logits ", shapeText(logits.getShape()), " needs labels ",
+                       shapeText(logits.getShape().drop_back()), ", found ", shapeText(labels.getShape()));
+  return infer.giveNumber();
 }
 
 // ---- parts of a loss

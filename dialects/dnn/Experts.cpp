@@ -9,90 +9,73 @@ using namespace accord::dnn;
 
 // ---- shapes
 
-ACCORD_INFER(MoeDispatchOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {2, 2}, location, "moe")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX()), gate = tensor(adaptor.getGate());
+LogicalResult MoeDispatchOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0], gate = infer[1];
   int64_t batch = batchRank(x), width = x.getShape().back(), experts = gate.getDimSize(0);
   if (gate.getShape() != ArrayRef({experts, width}))
-    return emitOptionalError(location, "'moe' of ", shapeText(x.getShape()), " needs a gate [experts, d]; found ",
-                             shapeText(gate.getShape()));
-  if (failed(sameElement(x, gate, location, "moe")))
+    return infer.error("of ", shapeText(x.getShape()), " needs a gate [experts, d]; found ",
+                       shapeText(gate.getShape()));
+  if (failed(infer.sameElement(x, gate)))
     return failure();
   double factor = adaptor.getCapacityFactor().convertToDouble();
   if (adaptor.getTopK() < 1 || adaptor.getTopK() > experts || !(factor > 0 && factor <= 1e6))
-    return emitOptionalError(location, Code::BadAttribute, "'moe' sends each token to 1 to ", experts,
-                             " experts with a capacity factor above 0, found ", adaptor.getTopK(), " and ", factor);
+    return infer.error(Code::BadAttribute, "sends each token to 1 to ", experts,
+                       " experts with a capacity factor above 0, found ", adaptor.getTopK(), " and ", factor);
   std::optional<int64_t> tokens = volume(x.getShape().slice(batch, x.getRank() - 1 - batch), 1);
-  double slots = tokens ? std::ceil(static_cast<double>(*tokens) * adaptor.getTopK() * factor / experts) : 1e18;
+  double slots = tokens ? std::ceil(1.0 * *tokens * adaptor.getTopK() * factor / experts) : 1e18;
   if (slots * experts > 1e15)
-    return emitOptionalError(location, "'moe' has too many slots");
+    return infer.error("has too many slots");
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
   shape.append({experts, static_cast<int64_t>(slots)});
   auto weights = RankedTensorType::get(shape, x.getElementType());
   auto ids = RankedTensorType::get(shape, IntegerType::get(x.getContext(), 32));
   shape.push_back(width);
-  types.append({RankedTensorType::get(shape, x.getElementType()), ids, weights});
+  infer.types.append({RankedTensorType::get(shape, x.getElementType()), ids, weights});
   return success();
 }
 
-ACCORD_INFER(MoeExpertsOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {3, 3, 3}, location, "moe")))
-    return failure();
-  RankedTensorType slots = tensor(adaptor.getSlots()), w1 = tensor(adaptor.getW1()), w2 = tensor(adaptor.getW2());
+LogicalResult MoeExpertsOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType slots = infer[0], w1 = infer[1], w2 = infer[2], w3 = infer[3];
   ArrayRef<int64_t> shape = slots.getShape();
   int64_t experts = shape[shape.size() - 3], width = shape.back(), inner = w1.getDimSize(1);
   if (ShapedType::isDynamic(experts) || w1.getShape() != ArrayRef({experts, inner, width}) ||
       w2.getShape() != ArrayRef({experts, width, inner}))
-    return emitOptionalError(location, "'moe' of slots ", shapeText(shape),
-                             " needs weights [experts, inner, d], [experts, d, inner]; found ",
-                             shapeText(w1.getShape()), ", ", shapeText(w2.getShape()));
-  RankedTensorType w3 = tensor(adaptor.getW3());
+    return infer.error("of slots ", shapeText(shape), " needs weights [experts, inner, d], [experts, d, inner]; found ",
+                       shapeText(w1.getShape()), ", ", shapeText(w2.getShape()));
   if (w3 && w3.getShape() != w1.getShape())
-    return emitOptionalError(location, "'moe' gates ", shapeText(w1.getShape()),
-                             " with a weight of the same shape, found ", shapeText(w3.getShape()));
-  for (Value weight : adaptor.getOperands().drop_front())
-    if (failed(sameElement(slots, tensor(weight), location, "moe")))
+    return infer.error("gates ", shapeText(w1.getShape()), " with a weight of the same shape, found ",
+                       shapeText(w3.getShape()));
+  for (unsigned i = 1; i < infer.operands.size(); ++i)
+    if (failed(infer.sameElement(slots, infer[i])))
       return failure();
   std::optional<int64_t> saved = checkedMultiply(w3 ? 2 : 1, inner);
   if (!saved)
-    return emitOptionalError(location, "'moe' has too many weights");
-  types.push_back(slots);
+    return infer.error("has too many weights");
   SmallVector<int64_t> pre(shape);
   pre.back() = *saved;
-  types.push_back(RankedTensorType::get(pre, slots.getElementType()));
+  infer.types.append({slots, RankedTensorType::get(pre, slots.getElementType())});
   return success();
 }
 
-ACCORD_INFER(MoeCombineOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {3, 2, 2}, location, "moe_combine")) ||
-      failed(require(adaptor.getDims(), location, "moe_combine", "dims")))
-    return failure();
-  RankedTensorType y = tensor(adaptor.getY()), tokens = tensor(adaptor.getTokens()),
-                   weights = tensor(adaptor.getWeights());
-  if (!isa<IntegerType>(tokens.getElementType()))
-    return emitOptionalError(location, Code::WrongElementType, "'moe_combine' tokens must be integers, found ",
-                             tokens.getElementType());
-  if (failed(sameElement(y, weights, location, "moe_combine")))
+LogicalResult MoeCombineOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType y = infer[0], tokens = infer[1], weights = infer[2];
+  if (failed(infer.integers(tokens, "tokens")) || failed(infer.sameElement(y, weights)))
     return failure();
   int64_t batch = batchRank(y);
   if (y.getRank() != batch + 3 || tokens.getShape() != y.getShape().drop_back() ||
       weights.getShape() != tokens.getShape())
-    return emitOptionalError(location,
-                             "'moe_combine' takes rows [experts, slots, d] per sample with a token "
-                             "and a weight each, found ",
-                             shapeText(y.getShape()), ", ", shapeText(tokens.getShape()), " and ",
-                             shapeText(weights.getShape()));
+    return infer.error("takes rows [experts, slots, d] per sample with a token and a weight each, found ",
+                       shapeText(y.getShape()), ", ", shapeText(tokens.getShape()), " and ",
+                       shapeText(weights.getShape()));
   SmallVector<int64_t> shape(y.getShape().take_front(batch));
   ArrayRef<int64_t> dims = *adaptor.getDims();
   for (int64_t extent : dims) {
     if (extent < 1)
-      return emitOptionalError(location, "'moe_combine' dims are at least 1, found ", extent);
+      return infer.error("dims are at least 1, found ", extent);
     shape.push_back(extent);
   }
   shape.push_back(y.getShape().back());
-  types.push_back(RankedTensorType::get(shape, y.getElementType()));
-  return success();
+  return infer.give(shape, y);
 }
 
 // ---- domains
@@ -179,25 +162,18 @@ Work accord::dnn::combineWork(Operation *op, RankedTensorType y) {
 
 // ---- gradients
 
-/// A gradient of zeros where nothing depends on a result.
-static Value orZero(GradientContext &context, Value gradient, Type type) {
-  return gradient ? gradient : make<ConstantOp>(context, type, context.builder.getF64FloatAttr(0));
-}
-
 ACCORD_GRADIENT(MoeDispatchOp) {
-  Value dslots = context.resultGradients[0], dweights = context.resultGradients[2];
+  Value dslots = context.dy(), dweights = context.resultGradients[2];
   if (!dslots && !dweights)
     return success();
   auto gradient = make<MoeDispatchGradOp>(
       context, getX().getType(), getGate().getType(), orZero(context, dslots, getSlots().getType()),
       orZero(context, dweights, getWeights().getType()), context.forward(getX()), context.forward(getGate()),
       context.forward(getTokens()), getTopKAttr(), getNormalizeAttr());
-  context.operandGradients[0] = gradient.getDx();
-  context.operandGradients[1] = gradient.getDgate();
-  return success();
+  return giveAll(context, gradient);
 }
 ACCORD_GRADIENT(MoeExpertsOp) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (!dy)
     return success();
   Value w3 = getW3();
@@ -205,15 +181,12 @@ ACCORD_GRADIENT(MoeExpertsOp) {
       make<MoeExpertsGradOp>(context, getSlots().getType(), getW1().getType(), getW2().getType(),
                              w3 ? w3.getType() : Type(), dy, context.forward(getSlots()), context.forward(getW1()),
                              context.forward(getW2()), context.forward(getSaved()), w3 ? context.forward(w3) : Value());
-  for (auto [i, result] : llvm::enumerate(gradient->getResults()))
-    context.operandGradients[i] = result;
-  return success();
+  return giveAll(context, gradient);
 }
 ACCORD_GRADIENT(MoeCombineOp) {
   auto gradient =
-      make<MoeCombineGradOp>(context, getY().getType(), getWeights().getType(), context.resultGradients[0],
-                             context.forward(getY()), context.forward(getTokens()), context.forward(getWeights()));
+      make<MoeCombineGradOp>(context, getY().getType(), getWeights().getType(), context.dy(), context.forward(getY()),
+                             context.forward(getTokens()), context.forward(getWeights()));
   context.operandGradients[0] = gradient.getDy();
-  context.operandGradients[2] = gradient.getDweights();
-  return success();
+  return context.give(2, gradient.getDweights());
 }

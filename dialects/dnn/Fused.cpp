@@ -1,5 +1,6 @@
 // The fused operation: syntax, shape, and work as the sum of its body.
 #include "dialects/dnn/Dnn.h"
+#include "dialects/interfaces/Note.h"
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -50,7 +51,7 @@ WorkOpInterface FusedOp::getMain() {
     if (body.isContraction())
       return body;
   for (WorkOpInterface body : bodies)
-    if (llvm::is_contained(body.getIteratorKinds(), utils::IteratorType::reduction))
+    if (llvm::is_contained(body.getWork().kinds, utils::IteratorType::reduction))
       return body;
   return bodies.back();
 }
@@ -61,12 +62,9 @@ LogicalResult FusedOp::verifyRegions() {
   auto yield = getBlock().empty() ? YieldOp() : dyn_cast<YieldOp>(getBlock().back());
   if (!yield)
     return emitError() << "'dnn.fused' must end in 'dnn.yield'";
-  if (yield.getCarried().getTypes() != getResultTypes() || !yield.getStashed().empty()) {
-    InFlightDiagnostic error = yield.emitError()
-                               << "'dnn.yield' must give the results of 'dnn.fused' and stash nothing";
-    error.attachNote(getLoc()) << "of this operation";
-    return error;
-  }
+  if (yield.getCarried().getTypes() != getResultTypes() || !yield.getStashed().empty())
+    return yield.emitError() << "'dnn.yield' must give the results of 'dnn.fused' and stash nothing"
+                             << note(getLoc(), "of this operation");
   unsigned contractions = 0;
   for (Operation &op : getBlock().without_terminator()) {
     auto work = dyn_cast<WorkOpInterface>(op);
@@ -114,7 +112,6 @@ Work FusedOp::getWork() {
   Work inner = main.getWork(), work;
   work.domain = inner.domain;
   work.kinds = inner.kinds;
-  MLIRContext *context = getContext();
   unsigned operands = main->getNumOperands();
   auto mapOf = [&](Value inside) {
     for (auto [map, value] : llvm::zip(ArrayRef(inner.maps).take_front(operands), main->getOperands()))
@@ -123,8 +120,7 @@ Work FusedOp::getWork() {
     for (auto [map, value] : llvm::zip(ArrayRef(inner.maps).drop_front(operands), main->getResults()))
       if (value == inside || value.getType() == inside.getType())
         return map;
-    SmallVector<AffineExpr> open(cast<RankedTensorType>(inside.getType()).getRank(), getAffineConstantExpr(0, context));
-    return AffineMap::get(work.domain.size(), 0, open, context);
+    return openMap(cast<RankedTensorType>(inside.getType()).getRank(), work.domain.size(), getContext());
   };
   for (Value argument : getBody().getArguments())
     work.maps.push_back(mapOf(argument));

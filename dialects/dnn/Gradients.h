@@ -13,8 +13,16 @@ template <typename OpTy, typename... Args> OpTy make(GradientContext &context, A
 
 /// The gradient of a unary operation: one operation on that of the result and on the operand or the result.
 template <typename GradOp> llvm::LogicalResult unaryGradient(GradientContext &context, mlir::Value saved) {
-  mlir::Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(saved));
+  return context.give(0, make<GradOp>(context, context.dy().getType(), context.dy(), context.forward(saved)));
+}
+
+/// A gradient, or zeros where nothing depends on a result.
+inline mlir::Value orZero(GradientContext &context, mlir::Value gradient, mlir::Type type) {
+  return gradient ? gradient : make<ConstantOp>(context, type, context.builder.getF64FloatAttr(0));
+}
+/// Gives each operand the result of one gradient operation.
+inline llvm::LogicalResult giveAll(GradientContext &context, mlir::Operation *gradient) {
+  llvm::copy(gradient->getResults(), context.operandGradients.begin());
   return llvm::success();
 }
 

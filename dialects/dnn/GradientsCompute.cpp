@@ -24,7 +24,7 @@ Value dnn::reduceTo(GradientContext &context, Value gradient, RankedTensorType t
 
 LogicalResult dnn::contractionGradient(Operation *op, GradientContext &context) {
   Work work = cast<WorkOpInterface>(op).getWork();
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   AffineMap result = work.maps.back();
   for (unsigned i = 0; i < 2; ++i)
     if (context.needed[i])
@@ -36,7 +36,8 @@ LogicalResult dnn::contractionGradient(Operation *op, GradientContext &context) 
     for (auto [d, expr] : llvm::enumerate(result.getResults()))
       if (!llvm::is_contained(work.maps[2].getResults(), expr))
         dimensions.push_back(d);
-    context.operandGradients[2] = make<ReduceDimensionsOp>(context, op->getOperand(2).getType(), dy, dimensions);
+    context.operandGradients[2] =
+        make<ReduceDimensionsOp>(context, op->getOperand(2).getType(), dy, dimensions, ArrayRef<int64_t>());
   }
   return success();
 }
@@ -46,49 +47,33 @@ ACCORD_GRADIENT(Conv2dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(DepthwiseConv2dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(ConvTranspose2dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(InteractionOp) {
-  context.operandGradients[0] =
-      make<InteractionGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getX()));
-  return success();
+  return context.give(0, make<InteractionGradOp>(context, getX().getType(), context.dy(), context.forward(getX())));
 }
 
 // ---- element-wise
 
-ACCORD_GRADIENT(NegOp) {
-  context.operandGradients[0] = make<NegOp>(context, getX().getType(), context.resultGradients[0]);
-  return success();
-}
+ACCORD_GRADIENT(NegOp) { return context.give(0, make<NegOp>(context, getX().getType(), context.dy())); }
 ACCORD_GRADIENT(ScaleOp) {
-  context.operandGradients[0] = make<ScaleOp>(context, getX().getType(), context.resultGradients[0], getFactorAttr());
-  return success();
+  return context.give(0, make<ScaleOp>(context, getX().getType(), context.dy(), getFactorAttr()));
 }
 ACCORD_GRADIENT(LeakyReluOp) {
-  Value dy = context.resultGradients[0];
-  context.operandGradients[0] =
-      make<LeakyReluGradOp>(context, dy.getType(), dy, context.forward(getY()), getSlopeAttr());
-  return success();
+  return context.give(
+      0, make<LeakyReluGradOp>(context, context.dy().getType(), context.dy(), context.forward(getY()), getSlopeAttr()));
 }
 ACCORD_GRADIENT(EluOp) {
-  Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<EluGradOp>(context, dy.getType(), dy, context.forward(getY()), getAlphaAttr());
-  return success();
+  return context.give(
+      0, make<EluGradOp>(context, context.dy().getType(), context.dy(), context.forward(getY()), getAlphaAttr()));
 }
-ACCORD_GRADIENT(SinusoidsOp) {
-  context.operandGradients[0] = context.resultGradients[0];
-  return success();
-}
-ACCORD_GRADIENT(AlibiOp) {
-  context.operandGradients[0] = context.resultGradients[0];
-  return success();
-}
+ACCORD_GRADIENT(SinusoidsOp) { return context.give(0, context.dy()); }
+ACCORD_GRADIENT(AlibiOp) { return context.give(0, context.dy()); }
 ACCORD_GRADIENT(AddOp) {
   for (unsigned i = 0; i < 2; ++i)
     if (context.needed[i])
-      context.operandGradients[i] =
-          reduceTo(context, context.resultGradients[0], cast<RankedTensorType>(getOperand(i).getType()));
+      context.operandGradients[i] = reduceTo(context, context.dy(), cast<RankedTensorType>(getOperand(i).getType()));
   return success();
 }
 ACCORD_GRADIENT(SubOp) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (context.needed[0])
     context.operandGradients[0] = reduceTo(context, dy, getA().getType());
   if (context.needed[1]) { // negate after the sum: fewer elements
@@ -98,7 +83,7 @@ ACCORD_GRADIENT(SubOp) {
   return success();
 }
 ACCORD_GRADIENT(MulOp) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   for (unsigned i = 0; i < 2; ++i)
     if (context.needed[i])
       context.operandGradients[i] =
@@ -107,7 +92,7 @@ ACCORD_GRADIENT(MulOp) {
   return success();
 }
 ACCORD_GRADIENT(DivOp) { // da = dy / b, db = -(dy / b) * y
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   Value quotient = make<DivOp>(context, dy.getType(), dy, context.forward(getB()));
   if (context.needed[0])
     context.operandGradients[0] = reduceTo(context, quotient, getA().getType());
@@ -119,16 +104,14 @@ ACCORD_GRADIENT(DivOp) { // da = dy / b, db = -(dy / b) * y
   return success();
 }
 ACCORD_GRADIENT(DropoutOp) {
-  if (Value dy = context.resultGradients[0])
+  if (Value dy = context.dy())
     context.operandGradients[0] =
         make<DropoutGradOp>(context, dy.getType(), dy, context.forward(getMask()), getRateAttr());
   return success();
 }
 ACCORD_GRADIENT(RotaryOp) {
-  Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<RotaryOp>(context, dy.getType(), dy, getBaseAttr(), getAxisAttr(),
-                                               getInverse() ? UnitAttr() : context.builder.getUnitAttr());
-  return success();
+  return context.give(0, make<RotaryOp>(context, context.dy().getType(), context.dy(), getBaseAttr(), getAxisAttr(),
+                                        getInverse() ? UnitAttr() : context.builder.getUnitAttr()));
 }
 
 // ---- normalizations
@@ -136,33 +119,27 @@ ACCORD_GRADIENT(RotaryOp) {
 template <typename GradOp, typename OpTy>
 static LogicalResult norm(OpTy op, GradientContext &context, bool offset, int64_t groups = 1) {
   Type affine = op.getScale().getType();
-  auto gradient = make<GradOp>(context, op.getX().getType(), affine, offset ? affine : Type(),
-                               context.resultGradients[0], context.forward(op.getX()), context.forward(op.getScale()),
-                               op.getEpsilonAttr(), context.builder.getI64IntegerAttr(groups));
-  context.operandGradients[0] = gradient.getDx();
-  context.operandGradients[1] = gradient.getDscale();
-  if (offset)
-    context.operandGradients[2] = gradient.getDoffset();
-  return success();
+  auto gradient = make<GradOp>(context, op.getX().getType(), affine, offset ? affine : Type(), context.dy(),
+                               context.forward(op.getX()), context.forward(op.getScale()), op.getEpsilonAttr(),
+                               context.builder.getI64IntegerAttr(groups));
+  return giveAll(context, gradient);
 }
 ACCORD_GRADIENT(LayerNormOp) { return norm<LayerNormGradOp>(*this, context, getOffset() != nullptr); }
 ACCORD_GRADIENT(BatchNormOp) { return norm<BatchNormGradOp>(*this, context, getOffset() != nullptr); }
 ACCORD_GRADIENT(GroupNormOp) { return norm<GroupNormGradOp>(*this, context, getOffset() != nullptr, *getGroups()); }
 ACCORD_GRADIENT(RmsNormOp) { return norm<RmsNormGradOp>(*this, context, false); }
 ACCORD_GRADIENT(SoftmaxOp) {
-  Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<SoftmaxGradOp>(context, dy.getType(), dy, context.forward(getY()), getAxisAttr());
-  return success();
+  return context.give(
+      0, make<SoftmaxGradOp>(context, context.dy().getType(), context.dy(), context.forward(getY()), getAxisAttr()));
 }
 
 // ---- losses
 
 template <typename GradOp> static Value lossGradient(GradientContext &context, Value a, Value b) {
-  return make<GradOp>(context, a.getType(), context.resultGradients[0], context.forward(a), context.forward(b));
+  return make<GradOp>(context, a.getType(), context.dy(), context.forward(a), context.forward(b));
 }
 ACCORD_GRADIENT(CrossEntropyOp) {
-  context.operandGradients[0] = lossGradient<CrossEntropyGradOp>(context, getLogits(), getLabels());
-  return success();
+  return context.give(0, lossGradient<CrossEntropyGradOp>(context, getLogits(), getLabels()));
 }
 /// A loss of the difference a - b.
 template <typename GradOp> static LogicalResult differenceLoss(GradientContext &context, Value a, Value b) {
@@ -172,16 +149,12 @@ template <typename GradOp> static LogicalResult differenceLoss(GradientContext &
     context.operandGradients[1] = make<NegOp>(context, da.getType(), da);
   return success();
 }
-ACCORD_GRADIENT(MeanOp) {
-  context.operandGradients[0] = make<MeanGradOp>(context, getX().getType(), context.resultGradients[0]);
-  return success();
-}
+ACCORD_GRADIENT(MeanOp) { return context.give(0, make<MeanGradOp>(context, getX().getType(), context.dy())); }
 ACCORD_GRADIENT(MseOp) { return differenceLoss<MseGradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(SmoothL1Op) { return differenceLoss<SmoothL1GradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(BinaryCrossEntropyOp) {
   if (context.needed[1])
     return withCode(emitError(), Code::OperationNotSupported)
            << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
-  context.operandGradients[0] = lossGradient<BinaryCrossEntropyGradOp>(context, getLogits(), getLabels());
-  return success();
+  return context.give(0, lossGradient<BinaryCrossEntropyGradOp>(context, getLogits(), getLabels()));
 }

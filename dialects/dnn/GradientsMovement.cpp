@@ -5,29 +5,19 @@ using namespace mlir;
 using namespace accord;
 using namespace accord::dnn;
 
-static int64_t tensorDimension(int64_t axis, RankedTensorType type) {
-  return axis < 0 ? axis + type.getRank() : axis + batchRank(type);
-}
-/// A gradient of zeros where nothing depends on a result.
-static Value orZero(GradientContext &context, Value gradient, Type type) {
-  return gradient ? gradient : make<ConstantOp>(context, type, context.builder.getF64FloatAttr(0));
-}
-
 ACCORD_GRADIENT(ReshapeOp) {
   RankedTensorType x = getX().getType();
-  context.operandGradients[0] =
-      make<ReshapeOp>(context, x, context.resultGradients[0],
-                      context.builder.getDenseI64ArrayAttr(x.getShape().drop_front(batchRank(getY().getType()))));
-  return success();
+  return context.give(
+      0, make<ReshapeOp>(context, x, context.dy(),
+                         context.builder.getDenseI64ArrayAttr(x.getShape().drop_front(batchRank(getY().getType())))));
 }
 ACCORD_GRADIENT(TransposeOp) {
   ArrayRef<int64_t> permutation = *getPermutation();
   SmallVector<int64_t> inverse(permutation.size());
   for (auto [i, p] : llvm::enumerate(permutation))
     inverse[p] = i;
-  context.operandGradients[0] = make<TransposeOp>(context, getX().getType(), context.resultGradients[0],
-                                                  context.builder.getDenseI64ArrayAttr(inverse));
-  return success();
+  return context.give(
+      0, make<TransposeOp>(context, getX().getType(), context.dy(), context.builder.getDenseI64ArrayAttr(inverse)));
 }
 ACCORD_GRADIENT(ConcatOp) {
   int64_t axis = *getAxis(), start = 0;
@@ -38,9 +28,9 @@ ACCORD_GRADIENT(ConcatOp) {
       SmallVector<int64_t> shape(type.getShape());
       if (batchRank(type) < batchRank(getY().getType())) // was joined to every sample
         shape.insert(shape.begin(), ShapedType::kDynamic);
-      Value part = make<SliceOp>(context, RankedTensorType::get(shape, type.getElementType()),
-                                 context.resultGradients[0], context.builder.getI64IntegerAttr(axis),
-                                 context.builder.getI64IntegerAttr(start), context.builder.getI64IntegerAttr(size));
+      Value part = make<SliceOp>(context, RankedTensorType::get(shape, type.getElementType()), context.dy(),
+                                 context.builder.getI64IntegerAttr(axis), context.builder.getI64IntegerAttr(start),
+                                 context.builder.getI64IntegerAttr(size));
       context.operandGradients[i] = reduceTo(context, part, type);
     }
     start += size;
@@ -51,59 +41,45 @@ ACCORD_GRADIENT(SplitOp) {
   SmallVector<Value> pieces;
   for (auto [y, dy] : llvm::zip(getYs(), context.resultGradients))
     pieces.push_back(orZero(context, dy, y.getType()));
-  context.operandGradients[0] = make<ConcatOp>(context, getX().getType(), pieces, getAxisAttr());
-  return success();
+  return context.give(0, make<ConcatOp>(context, getX().getType(), pieces, getAxisAttr()));
 }
 ACCORD_GRADIENT(SliceOp) {
-  context.operandGradients[0] =
-      make<PadSliceOp>(context, getX().getType(), context.resultGradients[0], getAxisAttr(), getStartAttr());
-  return success();
+  return context.give(0, make<PadSliceOp>(context, getX().getType(), context.dy(), getAxisAttr(), getStartAttr()));
 }
 ACCORD_GRADIENT(UnstackOp) {
-  context.operandGradients[0] = make<StackOp>(context, getX().getType(), context.resultGradients[0], getAxisAttr());
-  return success();
+  return context.give(0, make<StackOp>(context, getX().getType(), context.dy(), getAxisAttr()));
 }
 ACCORD_GRADIENT(StackOp) {
-  context.operandGradients[0] =
-      make<UnstackOp>(context, getSlices().getType(), context.resultGradients[0], getAxisAttr());
-  return success();
+  return context.give(0, make<UnstackOp>(context, getSlices().getType(), context.dy(), getAxisAttr()));
 }
 ACCORD_GRADIENT(ReduceSumOp) {
-  context.operandGradients[0] = make<BroadcastOp>(context, getX().getType(), context.resultGradients[0],
-                                                  ArrayRef{tensorDimension(*getAxis(), getX().getType())});
-  return success();
+  return context.give(0, make<BroadcastOp>(context, getX().getType(), context.dy(),
+                                           ArrayRef{tensorDimension(*getAxis(), getX().getType())}));
 }
 ACCORD_GRADIENT(ReduceMeanOp) { // scale before the broadcast: fewer elements
   RankedTensorType x = getX().getType();
   int64_t axis = tensorDimension(*getAxis(), x);
-  Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
-                           context.builder.getF64FloatAttr(1.0 / x.getDimSize(axis)));
-  context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef{axis});
-  return success();
+  Value dy =
+      make<ScaleOp>(context, getY().getType(), context.dy(), context.builder.getF64FloatAttr(1.0 / x.getDimSize(axis)));
+  return context.give(0, make<BroadcastOp>(context, x, dy, ArrayRef{axis}));
 }
 ACCORD_GRADIENT(GlobalAvgPoolOp) {
   RankedTensorType x = getX().getType();
-  double count = static_cast<double>(x.getDimSize(2)) * x.getDimSize(3);
-  Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
-                           context.builder.getF64FloatAttr(1.0 / count));
-  context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef<int64_t>{2, 3});
-  return success();
+  double count = 1.0 * x.getDimSize(2) * x.getDimSize(3);
+  Value dy = make<ScaleOp>(context, getY().getType(), context.dy(), context.builder.getF64FloatAttr(1.0 / count));
+  return context.give(0, make<BroadcastOp>(context, x, dy, ArrayRef<int64_t>{2, 3}));
 }
 ACCORD_GRADIENT(MaxPoolOp) {
-  context.operandGradients[0] =
-      make<MaxPoolGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getX()),
-                          context.forward(getY()), *getKernel(), getStride().value_or(*getKernel()), getPadding());
-  return success();
+  return context.give(0, make<MaxPoolGradOp>(context, getX().getType(), context.dy(), context.forward(getX()),
+                                             context.forward(getY()), *getKernel(), getStride().value_or(*getKernel()),
+                                             getPadding()));
 }
 ACCORD_GRADIENT(AvgPoolOp) {
-  context.operandGradients[0] = make<AvgPoolGradOp>(context, getX().getType(), context.resultGradients[0], *getKernel(),
-                                                    getStride().value_or(*getKernel()), getPadding());
-  return success();
+  return context.give(0, make<AvgPoolGradOp>(context, getX().getType(), context.dy(), *getKernel(),
+                                             getStride().value_or(*getKernel()), getPadding()));
 }
 ACCORD_GRADIENT(UpsampleOp) {
-  context.operandGradients[0] =
-      make<UpsampleGradOp>(context, getX().getType(), context.resultGradients[0], *getScale());
-  return success();
+  return context.give(0, make<UpsampleGradOp>(context, getX().getType(), context.dy(), *getScale()));
 }
 
 // ---- lookups: ids have no gradient
@@ -118,22 +94,18 @@ template <typename OpTy> static RankedTensorType tableGradient(OpTy op) {
                                RowsAttr::get(op.getContext(), lookups, ids.getElementType()));
 }
 ACCORD_GRADIENT(EmbeddingOp) {
-  context.operandGradients[1] =
-      make<EmbeddingGradOp>(context, tableGradient(*this), context.resultGradients[0], context.forward(getIds()));
-  return success();
+  return context.give(1, make<EmbeddingGradOp>(context, tableGradient(*this), context.dy(), context.forward(getIds())));
 }
 ACCORD_GRADIENT(EmbeddingBagOp) {
-  context.operandGradients[1] = make<EmbeddingBagGradOp>(context, tableGradient(*this), context.resultGradients[0],
-                                                         context.forward(getIds()), getModeAttr(), getSkewAttr());
-  return success();
+  return context.give(1, make<EmbeddingBagGradOp>(context, tableGradient(*this), context.dy(),
+                                                  context.forward(getIds()), getModeAttr(), getSkewAttr()));
 }
 ACCORD_GRADIENT(GatherOp) {
-  context.operandGradients[0] = make<GatherGradOp>(context, getX().getType(), context.resultGradients[0],
-                                                   context.forward(getIds()), getAxisAttr());
-  return success();
+  return context.give(
+      0, make<GatherGradOp>(context, getX().getType(), context.dy(), context.forward(getIds()), getAxisAttr()));
 }
 ACCORD_GRADIENT(ScatterOp) { // updates are added: x's gradient is dy itself
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (context.needed[0])
     context.operandGradients[0] = dy;
   if (context.needed[2])
@@ -142,23 +114,19 @@ ACCORD_GRADIENT(ScatterOp) { // updates are added: x's gradient is dy itself
   return success();
 }
 ACCORD_GRADIENT(SegmentSumOp) {
-  context.operandGradients[0] = make<GatherOp>(context, getX().getType(), context.resultGradients[0],
-                                               context.forward(getIds()), context.builder.getI64IntegerAttr(0));
-  return success();
+  return context.give(0, make<GatherOp>(context, getX().getType(), context.dy(), context.forward(getIds()),
+                                        context.builder.getI64IntegerAttr(0)));
 }
 ACCORD_GRADIENT(SegmentSoftmaxOp) {
-  context.operandGradients[0] =
-      make<SegmentSoftmaxGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getY()),
-                                 context.forward(getIds()), getSegmentsAttr());
-  return success();
+  return context.give(0, make<SegmentSoftmaxGradOp>(context, getX().getType(), context.dy(), context.forward(getY()),
+                                                    context.forward(getIds()), getSegmentsAttr()));
 }
 ACCORD_GRADIENT(RelativeBiasOp) {
-  context.operandGradients[0] = make<RelativeBiasGradOp>(context, getTable().getType(), context.resultGradients[0],
-                                                         getMaxDistanceAttr(), getBidirectionalAttr());
-  return success();
+  return context.give(0, make<RelativeBiasGradOp>(context, getTable().getType(), context.dy(), getMaxDistanceAttr(),
+                                                  getBidirectionalAttr()));
 }
 ACCORD_GRADIENT(SpmmOp) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (context.needed[2])
     context.operandGradients[2] =
         make<SpmmValuesGradOp>(context, getValues().getType(), dy, context.forward(getRowOffsets()),
@@ -170,7 +138,7 @@ ACCORD_GRADIENT(SpmmOp) {
   return success();
 }
 ACCORD_GRADIENT(TopkOp) {
-  if (Value dy = context.resultGradients[0])
+  if (Value dy = context.dy())
     context.operandGradients[0] = make<TopkGradOp>(context, getX().getType(), dy, context.forward(getIds()));
   return success();
 }
@@ -178,7 +146,7 @@ ACCORD_GRADIENT(TopkOp) {
 // ---- recurrent
 
 template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op, GradientContext &context) {
-  Value dy = context.resultGradients[0];
+  Value dy = context.dy();
   if (!dy)
     return success();
   Value bias = op.getBias();
@@ -186,9 +154,7 @@ template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op
                                bias ? bias.getType() : Type(), dy, context.forward(op.getX()),
                                context.forward(op.getWIh()), context.forward(op.getWHh()), context.forward(op.getY()),
                                context.forward(op.getSaved()), op.getBidirectionalAttr());
-  for (auto [i, result] : llvm::enumerate(gradient->getResults()))
-    context.operandGradients[i] = result;
-  return success();
+  return giveAll(context, gradient);
 }
 ACCORD_GRADIENT(LstmOp) { return recurrent<LstmGradOp>(*this, context); }
 ACCORD_GRADIENT(GruOp) { return recurrent<GruGradOp>(*this, context); }

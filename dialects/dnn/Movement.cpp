@@ -5,65 +5,44 @@ using namespace mlir;
 using namespace accord;
 using namespace accord::dnn;
 
-static RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
-ACCORD_INFER(ReshapeOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {0}, location, "reshape")) ||
-      failed(require(adaptor.getDims(), location, "reshape", "dims")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
+LogicalResult ReshapeOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
   int64_t batch = batchRank(x);
   ArrayRef<int64_t> from = x.getShape().drop_front(batch), to = *adaptor.getDims();
   if (llvm::any_of(to, [](int64_t extent) { return extent < 1; }) || volume(from, 1) != volume(to, 1))
-    return emitOptionalError(location, "'reshape' to ", shapeText(to), " does not keep the ",
-                             volume(from, 1).value_or(0), " elements of ", shapeText(x.getShape()));
+    return infer.error("to ", shapeText(to), " does not keep the ", volume(from, 1).value_or(0), " elements of ",
+                       shapeText(x.getShape()));
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
   llvm::append_range(shape, to);
-  types.push_back(withShape(x, shape));
-  return success();
+  return infer.give(shape, x);
 }
 
-ACCORD_INFER(TransposeOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {0}, location, "transpose")) ||
-      failed(require(adaptor.getPermutation(), location, "transpose", "permutation")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
+LogicalResult TransposeOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
   int64_t batch = batchRank(x), rank = x.getRank() - batch;
   ArrayRef<int64_t> permutation = *adaptor.getPermutation();
-  SmallVector<bool> seen(rank, false);
+  SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
+    return infer.error(Code::BadAttribute, "must permute the ", rank, " dimensions of ", shapeText(x.getShape()));
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
-  bool valid = static_cast<int64_t>(permutation.size()) == rank;
-  for (int64_t p : permutation) {
-    if (!valid || p < 0 || p >= rank || seen[p]) {
-      valid = false;
-      break;
-    }
-    seen[p] = true;
+  for (int64_t p : permutation)
     shape.push_back(x.getDimSize(p + batch));
-  }
-  if (!valid)
-    return emitOptionalError(location, Code::BadAttribute, "'transpose' must permute the ", rank, " dimensions of ",
-                             shapeText(x.getShape()));
-  types.push_back(withShape(x, shape));
-  return success();
+  return infer.give(shape, x);
 }
 
-ACCORD_INFER(ConcatOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "concat")) ||
-      failed(require(adaptor.getAxis(), location, "concat", "axis")))
-    return failure();
+LogicalResult ConcatOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   // One sample's worth beside a batch, such as a trained token, is joined to every sample.
-  auto batched = llvm::find_if(adaptor.getXs(), [](Value x) { return batchRank(tensor(x)) > 0; });
-  RankedTensorType first = tensor(batched == adaptor.getXs().end() ? adaptor.getXs().front() : *batched);
-  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), first, location, "concat");
+  auto typeOf = [](Value x) { return cast<RankedTensorType>(x.getType()); };
+  auto batched = llvm::find_if(infer.operands, [&](Value x) { return batchRank(typeOf(x)) > 0; });
+  RankedTensorType first = typeOf(batched == infer.operands.end() ? infer.operands.front() : *batched);
+  FailureOr<int64_t> axis = infer.dimensionOf(*adaptor.getAxis(), first);
   if (failed(axis))
     return failure();
   SmallVector<int64_t> shape(first.getShape());
   shape[*axis] = 0;
-  for (Value x : adaptor.getXs()) {
-    RankedTensorType type = tensor(x);
+  for (Value x : infer.operands) {
+    RankedTensorType type = typeOf(x);
     SmallVector<int64_t> other(type.getShape());
     if (batchRank(type) < batchRank(first))
       other.insert(other.begin(), ShapedType::kDynamic);
@@ -71,117 +50,84 @@ ACCORD_INFER(ConcatOp) {
     if (other.size() == shape.size())
       extent = std::exchange(other[*axis], shape[*axis]);
     if (other != shape)
-      return emitOptionalError(location, "'concat' cannot join ", shapeText(first.getShape()), " and ",
-                               shapeText(type.getShape()), " along axis ", *adaptor.getAxis());
-    if (failed(sameElement(first, type, location, "concat")))
+      return infer.error("cannot join ", shapeText(first.getShape()), " and ", shapeText(type.getShape()),
+                         " along axis ", *adaptor.getAxis());
+    if (failed(infer.sameElement(first, type)))
       return failure();
     std::optional<int64_t> sum = checkedAdd(shape[*axis], extent);
     if (!sum)
-      return emitOptionalError(location, "'concat' passes 2^63 along axis ", *adaptor.getAxis());
+      return infer.error("passes 2^63 along axis ", *adaptor.getAxis());
     shape[*axis] = *sum;
   }
-  types.push_back(withShape(first, shape));
-  return success();
+  return infer.give(shape, first);
 }
 
-ACCORD_INFER(SplitOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "split")) ||
-      failed(require(adaptor.getAxis(), location, "split", "axis")) ||
-      failed(require(adaptor.getParts(), location, "split", "parts")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), x, location, "split");
+LogicalResult SplitOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  FailureOr<int64_t> axis = infer.dimensionOf(*adaptor.getAxis(), x);
   if (failed(axis))
     return failure();
   int64_t parts = *adaptor.getParts();
   SmallVector<int64_t> shape(x.getShape());
   if (parts < 1 || parts > 65536 || shape[*axis] % parts)
-    return emitOptionalError(location, Code::BadAttribute, "'split' cannot cut ", shape[*axis], " into ", parts,
-                             " equal parts");
+    return infer.error(Code::BadAttribute, "cannot cut ", shape[*axis], " into ", parts, " equal parts");
   shape[*axis] /= parts;
-  types.assign(parts, withShape(x, shape));
+  infer.types.assign(parts, RankedTensorType::get(shape, x.getElementType()));
   return success();
 }
 
-ACCORD_INFER(SliceOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "slice")) ||
-      failed(require(adaptor.getAxis(), location, "slice", "axis")) ||
-      failed(require(adaptor.getSize(), location, "slice", "size")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), x, location, "slice");
+LogicalResult SliceOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  FailureOr<int64_t> axis = infer.dimensionOf(*adaptor.getAxis(), x);
   if (failed(axis))
     return failure();
   SmallVector<int64_t> shape(x.getShape());
   int64_t start = adaptor.getStart(), size = *adaptor.getSize(), extent = shape[*axis];
   if (start < 0 || size < 1 || size > extent || start > extent - size)
-    return emitOptionalError(location, Code::BadAttribute, "'slice' of ", size, " from ", start, " leaves the extent ",
-                             extent, " of axis ", *adaptor.getAxis());
+    return infer.error(Code::BadAttribute, "of ", size, " from ", start, " leaves the extent ", extent, " of axis ",
+                       *adaptor.getAxis());
   shape[*axis] = size;
-  types.push_back(withShape(x, shape));
-  return success();
+  return infer.give(shape, x);
 }
 std::optional<int64_t> SliceOp::getBytesRead(int64_t batch) { return bytesOf(getY().getType(), batch); }
 
-ACCORD_INFER(UnstackOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "unstack")) ||
-      failed(require(adaptor.getAxis(), location, "unstack", "axis")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), x, location, "unstack");
-  if (failed(axis))
-    return failure();
+/// x without one of its dimensions.
+static RankedTensorType without(RankedTensorType x, int64_t dimension) {
   SmallVector<int64_t> shape(x.getShape());
-  shape.erase(shape.begin() + *axis);
-  if (x.getDimSize(*axis) < 1)
-    return emitOptionalError(location, "'unstack' finds no slice along axis ", *adaptor.getAxis(), " of ",
-                             shapeText(x.getShape()));
-  types.push_back(StashType::get(x.getContext(), x.getDimSize(*axis), withShape(x, shape)));
-  return success();
-}
-int64_t UnstackOp::getDimension() {
-  RankedTensorType x = getX().getType();
-  return *getAxis() < 0 ? *getAxis() + x.getRank() : *getAxis() + batchRank(x);
+  shape.erase(shape.begin() + dimension);
+  return RankedTensorType::get(shape, x.getElementType());
 }
 
-ACCORD_INFER(StackOp) {
-  if (failed(require(adaptor.getAxis(), location, "stack", "axis")))
+LogicalResult UnstackOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  FailureOr<int64_t> axis = infer.dimensionOf(*adaptor.getAxis(), x);
+  if (failed(axis))
     return failure();
+  if (x.getDimSize(*axis) < 1)
+    return infer.error("finds no slice along axis ", *adaptor.getAxis(), " of ", shapeText(x.getShape()));
+  return infer.give(StashType::get(x.getContext(), x.getDimSize(*axis), without(x, *axis)));
+}
+int64_t UnstackOp::getDimension() { return tensorDimension(*getAxis(), getX().getType()); }
+
+LogicalResult StackOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   auto slices = dyn_cast<StashType>(adaptor.getSlices().getType());
   auto slice = slices ? dyn_cast<RankedTensorType>(slices.getElement()) : RankedTensorType();
   if (!slice)
-    return emitOptionalError(location, "'stack' needs a stash of tensors, found ", adaptor.getSlices().getType());
+    return infer.error("needs a stash of tensors, found ", adaptor.getSlices().getType());
   int64_t given = *adaptor.getAxis(), rank = slice.getRank() + 1, batch = batchRank(slice);
   int64_t axis = given < 0 ? given + rank : given + batch;
   if (axis < batch || axis >= rank)
-    return emitOptionalError(location, "'stack' of ", shapeText(slice.getShape()), " has no axis ", given);
+    return infer.error("of ", shapeText(slice.getShape()), " has no axis ", given);
   SmallVector<int64_t> shape(slice.getShape());
   shape.insert(shape.begin() + axis, slices.getCount());
-  types.push_back(withShape(slice, shape));
-  return success();
+  return infer.give(shape, slice);
 }
-int64_t StackOp::getDimension() {
-  RankedTensorType y = getY().getType();
-  return *getAxis() < 0 ? *getAxis() + y.getRank() : *getAxis() + batchRank(y);
-}
+int64_t StackOp::getDimension() { return tensorDimension(*getAxis(), getY().getType()); }
 
-template <typename Adaptor>
-static LogicalResult inferReduce(Adaptor adaptor, std::optional<Location> location, SmallVectorImpl<Type> &types,
-                                 StringRef op) {
-  if (failed(requireTensors(adaptor.getOperands(), {1}, location, op)) ||
-      failed(require(adaptor.getAxis(), location, op, "axis")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX());
-  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), x, location, op);
-  if (failed(axis))
-    return failure();
-  SmallVector<int64_t> shape(x.getShape());
-  shape.erase(shape.begin() + *axis);
-  types.push_back(withShape(x, shape));
-  return success();
+LogicalResult dnn::inferReduce(ShapeInference &infer, int64_t given) {
+  FailureOr<int64_t> axis = infer.dimensionOf(given, infer[0]);
+  return failed(axis) ? failure() : infer.give(without(infer[0], *axis));
 }
-ACCORD_INFER(ReduceSumOp) { return inferReduce(adaptor, location, types, "reduce_sum"); }
-ACCORD_INFER(ReduceMeanOp) { return inferReduce(adaptor, location, types, "reduce_mean"); }
 
 LogicalResult ReduceDimensionsOp::verify() {
   RankedTensorType x = getX().getType();

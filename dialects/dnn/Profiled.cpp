@@ -6,24 +6,19 @@ using namespace mlir;
 using namespace accord;
 using namespace accord::dnn;
 
-ACCORD_INFER(ProfiledOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {}, location, "profiled")) ||
-      failed(require(adaptor.getForward(), location, "profiled", "forward")))
-    return failure();
-  size_t reads = adaptor.getXs().size() - (adaptor.getTrained() ? 1 : 0);
-  if (reads == 0 || reads > adaptor.getXs().size())
-    return emitOptionalError(location, "'profiled' needs an operand that it reads");
+LogicalResult ProfiledOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  size_t reads = infer.operands.size() - (adaptor.getTrained() ? 1 : 0);
+  if (reads == 0 || reads > infer.operands.size())
+    return infer.error("needs an operand that it reads");
   SmallVector<int64_t> shape;
   if (std::optional<int64_t> elements = adaptor.getElements()) {
     if (*elements < 1)
-      return emitOptionalError(location, "'profiled' gives at least 1 element, found ", *elements);
-    bool batched = llvm::any_of(adaptor.getXs(), [](Value x) { return batchRank(tensor(x)) > 0; });
-    if (batched)
+      return infer.error("gives at least 1 element, found ", *elements);
+    if (llvm::any_of(infer.operands, [](Value x) { return batchRank(cast<RankedTensorType>(x.getType())) > 0; }))
       shape.push_back(ShapedType::kDynamic);
     shape.push_back(*elements);
   }
-  types.push_back(RankedTensorType::get(shape, Float32Type::get(adaptor.getXs().front().getContext())));
-  return success();
+  return infer.give(RankedTensorType::get(shape, Float32Type::get(infer.operands[0].getContext())));
 }
 
 ACCORD_GRADIENT(ProfiledOp) {
@@ -34,7 +29,7 @@ ACCORD_GRADIENT(ProfiledOp) {
     if (isNeeded)
       types.push_back(x.getType());
   }
-  auto gradient = make<ProfiledGradOp>(context, types, context.resultGradients[0], saved, getBackwardAttr());
+  auto gradient = make<ProfiledGradOp>(context, types, context.dy(), saved, getBackwardAttr());
   unsigned next = 0;
   for (auto [i, isNeeded] : llvm::enumerate(context.needed))
     if (isNeeded)

@@ -1,5 +1,6 @@
 // The repeat: syntax and shape.
 #include "dialects/dnn/Verify.h"
+#include "dialects/interfaces/Note.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/BitVector.h"
@@ -151,9 +152,7 @@ LogicalResult RepeatOp::canonicalize(RepeatOp op, PatternRewriter &rewriter) {
   if (!less)
     return failure();
 
-  auto smaller =
-      RepeatOp::create(rewriter, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed, types, op.getReverse());
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  RepeatOp smaller = op.like(rewriter, inits, unstashed, types);
   Block &block = op.getBlock();
   rewriter.modifyOpInPlace(yield, [&] {
     yield.getCarriedMutable().assign(carried);
@@ -179,6 +178,21 @@ LogicalResult RepeatOp::canonicalize(RepeatOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+Value RepeatOp::stashOf(Value inside) {
+  if (auto argument = dyn_cast<BlockArgument>(inside); argument && argument.getOwner() == &getBlock())
+    if (unsigned i = argument.getArgNumber(); i >= getInits().size())
+      return getUnstashed()[i - getInits().size()];
+  for (auto [value, stash] : llvm::zip(getYield().getStashed(), getStashed()))
+    if (value == inside)
+      return stash;
+  return {};
+}
+RepeatOp RepeatOp::like(OpBuilder &builder, ValueRange inits, ValueRange unstashed, TypeRange stashed) {
+  auto made = create(builder, getLoc(), getCount(), getLabel(), inits, unstashed, stashed, getReverse());
+  made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return made;
+}
+
 YieldOp RepeatOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }
 
 LogicalResult RepeatOp::verifyRegions() {
@@ -196,9 +210,7 @@ LogicalResult RepeatOp::verifyRegions() {
                          << " as " << argument.getType();
   YieldOp yield = getYield();
   auto mismatch = [&](StringRef what) {
-    InFlightDiagnostic error = yield.emitError() << what;
-    error.attachNote(getLoc()) << "of repeat '" << getLabel() << "'";
-    return error;
+    return yield.emitError() << what << note(getLoc(), "of repeat '", getLabel(), "'");
   };
   if (yield.getCarried().getTypes() != getCarried().getTypes())
     return mismatch("the yielded values do not have the types of the carried values");

@@ -3,6 +3,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 using namespace mlir;
 
@@ -32,61 +34,38 @@ ScalarAttr scalarPosition(MLIRContext *context, unsigned dimension) {
 static bool isNumber(ScalarAttr a) { return a.getKind() == Kind::Number; }
 static bool isNumber(ScalarAttr a, double value) { return isNumber(a) && a.getNumber().getValueAsDouble() == value; }
 
-// complexity: one case for each kind of step
+/// What a step that is no leaf computes, in the order of the kinds from `Negate` on.
 static double compute(Kind kind, double a, double b, double c) {
-  switch (kind) {
-  case Kind::Negate:
-    return -a;
-  case Kind::Exp:
-    return std::exp(a);
-  case Kind::Log:
-    return std::log(a);
-  case Kind::Sqrt:
-    return std::sqrt(a);
-  case Kind::Sin:
-    return std::sin(a);
-  case Kind::Cos:
-    return std::cos(a);
-  case Kind::Tanh:
-    return std::tanh(a);
-  case Kind::Erf:
-    return std::erf(a);
-  case Kind::Abs:
-    return std::fabs(a);
-  case Kind::Sign:
-    return a > 0 ? 1 : a < 0 ? -1 : 0;
-  case Kind::Floor:
-    return std::floor(a);
-  case Kind::Round:
-    return std::nearbyint(a); // to even, as the formats of numbers do
-  case Kind::Add:
-    return a + b;
-  case Kind::Subtract:
-    return a - b;
-  case Kind::Multiply:
-    return a * b;
-  case Kind::Divide:
-    return a / b;
-  case Kind::Power:
-    return std::pow(a, b);
-  case Kind::Maximum:
-    return a < b ? b : a;
-  case Kind::Minimum:
-    return b < a ? b : a;
-  case Kind::Less:
-    return a < b;
-  case Kind::LessEqual:
-    return a <= b;
-  case Kind::Equal:
-    return a == b;
-  case Kind::Select:
-    return a != 0 ? b : c;
-  case Kind::Operand:
-  case Kind::Position:
-  case Kind::Number:
-    break;
-  }
-  return 0;
+  using Function = double (*)(double, double, double);
+  static constexpr Function functions[] = {
+      [](double a, double, double) { return -a; },
+      [](double a, double, double) { return std::exp(a); },
+      [](double a, double, double) { return std::log(a); },
+      [](double a, double, double) { return std::sqrt(a); },
+      [](double a, double, double) { return std::sin(a); },
+      [](double a, double, double) { return std::cos(a); },
+      [](double a, double, double) { return std::tanh(a); },
+      [](double a, double, double) { return std::erf(a); },
+      [](double a, double, double) { return std::fabs(a); },
+      [](double a, double, double) { return a > 0   ? 1.0
+                                            : a < 0 ? -1.0
+                                                    : 0.0; },
+      [](double a, double, double) { return std::floor(a); },
+      [](double a, double, double) { return std::nearbyint(a); }, // to even, as the formats of numbers do
+      [](double a, double b, double) { return a + b; },
+      [](double a, double b, double) { return a - b; },
+      [](double a, double b, double) { return a * b; },
+      [](double a, double b, double) { return a / b; },
+      [](double a, double b, double) { return std::pow(a, b); },
+      [](double a, double b, double) { return a < b ? b : a; },
+      [](double a, double b, double) { return b < a ? b : a; },
+      [](double a, double b, double) -> double { return a < b; },
+      [](double a, double b, double) -> double { return a <= b; },
+      [](double a, double b, double) -> double { return a == b; },
+      [](double a, double b, double c) { return a != 0 ? b : c; },
+  };
+  static_assert(std::size(functions) == unsigned(Kind::Select) - unsigned(Kind::Number));
+  return functions[unsigned(kind) - unsigned(Kind::Negate)](a, b, c);
 }
 
 /// What is simpler and equal; null if nothing is known.
@@ -199,7 +178,7 @@ ScalarAttr derivative(ScalarAttr body, unsigned operand) {
     auto x = [&](unsigned i) { return y.operand(i); };
     switch (y.getKind()) {
     case Kind::Operand:
-      return number(y.getIndex() == static_cast<int64_t>(operand));
+      return number(y.getIndex() == operand);
     case Kind::Negate:
       return scalar(Kind::Negate, d[0]);
     case Kind::Exp:
@@ -257,8 +236,8 @@ ScalarProgram::ScalarProgram(ScalarAttr body) {
       step.inputs[i] = at.lookup(operand);
     if (step.kind == Kind::Operand || step.kind == Kind::Position) {
       llvm::SmallBitVector &read = step.kind == Kind::Operand ? reads : places;
-      if (read.size() <= static_cast<size_t>(step.index))
-        read.resize(static_cast<unsigned>(step.index) + 1);
+      if (std::cmp_less_equal(read.size(), step.index))
+        read.resize(step.index + 1);
       read.set(step.index);
     }
     at[attribute] = size();

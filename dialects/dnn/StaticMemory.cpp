@@ -8,35 +8,14 @@ namespace accord::dnn {
 
 static constexpr int64_t kFp32 = 4;
 
-/// Per element; those of a row are counted apart.
-static int64_t states(OptimizerKind optimizer) {
-  switch (optimizer) {
-  case OptimizerKind::Sgd:
-  case OptimizerKind::RowwiseAdagrad:
-    return 0;
-  case OptimizerKind::Momentum:
-    return 1;
-  case OptimizerKind::Adam:
-  case OptimizerKind::AdamW:
-    return 2;
-  }
-  return 0;
-}
+/// Of each optimizer, by its number: the states of an element (those of a row are counted apart), and FLOPs.
+static constexpr struct {
+  int64_t states, flops;
+} kOptimizers[] = {{0, 2}, {1, 4}, {2, 14}, {2, 16}, {0, 4}};
+static_assert(std::size(kOptimizers) == getMaxEnumValForOptimizerKind() + 1);
 
-int64_t updateFlops(OptimizerKind optimizer) {
-  switch (optimizer) {
-  case OptimizerKind::Sgd:
-    return 2;
-  case OptimizerKind::Momentum:
-  case OptimizerKind::RowwiseAdagrad:
-    return 4;
-  case OptimizerKind::Adam:
-    return 14;
-  case OptimizerKind::AdamW:
-    return 16;
-  }
-  return 0;
-}
+static int64_t states(OptimizerKind optimizer) { return kOptimizers[unsigned(optimizer)].states; }
+int64_t updateFlops(OptimizerKind optimizer) { return kOptimizers[unsigned(optimizer)].flops; }
 
 StaticBytes staticBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision) {
   int64_t element = elementBytes(precision.getElement());

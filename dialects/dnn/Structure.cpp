@@ -1,6 +1,7 @@
 // Models, parameters and what refers to them.
 #include "dialects/dnn/Dnn.h"
 #include "dialects/dnn/Verify.h"
+#include "dialects/interfaces/Note.h"
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -53,11 +54,9 @@ void ModelOp::print(OpAsmPrinter &printer) {
 LogicalResult ModelOp::verifyRegions() {
   LossOp loss;
   for (auto found : getBlock().getOps<LossOp>()) {
-    if (loss) {
-      InFlightDiagnostic error = found.emitError() << "model '" << getSymName() << "' has two losses";
-      error.attachNote(loss.getLoc()) << "the other one";
-      return error;
-    }
+    if (loss)
+      return found.emitError() << "model '" << getSymName() << "' has two losses"
+                               << note(loss.getLoc(), "the other one");
     loss = found;
   }
   if (!loss)
@@ -82,11 +81,6 @@ void MicrobatchOp::print(OpAsmPrinter &printer) {
 
 // ---- parameters
 
-void ParameterOp::build(OpBuilder &builder, OperationState &state, StringRef name, RankedTensorType type,
-                        int64_t copies) {
-  build(builder, state, builder.getStringAttr(name), TypeAttr::get(type), builder.getI64IntegerAttr(copies));
-}
-
 LogicalResult ParameterOp::verify() {
   RankedTensorType type = getTensorType();
   if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
@@ -98,19 +92,15 @@ LogicalResult ParameterOp::verify() {
   return success();
 }
 
-/// The parameter `name` for `op`, with type `type` as `what`; an error and null otherwise.
-static ParameterOp lookUp(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type,
-                          StringRef what) {
+/// The parameter `name` for `op`, with type `type` as `what`.
+static FailureOr<ParameterOp> lookUp(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type,
+                                     StringRef what) {
   auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, name);
-  if (!parameter) {
-    op->emitError() << "there is no parameter '" << name.getValue() << "'";
-    return {};
-  }
-  if (parameter.getType() != type) {
-    InFlightDiagnostic error = op->emitError() << what << " of parameter '" << name.getValue() << "' has type " << type;
-    error.attachNote(parameter.getLoc()) << "the parameter is " << parameter.getType();
-    return {};
-  }
+  if (!parameter)
+    return op->emitError() << "there is no parameter '" << name.getValue() << "'";
+  if (parameter.getType() != type)
+    return op->emitError() << what << " of parameter '" << name.getValue() << "' has type " << type
+                           << note(parameter.getLoc(), "the parameter is ", parameter.getType());
   return parameter;
 }
 
@@ -118,25 +108,22 @@ void ReadOp::build(OpBuilder &builder, OperationState &state, ParameterOp parame
   build(builder, state, parameter.getTensorType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return success(lookUp(*this, tables, getParameterAttr(), getType(), "the value") != nullptr);
+  return lookUp(*this, tables, getParameterAttr(), getType(), "the value");
 }
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
   RankedTensorType type = getValue().getType(); // however it is stored
   type = RankedTensorType::get(type.getShape(), type.getElementType());
-  return success(lookUp(*this, tables, getParameterAttr(), type, "the gradient") != nullptr);
+  return lookUp(*this, tables, getParameterAttr(), type, "the gradient");
 }
 /// What an operation of the optimizer step `does` to all copies of a parameter.
 template <typename OpTy>
 static LogicalResult verifyStep(OpTy op, SymbolTableCollection &tables, StringRef what, StringRef does) {
-  ParameterOp parameter = lookUp(op, tables, op.getParameterAttr(), op.getType(), what);
-  if (!parameter)
+  FailureOr<ParameterOp> parameter = lookUp(op, tables, op.getParameterAttr(), op.getType(), what);
+  if (failed(parameter))
     return failure();
-  if (parameter.getCopies() != op.getCopies()) {
-    InFlightDiagnostic error = op.emitError()
-                               << does << " " << op.getCopies() << " copies of parameter '" << op.getParameter() << "'";
-    error.attachNote(parameter.getLoc()) << "the parameter has " << parameter.getCopies();
-    return error;
-  }
+  if (parameter->getCopies() != op.getCopies())
+    return op.emitError() << does << " " << op.getCopies() << " copies of parameter '" << op.getParameter() << "'"
+                          << note(parameter->getLoc(), "the parameter has ", parameter->getCopies());
   if (op.getRowsAttr() && (op.getCopies() != 1 || op.getTensorType().getRank() != 2))
     return op.emitError() << "only a table, [rows, dim], has a sparse gradient, found " << op.getTensorType();
   return success();
@@ -162,28 +149,5 @@ LogicalResult LossOp::verify() {
 
 // ---- work
 
-Work ReadOp::getWork() { return pointwiseWork(*this); }
-int64_t ReadOp::getFlopsPerPoint() { return 0; }
-WorkCore ReadOp::getCoreKind() { return WorkCore::None; }
-std::optional<int64_t> ReadOp::getBytesRead(int64_t) { return 0; }
-std::optional<int64_t> ReadOp::getBytesWritten(int64_t) { return 0; }
-
-Work GradientOp::getWork() { return pointwiseWork(*this, getValue().getType()); }
-int64_t GradientOp::getFlopsPerPoint() { return 0; }
-WorkCore GradientOp::getCoreKind() { return WorkCore::None; }
-std::optional<int64_t> GradientOp::getBytesRead(int64_t) { return 0; }
-std::optional<int64_t> GradientOp::getBytesWritten(int64_t) { return 0; }
-
-Work UpdateOp::getWork() {
-  Work work;
-  if (RowsAttr rows = getRowsAttr()) { // the batch is that of the step
-    work.domain = {ShapedType::kDynamic, rows.getLookups(), getTensorType().getDimSize(1)};
-    work.kinds.assign(3, utils::IteratorType::parallel);
-    return work;
-  }
-  work.domain.push_back(getCopies());
-  llvm::append_range(work.domain, getTensorType().getShape());
-  work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
-  return work;
-}
+Work UpdateOp::getWork() { return stepWork(getTensorType(), getCopies(), getRowsAttr()); }
 int64_t UpdateOp::getFlopsPerPoint() { return updateFlops(getOptimizer()); }

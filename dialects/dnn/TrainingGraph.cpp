@@ -1,5 +1,6 @@
 // Training-complete: no parameter without exactly one gradient and one update.
 #include "dialects/dnn/Verify.h"
+#include "dialects/interfaces/Note.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -25,11 +26,10 @@ static LogicalResult verifyNest(Operation *op, ParameterOp parameter, StringRef 
   std::optional<int64_t> count = repetitions(op);
   if (count == parameter.getCopies())
     return success();
-  InFlightDiagnostic error = op->emitError() << "parameter '" << parameter.getSymName() << "' has "
-                                             << parameter.getCopies() << " copies but is " << verb << " in repeats of "
-                                             << (count ? std::to_string(*count) : "more than 2^63") << " iterations";
-  error.attachNote(parameter.getLoc()) << "the parameter";
-  return error;
+  return op->emitError() << "parameter '" << parameter.getSymName() << "' has " << parameter.getCopies()
+                         << " copies but is " << verb << " in repeats of "
+                         << (count ? std::to_string(*count) : "more than 2^63") << " iterations"
+                         << note(parameter.getLoc(), "the parameter");
 }
 
 LogicalResult dnn::verifyReads(ModelOp model) {
@@ -45,10 +45,9 @@ LogicalResult dnn::verifyReads(ModelOp model) {
       return WalkResult(verifyNest(read, parameter, "read"));
     if (entry->second->getBlock() == read->getBlock())
       return WalkResult::advance();
-    InFlightDiagnostic error = read.emitError()
-                               << "parameter '" << name.getValue() << "' is read in two different regions";
-    error.attachNote(entry->second.getLoc()) << "the first read; read it once outside and use the value in both";
-    return WalkResult(error);
+    return WalkResult(read.emitError() << "parameter '" << name.getValue() << "' is read in two different regions"
+                                       << note(entry->second.getLoc(),
+                                               "the first read; read it once outside and use the value in both"));
   });
   return failure(result.wasInterrupted());
 }
@@ -123,9 +122,8 @@ LogicalResult TrainingGraphOp::verifyRegions() {
   for (auto [name, parameter] : parameters)
     for (auto [seen, what] : {std::pair(&gradients, "gradient"), std::pair(&updates, "update")})
       if (!seen->contains(name)) {
-        InFlightDiagnostic error = emitError() << "training graph '" << getSymName() << "' has no " << what
-                                               << " for parameter '" << name.getValue() << "'";
-        error.attachNote(parameter.getLoc()) << "the parameter";
+        emitError() << "training graph '" << getSymName() << "' has no " << what << " for parameter '"
+                    << name.getValue() << "'" << note(parameter.getLoc(), "the parameter");
         complete = false;
       }
   return failure(!complete || failed(verifyRows(*this, gradients, updates)));

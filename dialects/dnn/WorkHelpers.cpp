@@ -7,16 +7,16 @@ using utils::IteratorType;
 namespace accord::dnn {
 namespace {
 
-AffineMap zeroMap(RankedTensorType type, unsigned dims) {
-  MLIRContext *c = type.getContext();
-  SmallVector<AffineExpr> zeros(type.getRank(), getAffineConstantExpr(0, c));
-  return AffineMap::get(dims, 0, zeros, c);
+SmallVector<Type> typesOf(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  return types;
 }
 
 /// Map to the tensor's dimensions from the domain dimensions `from`, extent-1 dimensions being fixed; null if they
 /// differ.
 AffineMap project(RankedTensorType type, ArrayRef<int64_t> domain, ArrayRef<int64_t> from) {
-  if (static_cast<size_t>(type.getRank()) != from.size())
+  if (type.getRank() != int64_t(from.size()))
     return {};
   MLIRContext *c = type.getContext();
   SmallVector<AffineExpr> exprs;
@@ -50,21 +50,43 @@ AffineMap mapOf(Type type, ArrayRef<int64_t> domain, ArrayRef<int64_t> dropped) 
     if (AffineMap map = project(tensor, domain, ArrayRef(all).take_front(rank)))
       return map;
   }
-  return zeroMap(tensor, domain.size());
+  return openMap(rank, domain.size(), type.getContext());
 }
 
 Work mapped(Operation *op, ArrayRef<int64_t> domain, ArrayRef<int64_t> dropped) {
   Work work;
   work.domain.assign(domain.begin(), domain.end());
   work.kinds.assign(domain.size(), IteratorType::parallel);
-  for (Type type : op->getOperandTypes())
-    work.maps.push_back(mapOf(type, domain, dropped));
-  for (Type type : op->getResultTypes())
+  for (Type type : typesOf(op))
     work.maps.push_back(mapOf(type, domain, dropped));
   return work;
 }
 
 } // namespace
+
+AffineMap openMap(unsigned rank, unsigned dims, MLIRContext *context) {
+  return AffineMap::get(dims, 0, SmallVector<AffineExpr>(rank, getAffineConstantExpr(0, context)), context);
+}
+
+Work statedWork(ArrayRef<int64_t> domain, ArrayAttr maps) {
+  Work work;
+  work.domain.assign(domain.begin(), domain.end());
+  llvm::append_range(work.maps, maps.getAsValueRange<AffineMapAttr>());
+  work.kinds = kindsOf(work.maps.back(), work.domain);
+  return work;
+}
+
+Work stepWork(RankedTensorType type, int64_t copies, RowsAttr rows) {
+  Work work;
+  if (rows) { // the batch is that of the step
+    work.domain = {ShapedType::kDynamic, rows.getLookups(), type.getDimSize(1)};
+  } else {
+    work.domain.push_back(copies);
+    llvm::append_range(work.domain, type.getShape());
+  }
+  work.kinds.assign(work.domain.size(), IteratorType::parallel);
+  return work;
+}
 
 Work pointwiseWork(Operation *op, RankedTensorType over) {
   if (!over)
@@ -81,7 +103,7 @@ Work reduceWork(Operation *op, RankedTensorType over, ArrayRef<int64_t> dimensio
 }
 
 Work alongWork(Operation *op, RankedTensorType over, int64_t axis) {
-  return reduceWork(op, over, {axis < 0 ? over.getRank() + axis : axis + batchRank(over)});
+  return reduceWork(op, over, {tensorDimension(axis, over)});
 }
 
 Work transposeWork(Operation *op, ArrayRef<int64_t> permutation) {
@@ -123,8 +145,7 @@ Work normWork(Operation *op, unsigned x) {
     if (last ? d == rank - 1 : isa<BatchNormOp, BatchNormGradOp>(op) ? d != channel : d >= channel)
       work.kinds[d] = IteratorType::reduction;
   AffineMap affine = AffineMap::get(rank, 0, getAffineDimExpr(last ? rank - 1 : channel, op->getContext()));
-  for (auto [i, t] : llvm::enumerate(
-           llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes()))))
+  for (auto [i, t] : llvm::enumerate(typesOf(op)))
     if (cast<RankedTensorType>(t).getRank() == 1 && rank > 1)
       work.maps[i] = affine;
   return work;
@@ -143,9 +164,7 @@ Work windowWork(Operation *op, RankedTensorType in, RankedTensorType out, Attrib
   AffineMap outMap = AffineMap::get(6, 0, {d(0), d(1), d(2), d(3)}, c);
   AffineMap inMap =
       AffineMap::get(6, 0, {d(0), d(1), d(2) * stride[0] + d(4) - padding[0], d(3) * stride[1] + d(5) - padding[1]}, c);
-  for (Type type : op->getOperandTypes())
-    work.maps.push_back(type == out ? outMap : inMap);
-  for (Type type : op->getResultTypes())
+  for (Type type : typesOf(op))
     work.maps.push_back(type == out ? outMap : inMap);
   return work;
 }
@@ -165,11 +184,8 @@ Work interactionWork(Operation *op, RankedTensorType pairs, RankedTensorType x) 
 }
 
 Work dataDependentWork(Work work, ArrayRef<unsigned> opened) {
-  for (unsigned i : opened) {
-    MLIRContext *c = work.maps[i].getContext();
-    SmallVector<AffineExpr> exprs(work.maps[i].getNumResults(), getAffineConstantExpr(0, c));
-    work.maps[i] = AffineMap::get(work.domain.size(), 0, exprs, c);
-  }
+  for (unsigned i : opened)
+    work.maps[i] = openMap(work.maps[i].getNumResults(), work.domain.size(), work.maps[i].getContext());
   return work;
 }
 
@@ -203,9 +219,7 @@ Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, Rank
   // x, y and what is kept are read by step; where in a weight depends on direction, gate, and input or state.
   MLIRContext *c = op->getContext();
   int64_t rank = domain.size();
-  auto types = llvm::to_vector(
-      llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())));
-  for (auto [map, type] : llvm::zip(work.maps, types)) {
+  for (auto [map, type] : llvm::zip(work.maps, typesOf(op))) {
     auto tensor = cast<RankedTensorType>(type);
     bool perStep = tensor.getRank() + 1 == rank && tensor.getShape().drop_back() == x.getShape().drop_back();
     SmallVector<AffineExpr> exprs(map.getNumResults(), getAffineConstantExpr(0, c));
@@ -233,9 +247,7 @@ Work sampleWork(Operation *op) {
   bool all = llvm::all_of(op->getResultTypes(), batched);
   work.domain.push_back(samples ? ShapedType::kDynamic : 1);
   work.kinds.push_back(samples && !all ? IteratorType::reduction : IteratorType::parallel);
-  SmallVector<Type> types(op->getOperandTypes());
-  llvm::append_range(types, op->getResultTypes());
-  for (Type type : types) {
+  for (Type type : typesOf(op)) {
     SmallVector<AffineExpr> exprs(cast<RankedTensorType>(type).getRank(), getAffineConstantExpr(0, c));
     if (batched(type))
       exprs[0] = getAffineDimExpr(0, c);
@@ -292,7 +304,7 @@ double distinctRows(int64_t lookups, int64_t rows, double skew) {
   SmallVector<Ranks> all;
   for (int64_t from = 1; from <= rows;) {
     int64_t to = from < 4096 ? from + 1 : std::min(rows + 1, from + from / 100);
-    all.push_back({(static_cast<double>(from) + to - 1) / 2, static_cast<double>(to - from)});
+    all.push_back({(double(from) + to - 1) / 2, double(to - from)});
     from = to;
   }
   double sum = 0, distinct = 0;

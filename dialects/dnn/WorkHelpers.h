@@ -1,8 +1,16 @@
 // Iteration domains of the operations that are not contractions.
 #pragma once
+#include "dialects/dnn/DnnAttributes.h"
 #include "dialects/interfaces/WorkOpInterface.h"
 
 namespace accord::dnn {
+
+/// A map to a tensor of `rank` dimensions with every position left open.
+mlir::AffineMap openMap(unsigned rank, unsigned dims, mlir::MLIRContext *context);
+/// Domain and maps as an operation states them; the result's map is the last.
+Work statedWork(llvm::ArrayRef<int64_t> domain, mlir::ArrayAttr maps);
+/// (copy, element) of a parameter, or (sample, lookup, column) of a table with a sparse gradient.
+Work stepWork(mlir::RankedTensorType type, int64_t copies, RowsAttr rows);
 
 /// Domain: `over` (the first result if null). A tensor's map is, in this order: the identity; right-aligned broadcast;
 /// the leading dimensions; else constant 0 (position left open). All iterators parallel.

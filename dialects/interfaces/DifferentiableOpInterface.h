@@ -15,6 +15,14 @@ struct GradientContext {
   llvm::SmallVectorImpl<mlir::Value> &operandGradients; ///< by operand; left null when not needed
   /// The value of the forward pass, available at the builder's position (stashed, re-read or the value itself).
   llvm::function_ref<mlir::Value(mlir::Value)> forward;
+
+  /// The gradient of the first result.
+  mlir::Value dy() const { return resultGradients[0]; }
+  /// The gradient of an operand.
+  llvm::LogicalResult give(unsigned operand, mlir::Value gradient) {
+    operandGradients[operand] = gradient;
+    return llvm::success();
+  }
 };
 
 } // namespace accord

@@ -41,12 +41,7 @@ std::optional<int64_t> flopsOfDomain(Operation *op, int64_t batch) {
   int64_t perPoint = work.getFlopsPerPoint();
   if (perPoint == 0)
     return 0;
-  return checkedMultiply(volume(work.getIterationDomain(), batch), perPoint);
-}
-
-std::optional<int64_t> flops(WorkOpInterface op, int64_t batch) { return op.getFlops(batch); }
-std::optional<int64_t> bytes(WorkOpInterface op, int64_t batch) {
-  return checkedAdd(op.getBytesRead(batch), op.getBytesWritten(batch));
+  return checkedMultiply(volume(work.getWork().domain, batch), perPoint);
 }
 
 } // namespace accord

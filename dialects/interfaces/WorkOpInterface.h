@@ -22,8 +22,6 @@ struct Work {
   llvm::SmallVector<mlir::utils::IteratorType> kinds;
 };
 
-class WorkOpInterface;
-
 /// a * b and a + b of non-negative numbers; nullopt on overflow or when an operand already overflowed.
 std::optional<int64_t> checkedMultiply(std::optional<int64_t> a, std::optional<int64_t> b);
 std::optional<int64_t> checkedAdd(std::optional<int64_t> a, std::optional<int64_t> b);
@@ -40,10 +38,6 @@ std::optional<int64_t> bytesOf(mlir::TypeRange types, int64_t batch);
 
 /// Domain volume times FLOPs per point.
 std::optional<int64_t> flopsOfDomain(mlir::Operation *op, int64_t batch);
-
-/// FLOPs and bytes (read + written) of one execution of `op` on `batch` samples; nullopt on overflow.
-std::optional<int64_t> flops(WorkOpInterface op, int64_t batch);
-std::optional<int64_t> bytes(WorkOpInterface op, int64_t batch);
 
 } // namespace accord
 

@@ -1,6 +1,7 @@
 // What a request and the decisions have to be, seen from their text alone.
 #include "dialects/plan/PlanDialect.h"
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace accord::plan;
@@ -54,7 +55,7 @@ LogicalResult SparsityOp::verify() {
 LogicalResult LatencyModelOp::verify() {
   auto arguments = getBody().getOps<LatencyArgumentOp>();
   for (LatencySampleOp sample : getBody().getOps<LatencySampleOp>())
-    if (sample.getArguments().size() != static_cast<size_t>(llvm::range_size(arguments)))
+    if (std::cmp_not_equal(sample.getArguments().size(), llvm::range_size(arguments)))
       return emitOpError() << "has a sample of " << sample.getArguments().size() << " arguments, the model has "
                            << llvm::range_size(arguments);
   return success();

@@ -1,4 +1,5 @@
 #include "dialects/plan/PlanDialect.h"
+#include "dialects/interfaces/Word.h"
 #include "dialects/plan/ProblemText.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -14,16 +15,6 @@ void PlanDialect::initialize() {
 #include "dialects/plan/PlanOps.cpp.inc"
       >();
 }
-
-/// A bare word: `tensor`.
-static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
-  StringRef keyword;
-  if (parser.parseKeyword(&keyword))
-    return failure();
-  word = parser.getBuilder().getStringAttr(keyword);
-  return success();
-}
-static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) { printer << word.getValue(); }
 
 /// `[8]` after a blank: how many.
 static ParseResult parseInstance(OpAsmParser &parser, IntegerAttr &number) {

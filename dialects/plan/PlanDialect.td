@@ -2,7 +2,7 @@
 #ifndef ACCORD_PLAN_DIALECT
 #define ACCORD_PLAN_DIALECT
 
-include "mlir/IR/OpBase.td"
+include "dialects/interfaces/Builder.td"
 
 def Plan_Dialect : Dialect {
   let name = "plan";

@@ -6,7 +6,11 @@ include "dialects/plan/PlanDialect.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-class Plan_Op<string word, list<Trait> traits = []> : Op<Plan_Dialect, word, traits>;
+class Plan_Op<string word, list<Trait> traits = []> : Op<Plan_Dialect, word, traits> {
+  bit plain = 1; // whether its builder takes values
+  let skipDefaultBuilders = 1;
+  let builders = [Accord_Builder<results, arguments, !size(regions), plain>.builder];
+}
 
 /// Picoseconds or bytes, never negative.
 defvar Plan_Natural = ConfinedAttr<I64Attr, [IntNonNegative]>;
@@ -69,6 +73,7 @@ def Plan_SlotOp : Plan_Op<"slot", [HasParent<"RegionOp">]> {
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$core, OptionalAttr<Plan_Natural>:$instance,
                        OptionalAttr<FlatSymbolRefAttr>:$runs, Plan_Natural:$start, Plan_Natural:$duration,
                        OptionalAttr<StrArrayAttr>:$after);
+  let plain = 0;
   let assemblyFormat = [{
     $name (`on` $core^ `` custom<Where>($instance))? (`runs` $runs^)? `start` $start `ps` `duration` $duration `ps`
     (`after` $after^)? attr-dict

@@ -1,4 +1,5 @@
 // Proves again, from the text alone, what a placement claims. Nothing here knows how it was found.
+#include "dialects/interfaces/Note.h"
 #include "dialects/plan/PlanDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -6,6 +7,7 @@
 #include <map>
 
 using namespace mlir;
+using accord::note;
 using namespace accord::plan;
 
 using Wide = __int128;
@@ -15,7 +17,7 @@ static constexpr size_t kDeepest = 64;
 static std::string text(Wide value) {
   std::string digits;
   for (Wide rest = value; digits.empty() || rest > 0; rest /= 10)
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+    digits.insert(digits.begin(), "0123456789"[rest % 10]);
   return digits;
 }
 
@@ -72,9 +74,8 @@ private:
     auto [place, fresh] = all.try_emplace(thing.getName(), thing);
     if (fresh)
       return success();
-    auto error = thing.emitError() << what << " '" << thing.getName() << "' is defined twice";
-    error.attachNote(place->second.getLoc()) << "the first one is here";
-    return error;
+    return thing.emitError() << what << " '" << thing.getName() << "' is defined twice"
+                             << note(place->second.getLoc(), "the first one is here");
   }
 
   LogicalResult collect() {
@@ -100,13 +101,10 @@ private:
       if (core == cores.end())
         return slot.emitError() << "'" << slot.getName() << "' is on core '" << *name
                                 << "', which this placement has not";
-      if (slot.getInstance().value_or(0) >= core->second.getCount()) {
-        auto error = slot.emitError() << "'" << slot.getName() << "' is on '" << *name << "'["
-                                      << slot.getInstance().value_or(0) << "], but there are "
-                                      << core->second.getCount();
-        error.attachNote(core->second.getLoc()) << "core '" << *name << "' is here";
-        return error;
-      }
+      if (slot.getInstance().value_or(0) >= core->second.getCount())
+        return slot.emitError() << "'" << slot.getName() << "' is on '" << *name << "'["
+                                << slot.getInstance().value_or(0) << "], but there are " << core->second.getCount()
+                                << note(core->second.getLoc(), "core '", *name, "' is here");
     }
     if (std::optional<StringRef> name = slot.getRuns()) {
       auto found = regions.find(*name);
@@ -115,19 +113,14 @@ private:
                                 << "', which is no region of this placement";
       RegionOp body = found->second;
       auto [place, fresh] = owner.try_emplace(body, slot);
-      if (!fresh) {
-        auto error = slot.emitError() << "region '" << *name << "' is run twice";
-        error.attachNote(place->second.getLoc()) << "the first time is here";
-        return error;
-      }
+      if (!fresh)
+        return slot.emitError() << "region '" << *name << "' is run twice"
+                                << note(place->second.getLoc(), "the first time is here");
       Wide all = Wide(body.getCount()) * body.getLength();
-      if (all != Wide(slot.getDuration())) {
-        auto error = slot.emitError() << "'" << slot.getName() << "' lasts " << slot.getDuration() << " ps, but "
-                                      << body.getCount() << " iterations of " << body.getLength() << " ps are "
-                                      << text(all) << " ps";
-        error.attachNote(body.getLoc()) << "region '" << *name << "' is here";
-        return error;
-      }
+      if (all != Wide(slot.getDuration()))
+        return slot.emitError() << "'" << slot.getName() << "' lasts " << slot.getDuration() << " ps, but "
+                                << body.getCount() << " iterations of " << body.getLength() << " ps are " << text(all)
+                                << " ps" << note(body.getLoc(), "region '", *name, "' is here");
     }
     return success();
   }
@@ -177,11 +170,10 @@ private:
         SlotOp before = slots[i - 1], after = slots[i];
         if (before.end() <= after.begin())
           continue;
-        auto error = after.emitError() << "'" << after.getName() << "' starts at " << after.getStart() << " ps on '"
-                                       << lane.first << "'[" << lane.second << "], which '" << before.getName()
-                                       << "' holds until " << text(before.end()) << " ps";
-        error.attachNote(before.getLoc()) << "'" << before.getName() << "' is here";
-        return error;
+        return after.emitError() << "'" << after.getName() << "' starts at " << after.getStart() << " ps on '"
+                                 << lane.first << "'[" << lane.second << "], which '" << before.getName()
+                                 << "' holds until " << text(before.end()) << " ps"
+                                 << note(before.getLoc(), "'", before.getName(), "' is here");
       }
     }
     return success();
@@ -224,25 +216,20 @@ private:
                                      << "', which this placement has not";
       Wide &sum = used[residency.getMemory()];
       sum += residency.getBytes();
-      if (feasible && sum > Wide(memory->second.getCapacity())) {
-        auto error = residency.emitError()
-                     << "'" << residency.getCategory() << "' brings memory '" << residency.getMemory() << "' to "
-                     << text(sum) << " B of " << memory->second.getCapacity() << " B";
-        error.attachNote(memory->second.getLoc()) << "memory '" << residency.getMemory() << "' is here";
-        return error;
-      }
+      if (feasible && sum > Wide(memory->second.getCapacity()))
+        return residency.emitError() << "'" << residency.getCategory() << "' brings memory '" << residency.getMemory()
+                                     << "' to " << text(sum) << " B of " << memory->second.getCapacity() << " B"
+                                     << note(memory->second.getLoc(), "memory '", residency.getMemory(), "' is here");
     }
     return success();
   }
 
   LogicalResult checkBounds() {
     for (BoundOp bound : placement.getBody().getOps<BoundOp>())
-      if (placement.getStep() < bound.getStep()) {
-        auto error = bound.emitError() << "the step of " << placement.getStep() << " ps is shorter than its bound of "
-                                       << bound.getStep() << " ps by " << bound.getProof();
-        error.attachNote(placement.getLoc()) << "the step is given here";
-        return error;
-      }
+      if (placement.getStep() < bound.getStep())
+        return bound.emitError() << "the step of " << placement.getStep() << " ps is shorter than its bound of "
+                                 << bound.getStep() << " ps by " << bound.getProof()
+                                 << note(placement.getLoc(), "the step is given here");
     return success();
   }
 };
@@ -255,16 +242,12 @@ LogicalResult RegionOp::verifyRegions() {
   llvm::StringMap<SlotOp> slots;
   for (SlotOp slot : getBody().getOps<SlotOp>()) {
     auto [place, fresh] = slots.try_emplace(slot.getName(), slot);
-    if (!fresh) {
-      auto error = slot.emitError() << "'" << slot.getName() << "' has two slots";
-      error.attachNote(place->second.getLoc()) << "the first one is here";
-      return error;
-    }
+    if (!fresh)
+      return slot.emitError() << "'" << slot.getName() << "' has two slots"
+                              << note(place->second.getLoc(), "the first one is here");
     if (slot.end() > Wide(getLength())) {
-      auto error = slot.emitError() << "'" << slot.getName() << "' ends at " << text(slot.end())
-                                    << " ps, after its region's " << getLength() << " ps";
-      error.attachNote(getLoc()) << "region '" << getSymName() << "' is here";
-      return error;
+      return slot.emitError() << "'" << slot.getName() << "' ends at " << text(slot.end()) << " ps, after its region's "
+                              << getLength() << " ps" << note(getLoc(), "region '", getSymName(), "' is here");
     }
   }
   auto precedence = [&](Operation *operation, StringRef name, uint64_t start, ArrayAttr after) -> LogicalResult {
@@ -276,11 +259,9 @@ LogicalResult RegionOp::verifyRegions() {
       SlotOp before = found->second;
       if (before.end() <= Wide(start))
         continue;
-      auto error = operation->emitError()
-                   << "precedence violated: '" << before.getName() << "' ends at " << text(before.end()) << " ps but '"
-                   << name << "' starts at " << start << " ps";
-      error.attachNote(before.getLoc()) << "'" << before.getName() << "' is here";
-      return error;
+      return operation->emitError() << "precedence violated: '" << before.getName() << "' ends at "
+                                    << text(before.end()) << " ps but '" << name << "' starts at " << start << " ps"
+                                    << note(before.getLoc(), "'", before.getName(), "' is here");
     }
     return success();
   };

@@ -60,6 +60,7 @@ def Plan_TaskOp : Plan_ProblemPart<"task"> {
 def Plan_PrecedenceOp : Plan_ProblemPart<"precedence"> {
   let summary = "`after` starts when `before` has ended and `delay` has passed, where both happen";
   let arguments = (ins StrAttr:$before, StrAttr:$after, OptionalAttr<Plan_Natural>:$delay);
+  let plain = 0;
   let assemblyFormat = "$before `before` $after (`delay` $delay^)? attr-dict";
 }
 
@@ -67,6 +68,7 @@ def Plan_BufferOp : Plan_ProblemPart<"buffer"> {
   let summary = "bytes from the start of the task that makes them to the end of the last that reads them";
   let arguments = (ins StrAttr:$name, Plan_Natural:$bytes, StrAttr:$memory, OptionalAttr<StrAttr>:$producer,
                        OptionalAttr<ArrayAttr>:$readers, UnitAttr:$persistent);
+  let plain = 0;
   let assemblyFormat = [{
     $name `bytes` $bytes `in` $memory (`made_by` $producer^)? (`read_by` custom<Readers>($readers)^)? (`persistent` $persistent^)? attr-dict
   }];
@@ -76,6 +78,7 @@ def Plan_BufferOp : Plan_ProblemPart<"buffer"> {
 def Plan_PairingOp : Plan_ProblemPart<"pairing"> {
   let summary = "modes of two tasks that go together, by number; all others do not";
   let arguments = (ins StrAttr:$a, StrAttr:$b, DenseI64ArrayAttr:$allowed);
+  let plain = 0;
   let assemblyFormat = "$a `with` $b `allows` custom<Pairs>($allowed) attr-dict";
   let hasVerifier = 1;
 }
@@ -84,6 +87,7 @@ def Plan_SolutionOp : Plan_Op<"solution", [NoTerminator, SingleBlock, NoRegionAr
   let summary = "a schedule of a problem, or that there is none";
   let arguments = (ins FlatSymbolRefAttr:$problem, StrAttr:$verdict, OptionalAttr<Plan_Natural>:$makespan,
                        OptionalAttr<StrArrayAttr>:$conflict, OptionalAttr<StrAttr>:$stopped);
+  let plain = 0;
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `of` $problem custom<Word>($verdict) (`makespan` $makespan^)? (`conflict` $conflict^)? (`stopped` $stopped^)?
@@ -96,6 +100,7 @@ def Plan_SolutionOp : Plan_Op<"solution", [NoTerminator, SingleBlock, NoRegionAr
 def Plan_StartOp : Plan_Op<"start", [HasParent<"SolutionOp">]> {
   let summary = "when a task starts, and in which mode; 0 where it does not happen";
   let arguments = (ins StrAttr:$task, Plan_Natural:$start, OptionalAttr<Plan_Natural>:$mode);
+  let plain = 0;
   let assemblyFormat = "$task `at` $start (`mode` $mode^)? attr-dict";
 }
 
@@ -103,6 +108,7 @@ def Plan_LowerBoundOp : Plan_Op<"lower_bound", [HasParent<"SolutionOp">, NoTermi
   let summary = "no schedule is shorter, and what proves it";
   let arguments = (ins Plan_Natural:$value, StrAttr:$kind, StrAttr:$proof, OptionalAttr<StrArrayAttr>:$tasks,
                        OptionalAttr<StrAttr>:$resource, OptionalAttr<Plan_Natural>:$unit);
+  let plain = 0;
   let regions = (region AnyRegion:$steps);
   let assemblyFormat = [{
     $value `kind` $kind `by` $proof (`along` $tasks^)? (`sharing` $resource^)? (`unit` $unit^)? ($steps^)?
@@ -115,6 +121,7 @@ def Plan_StepOp : Plan_Op<"step", [HasParent<"LowerBoundOp">]> {
   let summary = "one step of a proof by windows";
   let arguments = (ins StrAttr:$rule, StrAttr:$task, UnitAttr:$early, I64Attr:$time, StrAttr:$other,
                        OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end, OptionalAttr<StrArrayAttr>:$tasks);
+  let plain = 0;
   let assemblyFormat = [{
     $rule `of` $task (`early` $early^)? $time `with` $other (`from` $begin^)? (`to` $end^)? (`and` $tasks^)? attr-dict
   }];

@@ -3,19 +3,40 @@
 
 using namespace mlir;
 
-static ParseResult parseAmounts(OpAsmParser &parser, NamedAttrList &mode, StringRef what) {
+/// A list of entries, each an array of what `one` parses.
+static ParseResult parseEntries(OpAsmParser &parser, ArrayAttr &entries,
+                                function_ref<ParseResult(SmallVectorImpl<Attribute> &)> one) {
   SmallVector<Attribute> list;
-  auto one = [&]() -> ParseResult {
-    StringAttr name;
-    int64_t amount = 0;
-    if (parser.parseAttribute(name) || parser.parseInteger(amount))
-      return failure();
-    list.push_back(parser.getBuilder().getArrayAttr({name, parser.getBuilder().getI64IntegerAttr(amount)}));
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(one))
+  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+        SmallVector<Attribute> entry;
+        if (one(entry))
+          return failure();
+        list.push_back(parser.getBuilder().getArrayAttr(entry));
+        return success();
+      }))
     return failure();
-  mode.set(what, parser.getBuilder().getArrayAttr(list));
+  entries = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+static ParseResult parseName(OpAsmParser &parser, SmallVectorImpl<Attribute> &entry) {
+  StringAttr name;
+  if (parser.parseAttribute(name))
+    return failure();
+  entry.push_back(name);
+  return success();
+}
+
+static ParseResult parseAmounts(OpAsmParser &parser, NamedAttrList &mode, StringRef what) {
+  ArrayAttr amounts;
+  if (parseEntries(parser, amounts, [&](SmallVectorImpl<Attribute> &entry) -> ParseResult {
+        int64_t amount = 0;
+        if (parseName(parser, entry) || parser.parseInteger(amount))
+          return failure();
+        entry.push_back(parser.getBuilder().getI64IntegerAttr(amount));
+        return success();
+      }))
+    return failure();
+  mode.set(what, amounts);
   return success();
 }
 
@@ -70,25 +91,11 @@ void printModes(OpAsmPrinter &printer, Operation *, ArrayAttr modes) {
 }
 
 ParseResult parseReaders(OpAsmParser &parser, ArrayAttr &readers) {
-  SmallVector<Attribute> list;
-  auto one = [&]() -> ParseResult {
-    SmallVector<Attribute> reader(1);
-    StringAttr task, other;
-    if (parser.parseAttribute(task))
+  return parseEntries(parser, readers, [&](SmallVectorImpl<Attribute> &entry) -> ParseResult {
+    if (parseName(parser, entry))
       return failure();
-    reader[0] = task;
-    if (succeeded(parser.parseOptionalKeyword("unless"))) {
-      if (parser.parseAttribute(other))
-        return failure();
-      reader.push_back(other);
-    }
-    list.push_back(parser.getBuilder().getArrayAttr(reader));
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(one))
-    return failure();
-  readers = parser.getBuilder().getArrayAttr(list);
-  return success();
+    return succeeded(parser.parseOptionalKeyword("unless")) ? parseName(parser, entry) : success();
+  });
 }
 
 void printReaders(OpAsmPrinter &printer, Operation *, ArrayAttr readers) {

@@ -1,11 +1,14 @@
 // Proves again, from the text alone, what a schedule claims to respect: names, orders, resources.
+#include "dialects/interfaces/Note.h"
 #include "dialects/plan/PlanDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
+#include <utility>
 
 using namespace mlir;
+using accord::note;
 using namespace accord::plan;
 
 using Wide = __int128;
@@ -73,7 +76,7 @@ template <typename Op> struct Names {
 
   explicit Names(ProblemOp problem) {
     for (Op op : problem.getBody().template getOps<Op>()) {
-      auto [place, fresh] = byName.try_emplace(op.getName(), static_cast<int>(all.size()));
+      auto [place, fresh] = byName.try_emplace(op.getName(), all.size());
       if (!fresh)
         place->second = -1;
       all.push_back(op);
@@ -165,12 +168,10 @@ private:
         return failure();
     for (auto [place, mode] : llvm::enumerate(p.getAllowed())) {
       TaskOp task = tasks.find(place % 2 ? p.getB() : p.getA());
-      if (static_cast<size_t>(mode) < task.getModes().size())
+      if (std::cmp_less(mode, task.getModes().size()))
         continue;
-      auto error = p.emitError() << "mode " << mode << " of '" << task.getName() << "', which has "
-                                 << task.getModes().size();
-      error.attachNote(task.getLoc()) << "'" << task.getName() << "' is here";
-      return error;
+      return p.emitError() << "mode " << mode << " of '" << task.getName() << "', which has " << task.getModes().size()
+                           << note(task.getLoc(), "'", task.getName(), "' is here");
     }
     return success();
   }
@@ -202,26 +203,20 @@ private:
       TaskOp task = tasks.find(start.getTask());
       if (!task)
         return start.emitError() << "'" << start.getTask() << "' is no task of the problem, or several";
-      if (start.getMode().value_or(0) >= task.getModes().size()) {
-        auto error = start.emitError() << "mode " << start.getMode().value_or(0) << " of '" << task.getName()
-                                       << "', which has " << task.getModes().size();
-        error.attachNote(task.getLoc()) << "'" << task.getName() << "' is here";
-        return error;
-      }
+      if (start.getMode().value_or(0) >= task.getModes().size())
+        return start.emitError() << "mode " << start.getMode().value_or(0) << " of '" << task.getName()
+                                 << "', which has " << task.getModes().size()
+                                 << note(task.getLoc(), "'", task.getName(), "' is here");
       auto [place, fresh] = starts.insert({task, start});
-      if (!fresh) {
-        auto error = start.emitError() << "'" << task.getName() << "' starts twice";
-        error.attachNote(place->second.getLoc()) << "the first start is here";
-        return error;
-      }
+      if (!fresh)
+        return start.emitError() << "'" << task.getName() << "' starts twice"
+                                 << note(place->second.getLoc(), "the first start is here");
     }
     if (solution.getVerdict() == "feasible")
       for (TaskOp task : tasks.all)
-        if (!starts.count(task)) {
-          auto error = solution.emitError() << "'" << task.getName() << "' never starts";
-          error.attachNote(task.getLoc()) << "'" << task.getName() << "' is here";
-          return error;
-        }
+        if (!starts.count(task))
+          return solution.emitError() << "'" << task.getName() << "' never starts"
+                                      << note(task.getLoc(), "'", task.getName(), "' is here");
     return success();
   }
 
@@ -239,11 +234,11 @@ private:
       StartOp start = starts.lookup(after);
       if (Wide(start.getStart()) >= ready)
         continue;
-      auto error = start.emitError() << "'" << after.getName() << "' starts at " << start.getStart()
-                                     << " but may start at " << shown(ready) << ", after '" << before.getName() << "'";
-      error.attachNote(starts.lookup(before).getLoc()) << "'" << before.getName() << "' ends at " << shown(end(before));
-      error.attachNote(p.getLoc()) << "the precedence is here";
-      return error;
+      return start.emitError() << "'" << after.getName() << "' starts at " << start.getStart() << " but may start at "
+                               << shown(ready) << ", after '" << before.getName() << "'"
+                               << note(starts.lookup(before).getLoc(), "'", before.getName(), "' ends at ",
+                                       shown(end(before)))
+                               << note(p.getLoc(), "the precedence is here");
     }
     return success();
   }
@@ -268,11 +263,9 @@ private:
         taken += what.second;
         if (taken <= Wide(resource.getCapacity()))
           continue;
-        auto error = what.first.emitError()
-                     << "'" << what.first.getTask() << "' brings '" << resource.getName() << "' to " << shown(taken)
-                     << " of " << resource.getCapacity() << " at " << shown(when.first);
-        error.attachNote(resource.getLoc()) << "'" << resource.getName() << "' is here";
-        return error;
+        return what.first.emitError() << "'" << what.first.getTask() << "' brings '" << resource.getName() << "' to "
+                                      << shown(taken) << " of " << resource.getCapacity() << " at " << shown(when.first)
+                                      << note(resource.getLoc(), "'", resource.getName(), "' is here");
       }
     }
     return success();
@@ -286,12 +279,10 @@ private:
       return solution.emitError() << "the makespan is given as " << *solution.getMakespan()
                                   << ", but the last task ends at " << shown(last);
     for (LowerBoundOp lowerBound : solution.getBody().getOps<LowerBoundOp>())
-      if (solution.getMakespan() && lowerBound.getValue() > *solution.getMakespan()) {
-        auto error = lowerBound.emitError() << "no schedule takes less than " << lowerBound.getValue()
-                                            << ", it says, but this one takes " << *solution.getMakespan();
-        error.attachNote(solution.getLoc()) << "the schedule is here";
-        return error;
-      }
+      if (solution.getMakespan() && lowerBound.getValue() > *solution.getMakespan())
+        return lowerBound.emitError() << "no schedule takes less than " << lowerBound.getValue()
+                                      << ", it says, but this one takes " << *solution.getMakespan()
+                                      << note(solution.getLoc(), "the schedule is here");
     return success();
   }
 };

@@ -69,6 +69,7 @@ def Plan_PipelineStageOp : Plan_Op<"pipeline_stage", [HasParent<"ClusterPlacemen
   let arguments = (ins Plan_Natural:$index, StrArrayAttr:$layers, StrAttr:$device, StrAttr:$ranks, Plan_Count:$tensor,
                        Plan_Count:$data, Plan_Count:$microbatch, Plan_Natural:$zero, UnitAttr:$sequence,
                        OptionalAttr<StrAttr>:$features, DictionaryAttr:$recompute, Plan_Natural:$memory);
+  let plain = 0;
   let assemblyFormat = [{
     custom<Where>($index) `layers` $layers `on` $device `ranks` $ranks `tensor` $tensor `data` $data
     `microbatch` $microbatch `zero` $zero (`sequence` $sequence^)? (`with` $features^)? `recompute` $recompute `memory` $memory

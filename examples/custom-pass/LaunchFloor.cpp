@@ -56,7 +56,7 @@ std::vector<NodeId> arithmetic(const SymbolicOperation &op, Expressions &e) {
   if (op.rate == kNoNode)
     return {};
   NodeId flops = e.toReal(op.flops);
-  const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
+  const Core &core = op.machine->cores[op.core];
   NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
   NodeId efficiency = e.divide(e.multiply(e.real(kMax), flops), e.add(flops, e.real(kHalfway)));
   return {e.divide(flops, e.multiply(rate, efficiency))};

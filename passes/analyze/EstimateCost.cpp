@@ -22,10 +22,8 @@ LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64
   if (failed(work))
     return failure();
   auto priced = estimate(*work, machine, options);
-  if (!priced) {
-    emitErrors(graph, priced.error());
-    return failure();
-  }
+  if (!priced)
+    return emitErrors(graph, priced.error());
   Builder builder(graph.getContext());
   const Costs &costs = *priced;
   for (OperationId id = 0; id < origins.size(); ++id) {

@@ -32,13 +32,14 @@ static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
   return FileLineColLoc::get(fallback->getContext(), at.file, at.line, at.column);
 }
 
-void emitErrors(mlir::Operation *fallback, ArrayRef<Error> issues) {
+LogicalResult emitErrors(mlir::Operation *fallback, ArrayRef<Error> issues) {
   for (const Error &issue : issues) {
     InFlightDiagnostic error = accord::emitError(placeOf(fallback, issue.location), issue.code);
     error << issue.message;
     for (const auto &[at, message] : issue.notes)
       error.attachNote(placeOf(fallback, at)) << message;
   }
+  return failure();
 }
 
 void emitDiagnostics(mlir::Operation *fallback, const Diagnostics &diags) {
@@ -64,10 +65,8 @@ FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
   std::optional<WorkGraph> work = workGraphFrom(graph, microbatch, microbatches, error, origins);
   if (!work)
     return graph.emitError() << error;
-  Errors issues = check(*work);
-  emitErrors(graph, issues);
-  if (!issues.empty())
-    return failure();
+  if (Errors issues = check(*work); !issues.empty())
+    return emitErrors(graph, issues);
   return std::move(*work);
 }
 

@@ -14,8 +14,8 @@ class Diagnostics;
 /// lists what there is.
 mlir::FailureOr<Machine> machineNamed(mlir::ModuleOp module, llvm::StringRef name);
 
-/// Each issue at its own place, or at `fallback` when it has none.
-void emitErrors(mlir::Operation *fallback, llvm::ArrayRef<Error> errors);
+/// Each issue at its own place, or at `fallback` when it has none; fails.
+llvm::LogicalResult emitErrors(mlir::Operation *fallback, llvm::ArrayRef<Error> errors);
 
 /// The errors and warnings of a file, each at its place; at `fallback` where it has none.
 void emitDiagnostics(mlir::Operation *fallback, const Diagnostics &diags);

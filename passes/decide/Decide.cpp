@@ -5,11 +5,8 @@
 #include "lib/driver/tasks/Latency.h"
 #include "lib/driver/tasks/Prune.h"
 #include "lib/driver/tasks/Vote.h"
+#include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/Print.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/analyze/Target.h"
@@ -128,14 +125,13 @@ struct SearchSparsity : impl::SearchSparsityBase<SearchSparsity> {
     if (const auto &step = plan.step)
       for (size_t i = 0; i < step->layers.size(); ++i) {
         const PruneOption &chosen = step->chosen(i);
-        plan::LayerSparsityOp::create(builder, unknown, builder.getStringAttr(step->layers[i].name),
-                                      builder.getStringAttr(chosen.label), real(chosen.seconds), real(chosen.quantile),
-                                      real(step->layers[i].options.front().seconds), IntegerAttr(), FloatAttr());
+        plan::LayerSparsityOp::create(builder, unknown, step->layers[i].name, chosen.label, real(chosen.seconds),
+                                      real(chosen.quantile), real(step->layers[i].options.front().seconds),
+                                      IntegerAttr(), FloatAttr());
       }
     else
       for (auto [layer, stage] : llvm::zip_equal(plan.pipeline->problem.layers, plan.pipeline->result.stages))
-        plan::LayerSparsityOp::create(builder, unknown, builder.getStringAttr(layer.name),
-                                      builder.getStringAttr(stage.label), FloatAttr(), FloatAttr(), FloatAttr(),
+        plan::LayerSparsityOp::create(builder, unknown, layer.name, stage.label, FloatAttr(), FloatAttr(), FloatAttr(),
                                       builder.getI64IntegerAttr(stage.multipliers), real(stage.cycles.max()));
     if (const auto &accuracy = plan.accuracy)
       plan::AccuracyOp::create(builder, unknown, accuracy->metric, accuracy->min.print(), accuracy->guaranteed,
@@ -217,11 +213,9 @@ struct EmitLatencyModel : impl::EmitLatencyModelBase<EmitLatencyModel> {
     auto decision = plan::LatencyModelOp::create(builder, unknown, name, model.model, model.machine,
                                                  model.name + "_evaluate", APFloat(model.planStep), model.exact);
     beginParts(builder, decision, model.notes);
-    auto real = [&](double value) { return builder.getF64FloatAttr(value); };
     for (const LatencyArgument &one : model.arguments())
       plan::LatencyArgumentOp::create(
-          builder, unknown, builder.getStringAttr(one.name), builder.getStringAttr(one.unit), real(one.initial),
-          real(one.min), real(one.max), builder.getI64IntegerAttr(one.multiple),
+          builder, unknown, one.name, one.unit, APFloat(one.initial), APFloat(one.min), APFloat(one.max), one.multiple,
           one.allowed.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(one.allowed),
           one.fixedReason.empty() ? StringAttr() : builder.getStringAttr(one.fixedReason));
     for (const LatencyModel::Sample &sample : model.samples)
@@ -235,12 +229,18 @@ struct EmitLatencyModel : impl::EmitLatencyModelBase<EmitLatencyModel> {
     OwningOpRef<ModuleOp> made = parseSourceString<ModuleOp>(printMlir(model), &getContext());
     if (!made)
       return failure();
-    for (auto function : llvm::make_early_inc_range(made->getOps<func::FuncOp>())) {
-      if (auto before = getOperation().lookupSymbol<func::FuncOp>(function.getSymName()))
-        before.erase();
+    for (auto function : llvm::make_early_inc_range(made->getOps<SymbolOpInterface>())) {
+      if (mlir::Operation *before = getOperation().lookupSymbol(function.getName());
+          before && before->getName() == function->getName())
+        before->erase();
       function->moveBefore(getOperation().getBody(), getOperation().getBody()->end());
     }
     return success();
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    EmitLatencyModelBase::getDependentDialects(registry);
+    registerLatencyDialects(registry);
   }
 
   void runOnOperation() override {

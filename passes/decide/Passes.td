@@ -120,7 +120,6 @@ def EmitLatencyModel : Pass<"emit-latency-model", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "", "machine or cluster; empty: as the file says">,
     Decide_Train, Decide_CostModel
   ];
-  let dependentDialects = ["::accord::plan::PlanDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::accord::plan::PlanDialect"]; // and those of the functions that compute the model
 }
 #endif

@@ -21,7 +21,7 @@ double pointsOf(Block &block, int64_t batch) {
     if (auto repeat = dyn_cast<dnn::RepeatOp>(op))
       points += repeat.getCount() * pointsOf(repeat.getBlock(), batch);
     else if (auto work = dyn_cast<WorkOpInterface>(op))
-      points += volume(work.getIterationDomain(), batch).value_or(INT64_MAX);
+      points += volume(work.getWork().domain, batch).value_or(INT64_MAX);
   return points;
 }
 
@@ -30,7 +30,7 @@ LogicalResult emitAt(dnn::TrainingGraphOp graph, llvm::Error error) {
 }
 
 DenseElementsAttr valuesOf(const interpret::Copies &copies, MLIRContext *context) {
-  SmallVector<int64_t> shape{static_cast<int64_t>(copies.size())};
+  SmallVector<int64_t> shape(1, copies.size());
   llvm::append_range(shape, copies.front().shape);
   std::vector<double> all;
   for (const interpret::Array &copy : copies)

@@ -29,10 +29,8 @@ struct ListSchedule : impl::ListScheduleBase<ListSchedule> {
     if (failed(work))
       return failure();
     auto planned = planFor(std::move(*work), target, request);
-    if (!planned) {
-      emitErrors(graph, planned.error());
-      return failure();
-    }
+    if (!planned)
+      return emitErrors(graph, planned.error());
     OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), *planned);
     auto placement = *made->getOps<plan::PlacementOp>().begin();
     if (mlir::Operation *before = getOperation().lookupSymbol(request.job)) {

@@ -34,6 +34,13 @@ private:
   mlir::Operation *op;
 };
 
+/// The operations of `made` come to the end of a module, in the place of the decision of an earlier run.
+template <typename Decision> void replaceIn(ModuleOp module, StringRef name, ModuleOp made) {
+  if (auto before = module.lookupSymbol<Decision>(name))
+    before->erase();
+  module.getBody()->getOperations().splice(module.getBody()->end(), made.getBody()->getOperations());
+}
+
 } // namespace
 
 #define GEN_PASS_DEF_PLACE
@@ -43,10 +50,8 @@ namespace {
 
 FailureOr<ClusterTarget> targetOf(accel::ClusterOp cluster) {
   auto accelerators = acceleratorsOf(cluster);
-  if (!accelerators) {
-    emitErrors(cluster, accelerators.error());
-    return failure();
-  }
+  if (!accelerators)
+    return emitErrors(cluster, accelerators.error());
   std::vector<Machine> machines;
   for (accel::AcceleratorOp one : *accelerators) {
     FailureOr<Machine> machine = machineFrom(one);
@@ -55,10 +60,8 @@ FailureOr<ClusterTarget> targetOf(accel::ClusterOp cluster) {
     machines.push_back(std::move(*machine));
   }
   auto target = clusterTarget(cluster, std::move(machines));
-  if (!target) {
-    emitErrors(cluster, target.error());
-    return failure();
-  }
+  if (!target)
+    return emitErrors(cluster, target.error());
   return std::move(*target);
 }
 
@@ -78,11 +81,7 @@ struct PlacePass : impl::PlaceBase<PlacePass> {
     auto placed = PlacementPlanner(*request, *target, how.graphs ? *how.graphs : own, errors.diagnostics()).plan(how);
     if (!placed)
       return failure();
-    OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), *placed);
-    if (auto before = getOperation().lookupSymbol<plan::ClusterPlacementOp>(placed->job))
-      before->erase(); // of an earlier run
-    for (mlir::Operation &one : llvm::make_early_inc_range(*made->getBody()))
-      one.moveBefore(getOperation().getBody(), getOperation().getBody()->end());
+    replaceIn<plan::ClusterPlacementOp>(getOperation(), placed->job, *toPlanDialect(getContext(), *placed));
     if (planning)
       planning->placement = std::move(*placed);
     return success();
@@ -131,16 +130,12 @@ struct ScheduleStepPass : impl::ScheduleStepBase<ScheduleStepPass> {
     auto planned = planOnDevice(*request, *machine, graphs, how);
     if (!planned) {
       if (!planning)
-        emitErrors(op, planned.error());
+        (void)emitErrors(op, planned.error());
       how.errors = planned.takeError();
       return failure();
     }
     Plan &found = *planned;
-    OwningOpRef<ModuleOp> made = toPlanDialect(getContext(), found);
-    if (auto before = getOperation().lookupSymbol<plan::PlacementOp>(found.job))
-      before->erase(); // of an earlier run
-    for (mlir::Operation &one : llvm::make_early_inc_range(*made->getBody()))
-      one.moveBefore(getOperation().getBody(), getOperation().getBody()->end());
+    replaceIn<plan::PlacementOp>(getOperation(), found.job, *toPlanDialect(getContext(), found));
     if (planning)
       planning->plan = std::move(found);
     return success();

@@ -1,5 +1,6 @@
 // The pass: forward, both gradients and the update of a model.
 #include "dialects/dnn/Dnn.h"
+#include "dialects/interfaces/Note.h"
 #include "lib/compilation/TrainingGraphs.h"
 #include "lib/support/EmitError.h"
 #include "lib/training/differentiate/Differentiator.h"
@@ -67,24 +68,22 @@ FailureOr<TrainingSettings> settingsFor(dnn::ModelOp model, ModuleOp module, Tra
     if (train.getModel() != model.getSymName())
       continue;
     if (first && (!given.optimizer || !given.precision) &&
-        (first.getOptimizer() != train.getOptimizer() || first.getPrecisionAttr() != train.getPrecisionAttr())) {
-      InFlightDiagnostic error = train.emitError()
-                                 << "'" << train.getSymName() << "' trains model '" << model.getSymName()
-                                 << "' with other settings than '" << first.getSymName() << "'";
-      error.attachNote(first.getLoc()) << "the other training";
-      return error;
-    }
+        (first.getOptimizer() != train.getOptimizer() || first.getPrecisionAttr() != train.getPrecisionAttr()))
+      return train.emitError() << "'" << train.getSymName() << "' trains model '" << model.getSymName()
+                               << "' with other settings than '" << first.getSymName() << "'"
+                               << note(first.getLoc(), "the other training");
     if (!first)
       first = train;
   }
-  if (!given.optimizer && first)
-    given.optimizer = first.getOptimizer();
-  if (!given.optimizer)
-    given.optimizer = model.getOptimizer();
-  if (!given.precision && first)
-    given.precision = first.getPrecisionAttr();
-  if (!given.precision)
-    given.precision = model.getPrecisionAttr();
+  auto fillFrom = [&](auto op) {
+    if (!given.optimizer)
+      given.optimizer = op.getOptimizer();
+    if (!given.precision)
+      given.precision = op.getPrecisionAttr();
+  };
+  if (first)
+    fillFrom(first);
+  fillFrom(model);
   if (!given.optimizer)
     return model.emitError() << "nothing says which optimizer trains model '" << model.getSymName() << "'";
   if (!given.precision)
@@ -106,6 +105,10 @@ using SparseTables = llvm::MapVector<StringAttr, StringAttr>;
 LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
   llvm::DenseMap<StringAttr, Operation *> sparse, others;
   bool good = true;
+  auto refuse = [&](Operation *lookup) {
+    good = false;
+    return lookup->emitError();
+  };
   model.walk([&](dnn::ReadOp read) {
     StringAttr name = read.getParameterAttr().getAttr();
     for (OpOperand &use : read.getResult().getUses()) {
@@ -118,32 +121,24 @@ LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
       sparse.try_emplace(name, user);
       auto optimizer = user->getAttrOfType<StringAttr>("optimizer");
       auto [known, isNew] = tables.try_emplace(name, optimizer);
-      if (known->second != optimizer) {
-        user->emitError() << "table '" << name.getValue() << "' has one optimizer, lookups name two";
-        good = false;
-      }
+      if (known->second != optimizer)
+        refuse(user) << "table '" << name.getValue() << "' has one optimizer, lookups name two";
       auto ids = cast<RankedTensorType>(user->getOperand(0).getType());
       auto first = cast<RankedTensorType>(sparse[name]->getOperand(0).getType());
-      if (ids.getElementType() != first.getElementType()) {
-        user->emitError() << "lookups of table '" << name.getValue()
-                          << "' with a sparse gradient have ids of one type, found " << ids.getElementType() << " and "
-                          << first.getElementType();
-        good = false;
-      }
-      if (user->getParentOp() != model) {
-        user->emitError() << "the gradient of table '" << name.getValue()
-                          << "' cannot be sparse: a repeat adds up what its iterations give";
-        good = false;
-      }
+      if (ids.getElementType() != first.getElementType())
+        refuse(user) << "lookups of table '" << name.getValue()
+                     << "' with a sparse gradient have ids of one type, found " << ids.getElementType() << " and "
+                     << first.getElementType();
+      if (user->getParentOp() != model)
+        refuse(user) << "the gradient of table '" << name.getValue()
+                     << "' cannot be sparse: a repeat adds up what its iterations give";
     }
   });
   for (auto [name, other] : others)
-    if (Operation *lookup = sparse.lookup(name)) {
-      InFlightDiagnostic error = lookup->emitError() << "the gradient of table '" << name.getValue()
-                                                     << "' cannot be sparse: not all of its uses are sparse lookups";
-      error.attachNote(other->getLoc()) << "this one is not";
-      good = false;
-    }
+    if (Operation *lookup = sparse.lookup(name))
+      refuse(lookup) << "the gradient of table '" << name.getValue()
+                     << "' cannot be sparse: not all of its uses are sparse lookups"
+                     << note(other->getLoc(), "this one is not");
   return success(good);
 }
 

@@ -34,28 +34,35 @@ public:
       outputs.push_back(overTime(direction));
     Value y = outputs[0];
     if (outputs.size() > 1)
-      y = one<dnn::ConcatOp>(base, outputs, builder.getI64IntegerAttr(-1));
+      y = make(base, "concat", outputs, {{"axis", -1}})[0];
     op.getY().replaceAllUsesWith(y);
     op.erase();
   }
 
 private:
-  /// Creates an operation with inferred types, the name and the layer's mark.
-  template <typename Made, typename... Args> Made make(const Twine &name, Args &&...args) {
-    auto made = Made::create(builder, location, std::forward<Args>(args)...);
+  /// Gives an operation its name and the layer's mark.
+  Operation *mark(const Twine &name, Operation *made) {
     made->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(name));
-    if (Attribute mark = op->getAttr(dnn::DnnDialect::kRecomputeAttr))
-      made->setAttr(dnn::DnnDialect::kRecomputeAttr, mark);
+    if (Attribute recompute = op->getAttr(dnn::DnnDialect::kRecomputeAttr))
+      made->setAttr(dnn::DnnDialect::kRecomputeAttr, recompute);
     return made;
   }
-  template <typename Made, typename... Args> Value one(const Twine &name, Args &&...args) {
-    return make<Made>(name, std::forward<Args>(args)...)->getResult(0);
+  /// Creates an operation with inferred types; an operand that is null is left out.
+  ResultRange make(const Twine &name, StringRef kind, ArrayRef<Value> operands,
+                   ArrayRef<std::pair<StringRef, int64_t>> attributes = {}) {
+    NamedAttrList list;
+    for (auto [key, value] : attributes)
+      list.set(key, builder.getI64IntegerAttr(value));
+    SmallVector<Value> given(llvm::make_filter_range(operands, [](Value operand) { return operand; }));
+    return mark(name, *dnn::createInferred(builder, location, ("dnn." + kind).str(), given, list))->getResults();
   }
   SmallVector<Value> split(const Twine &name, Value x, int64_t parts, int64_t axis) {
-    return make<dnn::SplitOp>(name, x, builder.getI64IntegerAttr(parts), builder.getI64IntegerAttr(axis))->getResults();
+    return make(name, "split", x, {{"parts", parts}, {"axis", axis}});
   }
   Value reshape(const Twine &name, Value x, ArrayRef<int64_t> dims) {
-    return one<dnn::ReshapeOp>(name, x, builder.getDenseI64ArrayAttr(dims));
+    auto type = RankedTensorType::get(dims, cast<RankedTensorType>(x.getType()).getElementType());
+    return mark(name, dnn::ReshapeOp::create(builder, location, type, x, builder.getDenseI64ArrayAttr(dims)))
+        ->getResult(0);
   }
   static ArrayRef<int64_t> shape(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
@@ -80,19 +87,19 @@ private:
     int64_t batch = dnn::batchRank(x), hidden = shape(d.wHh).back();
     Value inputBias, stateBias;
     if (d.bias && kLstm) { // both are added to the same sum
-      inputBias = one<dnn::ReduceSumOp>(d.name + ".bias_sum", d.bias, builder.getI64IntegerAttr(0));
+      inputBias = make(d.name + ".bias_sum", "reduce_sum", d.bias, {{"axis", 0}})[0];
     } else if (d.bias) {
       SmallVector<Value> biases = split(d.name + ".biases", d.bias, 2, 0);
       inputBias = reshape(d.name + ".input_bias", biases[0], shape(d.bias).drop_front());
       stateBias = reshape(d.name + ".state_bias", biases[1], shape(d.bias).drop_front());
     }
-    Value input = one<dnn::LinearOp>(d.name + ".input", op.getX(), d.wIh, inputBias);
-    auto axis = builder.getI64IntegerAttr(0);
-    Value slices = one<dnn::UnstackOp>(d.name + ".inputs", input, axis);
+    Value input = make(d.name + ".input", "linear", {op.getX(), d.wIh, inputBias})[0];
+    Value slices = make(d.name + ".inputs", "unstack", input, {{"axis", 0}})[0];
     SmallVector<int64_t> extents(x.getShape().take_front(batch));
     extents.push_back(hidden);
     auto state = RankedTensorType::get(extents, x.getElementType());
-    Value zero = one<dnn::ConstantOp>(d.name + ".zero", state, builder.getF64FloatAttr(0));
+    Value zero = mark(d.name + ".zero", dnn::ConstantOp::create(builder, location, state, builder.getF64FloatAttr(0)))
+                     ->getResult(0);
     SmallVector<Value> inits(kLstm ? 2 : 1, zero); // the state, and the LSTM's cell
     int64_t steps = x.getDimSize(batch);
     auto repeat = dnn::RepeatOp::create(builder, location, steps, d.name + ".time", inits, slices,
@@ -103,35 +110,32 @@ private:
       SmallVector<Value> next = step(d, repeat.getCarriedArguments(), repeat.getUnstashedArguments()[0], stateBias);
       dnn::YieldOp::create(builder, location, next, next[0]);
     }
-    return one<dnn::StackOp>(d.name + (d.name == base ? "" : ".outputs"), repeat.getStashed()[0], axis);
+    return make(d.name + (d.name == base ? "" : ".outputs"), "stack", repeat.getStashed()[0], {{"axis", 0}})[0];
   }
 
   /// The next state (and cell). PyTorch's equations: gates i, f, g, o of an LSTM; r, z, n of a GRU.
   SmallVector<Value> step(const Direction &d, ArrayRef<BlockArgument> carried, Value input, Value stateBias) {
-    auto call = [&](auto tag, StringRef name, auto... operands) {
-      return one<typename decltype(tag)::type>(d.name + "." + name, operands...);
+    auto call = [&](StringRef kind, StringRef name, auto... operands) -> Value {
+      return make(d.name + "." + name, kind, {operands...})[0];
     };
-    std::type_identity<dnn::AddOp> add;
-    std::type_identity<dnn::MulOp> mul;
-    std::type_identity<dnn::SubOp> sub;
-    std::type_identity<dnn::SigmoidOp> sigmoid;
-    std::type_identity<dnn::TanhOp> tanh;
     Value h = carried[0];
-    Value sums = one<dnn::LinearOp>(d.name + ".state", h, d.wHh, stateBias);
+    Value sums = call("linear", "state", h, d.wHh, stateBias);
     if constexpr (kLstm) {
-      SmallVector<Value> gates = split(d.name + ".gates", call(add, "sums", sums, input), kGates, -1);
-      Value in = call(sigmoid, "input_gate", gates[0]), forget = call(sigmoid, "forget_gate", gates[1]);
-      Value candidate = call(tanh, "candidate", gates[2]), out = call(sigmoid, "output_gate", gates[3]);
-      Value cell = call(add, "cell", call(mul, "remembered", forget, carried[1]), call(mul, "learned", in, candidate));
-      return {call(mul, "hidden", out, call(tanh, "cell_tanh", cell)), cell};
+      SmallVector<Value> gates = split(d.name + ".gates", call("add", "sums", sums, input), kGates, -1);
+      Value in = call("sigmoid", "input_gate", gates[0]), forget = call("sigmoid", "forget_gate", gates[1]);
+      Value candidate = call("tanh", "candidate", gates[2]), out = call("sigmoid", "output_gate", gates[3]);
+      Value cell =
+          call("add", "cell", call("mul", "remembered", forget, carried[1]), call("mul", "learned", in, candidate));
+      return {call("mul", "hidden", out, call("tanh", "cell_tanh", cell)), cell};
     } else {
       SmallVector<Value> ofX = split(d.name + ".input_gates", input, kGates, -1);
       SmallVector<Value> ofH = split(d.name + ".state_gates", sums, kGates, -1);
-      Value reset = call(sigmoid, "reset_gate", call(add, "reset_sum", ofX[0], ofH[0]));
-      Value update = call(sigmoid, "update_gate", call(add, "update_sum", ofX[1], ofH[1]));
-      Value candidate = call(tanh, "candidate", call(add, "candidate_sum", ofX[2], call(mul, "reset", reset, ofH[2])));
+      Value reset = call("sigmoid", "reset_gate", call("add", "reset_sum", ofX[0], ofH[0]));
+      Value update = call("sigmoid", "update_gate", call("add", "update_sum", ofX[1], ofH[1]));
+      Value candidate =
+          call("tanh", "candidate", call("add", "candidate_sum", ofX[2], call("mul", "reset", reset, ofH[2])));
       // (1 - z) n + z h
-      return {call(add, "hidden", candidate, call(mul, "kept", update, call(sub, "change", h, candidate)))};
+      return {call("add", "hidden", candidate, call("mul", "kept", update, call("sub", "change", h, candidate)))};
     }
   }
 

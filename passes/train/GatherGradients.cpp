@@ -30,8 +30,6 @@ private:
 
   bool isInLoopBody(mlir::Value value) { return value.getParentBlock() == &repeat.getBlock(); }
   std::optional<Accumulator> accumulator(unsigned index);
-  /// The stash that holds a value of the body of every iteration; null if there is none.
-  mlir::Value stackOf(mlir::Value value);
   /// The repeat without the accumulators, with all that is stashed.
   void rebuild();
   /// A value of the body, of all iterations: with one more dimension after the batch.
@@ -58,7 +56,8 @@ void Gatherer::run() {
   for (const Accumulator &one : accumulators)
     for (Operation *summand : one.summands)
       for (Value operand : summand->getOperands())
-        if (isInLoopBody(operand) && !stackOf(operand) && !llvm::is_contained(repeat.getYield().getStashed(), operand))
+        if (isInLoopBody(operand) && !repeat.stashOf(operand) &&
+            !llvm::is_contained(repeat.getYield().getStashed(), operand))
           repeat.getYield().getStashedMutable().append(operand);
   rebuild();
   llvm::SetVector<Value> starts;
@@ -100,16 +99,6 @@ std::optional<Gatherer::Accumulator> Gatherer::accumulator(unsigned index) {
   return accumulates && !found.summands.empty() ? std::optional(found) : std::nullopt;
 }
 
-Value Gatherer::stackOf(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    if (unsigned i = argument.getArgNumber(); i >= repeat.getInits().size())
-      return repeat.getUnstashed()[i - repeat.getInits().size()];
-  for (auto [keptDimensions, stash] : llvm::zip(repeat.getYield().getStashed(), repeat.getStashed()))
-    if (keptDimensions == value)
-      return stash;
-  return {};
-}
-
 void Gatherer::rebuild() {
   dnn::YieldOp yield = repeat.getYield();
   SmallVector<Value> inits, carried, results;
@@ -133,9 +122,7 @@ void Gatherer::rebuild() {
       summand->remove(); // stands behind the repeat later
   }
   OpBuilder before(repeat);
-  auto smaller = dnn::RepeatOp::create(before, repeat.getLoc(), repeat.getCount(), repeat.getLabel(), inits,
-                                       repeat.getUnstashed(), stashes, repeat.getReverse());
-  smaller->setDiscardableAttrs(repeat->getDiscardableAttrDictionary());
+  dnn::RepeatOp smaller = repeat.like(before, inits, repeat.getUnstashed(), stashes);
   repeat.getBlock().eraseArguments(dropped);
   smaller.getBody().takeBody(repeat.getBody());
   for (auto [from, to] : llvm::zip(results, smaller.getCarried()))
@@ -149,9 +136,11 @@ void Gatherer::rebuild() {
 Value Gatherer::whole(Value value, Operation *user) {
   if (!isInLoopBody(value))
     return value;
-  auto stack = dnn::StackOp::create(builder, value.getLoc(), stackOf(value), builder.getI64IntegerAttr(0));
+  Operation *stack =
+      *dnn::createInferred(builder, value.getLoc(), dnn::StackOp::getOperationName(), repeat.stashOf(value),
+                           builder.getNamedAttr("axis", builder.getI64IntegerAttr(0)));
   names.setName(stack, (dnn::nameOf(user) + ".steps").str(), dnn::phaseOf(user));
-  return stack;
+  return stack->getResult(0);
 }
 
 Operation *Gatherer::gathered(Operation *summand) {
@@ -194,7 +183,7 @@ void Gatherer::sumUp(const Accumulator &one) {
   for (Operation *summand : one.summands) {
     Value value = gathered(summand)->getResult(0);
     if (total) {
-      auto add = dnn::AddOp::create(builder, value.getLoc(), total, value);
+      auto add = dnn::AddOp::create(builder, value.getLoc(), value.getType(), total, value);
       names.setName(add, (dnn::nameOf(summand) + ".sum").str(), dnn::phaseOf(summand));
       value = add;
     }

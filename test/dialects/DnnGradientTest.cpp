@@ -42,7 +42,8 @@ protected:
         EXPECT_EQ(map.getNumResults(), of.getRank() + (stash ? 1 : 0)) << work->getName().getStringRef().str();
         EXPECT_EQ(map.getNumDims(), stated.domain.size());
       }
-      EXPECT_TRUE(bytes(work, 4).has_value() && flops(work, 4).has_value());
+      EXPECT_TRUE(work.getBytesRead(4).has_value() && work.getBytesWritten(4).has_value() &&
+                  work.getFlops(4).has_value());
     });
     module->getBody()->clear();
   }

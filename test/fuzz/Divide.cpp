@@ -31,7 +31,7 @@ double points(mlir::Block &block) {
     if (auto repeat = mlir::dyn_cast<dnn::RepeatOp>(op))
       sum += static_cast<double>(repeat.getCount()) * points(repeat.getBlock());
     else if (auto work = mlir::dyn_cast<WorkOpInterface>(op))
-      sum += static_cast<double>(volume(work.getIterationDomain(), kBatch).value_or(INT64_MAX));
+      sum += static_cast<double>(volume(work.getWork().domain, kBatch).value_or(INT64_MAX));
   }
   return sum;
 }

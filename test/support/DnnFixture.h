@@ -36,7 +36,7 @@ protected:
   NamedAttribute integer(StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   }
-  int64_t flopsOf(Operation *op, int64_t batch) { return flops(cast<WorkOpInterface>(op), batch).value_or(-1); }
+  int64_t flopsOf(Operation *op, int64_t batch) { return cast<WorkOpInterface>(op).getFlops(batch).value_or(-1); }
   /// All gradients of `op`, as built for the result's gradient `dy`.
   SmallVector<Value> gradients(Operation *op, Value dy) {
     SmallVector<Value> out(op->getNumOperands());

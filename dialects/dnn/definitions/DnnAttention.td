@@ -8,6 +8,7 @@ defvar Dnn_IsAttention = Dnn_IsContraction # "std::optional<int64_t> getFlops(in
   "::llvm::SmallVector<::accord::dnn::AttentionPart> getParts();\n";
 
 def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
+  let ranks = [4, 3, 3];
   let summary = "y = softmax(scale q k^T) v in one operation that keeps no scores (Dao, FlashAttention-2, 2023)";
   let description = [{
     q and y are [queries, key heads, group, d], k and v [keys, key heads, d]: each key head serves the queries of its group. `causal` leaves out

@@ -1,7 +1,7 @@
 // The dnn dialect, its attributes and types.
 #ifndef ACCORD_DNN_BASE
 #define ACCORD_DNN_BASE
-include "mlir/IR/OpBase.td"
+include "dialects/interfaces/Builder.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
@@ -113,5 +113,9 @@ def Dnn_Rate : Dnn_NumberWhere<"v >= 0 && v < 1", "at least 0 and less than 1">;
 def Dnn_Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tensor", "::mlir::RankedTensorType">;
 def Dnn_Value : Type<CPred<"::llvm::isa<::mlir::RankedTensorType, ::accord::dnn::StashType>($_self)">, "tensor or stash">;
 
-class Dnn_Op<string mnemonic, list<Trait> traits = []> : Op<Dnn_Dialect, mnemonic, traits>;
+class Dnn_Op<string mnemonic, list<Trait> traits = []> : Op<Dnn_Dialect, mnemonic, traits> {
+  bit plain = 0; // whether its builder takes values
+  let skipDefaultBuilders = 1;
+  let builders = [Accord_Builder<results, arguments, !size(regions), plain>.builder];
+}
 #endif

@@ -3,7 +3,9 @@
 #define ACCORD_DNN_COMPOSITE
 include "dialects/dnn/definitions/DnnWork.td"
 
-class Dnn_Recurrent<string mnemonic, string gates, string saved> : Dnn_ForwardOp<mnemonic, 2> {
+class Dnn_Recurrent<string mnemonic, string gates, string width, string saved> : Dnn_ForwardOp<mnemonic, 2> {
+  let ranks = [2, 2, 2];
+  let inference = "return ::accord::dnn::inferRecurrent(infer, adaptor.getBidirectional(), " # gates # ", " # width # ");";
   let summary = "one layer over time: x[seq, in] to y[seq, hidden] (both directions joined when bidirectional)";
   let description = "w_ih is [" # gates # "*hidden, in], w_hh [" # gates # "*hidden, hidden], bias [2, " # gates #
     "*hidden] (of input and state, as in PyTorch), each with a leading 2 when bidirectional; hidden follows from w_hh. 2 FLOP per point of (n, seq, directions*" # gates # "*hidden, in+hidden); the element-wise gate "
@@ -24,13 +26,15 @@ class Dnn_RecurrentGrad<string mnemonic, string of> : Dnn_WorkOp<mnemonic, 4> {
   let work = "return ::accord::dnn::recurrentWork(getOperation(), getX().getType(), getWIh().getType(), getWHh().getType());";
   let more = Dnn_IsContraction;
 }
-def Dnn_LstmOp : Dnn_Recurrent<"lstm", "4", "the four gates and the cell">;
+def Dnn_LstmOp : Dnn_Recurrent<"lstm", "4", "5", "the four gates and the cell">;
 def Dnn_LstmGradOp : Dnn_RecurrentGrad<"lstm_grad", "lstm">;
-def Dnn_GruOp : Dnn_Recurrent<"gru", "3", "the three gates and the recurrent part of the candidate">;
+def Dnn_GruOp : Dnn_Recurrent<"gru", "3", "4", "the three gates and the recurrent part of the candidate">;
 def Dnn_GruGradOp : Dnn_RecurrentGrad<"gru_grad", "gru">;
 
 // A mixture of experts in three steps, so that what travels to the experts and back can be said between them.
 def Dnn_MoeDispatchOp : Dnn_ForwardOp<"moe_dispatch", 2> {
+  let called = "moe";
+  let ranks = [2, 2];
   let summary = "every token of x[.., d] takes a slot of each of its top_k experts: slots[experts, capacity, d]";
   let description = [{
     Each token chooses its experts by p = softmax(gate x) over all experts and weighs them with p, or with their share of the p it chose if
@@ -62,6 +66,8 @@ def Dnn_MoeDispatchGradOp : Dnn_WorkOp<"moe_dispatch_grad", 4> {
 }
 
 def Dnn_MoeExpertsOp : Dnn_ForwardOp<"moe_experts", 2> {
+  let called = "moe";
+  let ranks = [3, 3, 3];
   let summary = "each expert on its slots[.., experts, capacity, d]: y = w2 gelu(w1 x), or gated w2 (silu(w1 x) * (w3 x))";
   let description = [{
     w1 and w3 are [experts, inner, d], w2 is [experts, d, inner]; the dimensions before the experts are left as they are. All slots are
@@ -87,6 +93,8 @@ def Dnn_MoeExpertsGradOp : Dnn_WorkOp<"moe_experts_grad", 4> {
 }
 
 def Dnn_MoeCombineOp : Dnn_ForwardOp<"moe_combine", 2> {
+  let ranks = [3, 2, 2];
+  let required = ["dims"];
   let summary = "every token's sum of weight * row over the slots it sits in: y[experts, capacity, d] to [dims.., d]";
   let description = [{
     `dims` are the extents of the tokens after the batch. 2 FLOP per element of y.

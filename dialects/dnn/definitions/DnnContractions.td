@@ -9,6 +9,7 @@ class Dnn_Contraction<string mnemonic> : Dnn_ForwardOp<mnemonic, 2> {
 }
 
 def Dnn_LinearOp : Dnn_Contraction<"linear"> {
+  let ranks = [1, 2];
   let summary = "y[.., o] = sum_i x[.., i] * weight[o, i] + bias[o]";
   let description = [{
     2 FLOP per point of (.., o, i); the bias addition is not counted.
@@ -18,6 +19,7 @@ def Dnn_LinearOp : Dnn_Contraction<"linear"> {
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_MatmulOp : Dnn_Contraction<"matmul"> {
+  let ranks = [2, 2];
   let summary = "y[.., m, n] = sum_k a[.., m, k] * b[.., k, n], batched over broadcast leading dimensions";
   let description = [{
     `transpose_a` reads a as [.., k, m], `transpose_b` reads b as [.., n, k]. 2 FLOP per point of (.., m, n, k).
@@ -29,6 +31,7 @@ def Dnn_MatmulOp : Dnn_Contraction<"matmul"> {
 }
 
 class Dnn_Convolution<string mnemonic> : Dnn_Contraction<mnemonic> {
+  let ranks = [4, 4];
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_Conv2dOp : Dnn_Convolution<"conv2d"> {
@@ -76,6 +79,7 @@ def Dnn_ContractOp : Dnn_WorkOp<"contract", 2> {
   }];
   let arguments = (ins Dnn_Tensor:$a, Dnn_Tensor:$b, DenseI64ArrayAttr:$domain, AffineMapArrayAttr:$maps);
   let results = (outs Dnn_Tensor:$result);
+  let plain = 1;
   let assemblyFormat = "operands `over` custom<Extents>($domain) attr-dict `:` functional-type(operands, results)";
   let work = "return contractionWork();";
   let more = Dnn_IsContraction # "::accord::Work contractionWork();\n";
@@ -83,6 +87,7 @@ def Dnn_ContractOp : Dnn_WorkOp<"contract", 2> {
 }
 
 def Dnn_InteractionOp : Dnn_ForwardOp<"interaction", 2> {
+  let ranks = [2];
   let summary = "pairwise dot products of the rows of x[f, d], below the diagonal: [f*(f-1)/2]";
   let description = [{
     y[pair(i, j)] = sum_d x[i, d] * x[j, d], j < i (DLRM). 2 FLOP per point of (n, pair, d).

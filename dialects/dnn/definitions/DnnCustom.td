@@ -67,6 +67,7 @@ def Dnn_CustomOp : Dnn_Op<"custom", [Pure, DeclareOpInterfaceMethods<Differentia
                        Dnn_ScalarAttr:$body, DefaultValuedAttr<Dnn_CombineAttr, "::accord::dnn::Combine::Sum">:$combine,
                        OptionalAttr<TypedArrayAttrBase<Dnn_StatedGradientAttr, "stated gradients">>:$gradients);
   let results = (outs Dnn_Tensor:$result);
+  let plain = 1;
   let assemblyFormat = "$function operands `over` custom<Extents>($domain) attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

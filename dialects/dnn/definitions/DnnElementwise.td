@@ -49,6 +49,8 @@ def Dnn_NegOp : Dnn_UnaryBase<"neg", 1, "-x"> {
 }
 
 class Dnn_Binary<string mnemonic, string sign> : Dnn_ForwardOp<mnemonic, 1> {
+  let ranks = [0, 0];
+  let inference = "return ::accord::dnn::inferBinary(infer);";
   let summary = "y = a " # sign # " b, element-wise with numpy broadcasting (right-aligned)";
   let description = "1 FLOP per element of the result.\n`%y = dnn." # mnemonic #
                     " %a, %b : (tensor<?x16x8xf32>, tensor<16x8xf32>) -> tensor<?x16x8xf32>`";
@@ -69,6 +71,8 @@ def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpIn
   let hasFolder = 1;
 }
 def Dnn_DropoutOp : Dnn_RandomOp<"dropout", 2> {
+  let ranks = [0];
+  let required = ["rate"];
   let summary = "y = x * mask / (1 - rate), mask random 0 or 1";
   let description = [{
     2 FLOP per element. The mask is a second result, one byte per element, saved for the gradient. It is drawn anew each time: two
@@ -111,6 +115,7 @@ def Dnn_EluGradOp : Dnn_WorkOp<"elu_grad", 3, [SameOperandsAndResultType]> {
   let results = (outs Dnn_Tensor:$dx);
 }
 def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
+  let ranks = [2];
   let summary = "rotary position embedding: pairs of the last dimension of x turn by position / base^(2i/d)";
   let description = [{
     Positions lie along `axis`, the one before the last unless it is given. 3 FLOP per element (two products, one sum; the angles are tables).
@@ -123,6 +128,8 @@ def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
 }
 // Positions that are added and not learned: nothing to store, and the gradient is that of the result.
 def Dnn_SinusoidsOp : Dnn_ForwardOp<"sinusoids", 1> {
+  let ranks = [1];
+  let inference = "return ::accord::dnn::inferPositions(infer, 2, \"positions, d\");";
   let summary = "y[.., p, i] = x[.., p, i] + (sin, cos by turns along i of p / 10000^(2 floor(i/2)/d)) (Vaswani et al., 2017)";
   let description = "1 FLOP per element; the angles are tables.\n"
     "`%y = dnn.sinusoids %x : (tensor<?x512x1024xbf16>) -> tensor<?x512x1024xbf16>`";
@@ -130,6 +137,8 @@ def Dnn_SinusoidsOp : Dnn_ForwardOp<"sinusoids", 1> {
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_AlibiOp : Dnn_ForwardOp<"alibi", 2> {
+  let ranks = [1];
+  let inference = "return ::accord::dnn::inferPositions(infer, 3, \"heads, queries, keys\");";
   let summary = "y[.., h, q, k] = x[.., h, q, k] + slope(h) * (k - q): attention with linear biases (Press et al., 2021)";
   let description = [{
     2 FLOP per element (product, sum). slope(h) = 2^(-8 (h+1) / p) for the first p heads, p the largest power of two not above their

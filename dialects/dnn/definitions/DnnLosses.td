@@ -4,6 +4,8 @@
 include "dialects/dnn/definitions/DnnWork.td"
 
 class Dnn_Loss<string mnemonic, int flops, string formula, string terms, dag operands> : Dnn_ForwardOp<mnemonic, flops> {
+  let ranks = [0, 0];
+  let inference = "return ::accord::dnn::inferPaired(infer);";
   let summary = formula;
   let description = flops # " FLOP per element (" # terms # ").\n`%l = dnn." # mnemonic # " %a, %b : (tensor<?x10xf32>, ...) -> tensor<f32>`";
   let arguments = operands;
@@ -17,7 +19,10 @@ class Dnn_LossGrad<string mnemonic, int flops, string formula, dag operands> : D
   let results = (outs Dnn_Tensor:$dx);
 }
 def Dnn_CrossEntropyOp : Dnn_Loss<"cross_entropy", 4, "mean of log(sum exp(logits)) - logits[label]",
-  "maximum, difference, exponential, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+  "maximum, difference, exponential, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)> {
+  let ranks = [1, 0];
+  let inference = "return inferTypes(adaptor, infer);";
+}
 def Dnn_CrossEntropyGradOp : Dnn_LossGrad<"cross_entropy_grad", 7, "dl * (softmax(logits) - onehot(labels)) / count",
   (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
 // Logits whose classes are parts on several devices (Shoeybi et al., Megatron-LM, 2019, section 3): three numbers per position travel.
@@ -47,7 +52,10 @@ def Dnn_CrossEntropyPartGradOp : Dnn_WorkOp<"cross_entropy_part_grad", 5> {
   let results = (outs Dnn_Tensor:$dx);
   let hasVerifier = 1;
 }
-def Dnn_MeanOp : Dnn_Loss<"mean", 1, "mean of all elements: the loss of what a model computes itself", "sum", (ins Dnn_Tensor:$x)>;
+def Dnn_MeanOp : Dnn_Loss<"mean", 1, "mean of all elements: the loss of what a model computes itself", "sum", (ins Dnn_Tensor:$x)> {
+  let ranks = [0];
+  let inference = "return infer.giveNumber();";
+}
 def Dnn_MeanGradOp : Dnn_LossGrad<"mean_grad", 1, "dl / count in every element", (ins Dnn_Tensor:$dl)>;
 def Dnn_MseOp : Dnn_Loss<"mse", 3, "mean of (a - b)^2", "difference, square, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_MseGradOp : Dnn_LossGrad<"mse_grad", 2, "dl * 2 * (a - b) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;

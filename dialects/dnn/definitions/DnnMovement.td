@@ -4,6 +4,8 @@
 include "dialects/dnn/definitions/DnnWork.td"
 
 def Dnn_ReshapeOp : Dnn_ForwardOp<"reshape", 0> {
+  let ranks = [0];
+  let required = ["dims"];
   let summary = "the same elements under another shape: a view";
   let description = "`dims` are the extents after the batch.\n"
     "`%y = dnn.reshape %x {dims = array<i64: 1024, 25, 64>} : (tensor<?x1024x1600xbf16>) -> tensor<?x1024x25x64xbf16>`";
@@ -13,6 +15,8 @@ def Dnn_ReshapeOp : Dnn_ForwardOp<"reshape", 0> {
   let hasFolder = 1;
 }
 def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
+  let ranks = [0];
+  let required = ["permutation"];
   let summary = "y's dimension i is x's dimension permutation[i], counted after the batch";
   let description = "No FLOP; every element is moved.\n`%y = dnn.transpose %x {permutation = array<i64: 1, 0, 2>} : "
                     "(tensor<?x1024x25x64xbf16>) -> tensor<?x25x1024x64xbf16>`";
@@ -22,6 +26,8 @@ def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
   let hasFolder = 1;
 }
 def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
+  let ranks = [1];
+  let required = ["axis"];
   let summary = "operands joined along `axis`";
   let description = "No FLOP; every element is moved. An operand without a batch is joined to every sample.\n"
     "`%y = dnn.concat %a, %b {axis = 0 : i64} : (tensor<?x64x8x8xf32>, tensor<?x32x8x8xf32>) -> tensor<?x96x8x8xf32>`";
@@ -30,6 +36,8 @@ def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
   let hasFolder = 1;
 }
 def Dnn_SplitOp : Dnn_ForwardOp<"split", 0> {
+  let ranks = [1];
+  let required = ["axis", "parts"];
   let summary = "`parts` equal pieces along `axis`";
   let description = "No FLOP; every element is moved.\n"
     "`%a:2 = dnn.split %x {parts = 2 : i64, axis = -1 : i64} : (tensor<?x8xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)`";
@@ -39,6 +47,8 @@ def Dnn_SplitOp : Dnn_ForwardOp<"split", 0> {
   let hasFolder = 1;
 }
 def Dnn_SliceOp : Dnn_ForwardOp<"slice", 0> {
+  let ranks = [1];
+  let required = ["axis", "size"];
   let summary = "`size` elements along `axis` from `start`";
   let description = "No FLOP; the slice is read and written.\n"
     "`%y = dnn.slice %x {axis = 0 : i64, start = 1 : i64, size = 4 : i64} : (tensor<?x8x3xf32>) -> tensor<?x4x3xf32>`";
@@ -56,11 +66,13 @@ def Dnn_PadSliceOp : Dnn_WorkOp<"pad_slice", 0> {
 
 // Slices of a tensor for the iterations of a repeat.
 class Dnn_Stacked<string mnemonic, string whole> : Dnn_ForwardOp<mnemonic, 0> {
+  let required = ["axis"];
   let work = "return ::accord::dnn::stackWork(getOperation(), " # whole # "().getType(), getDimension());";
   let more = Dnn_IsView # "int64_t getDimension(); ///< of the whole tensor: the one that counts slices\n";
   let hasFolder = 1;
 }
 def Dnn_UnstackOp : Dnn_Stacked<"unstack", "getX"> {
+  let ranks = [1];
   let summary = "the slices of x along `axis`, one for each iteration of a repeat";
   let description = [{
     A repeat takes the slices with `unstash`: time of a recurrent network is such a repeat. A view: a slice is a part of x that lies there
@@ -78,6 +90,7 @@ def Dnn_UnstackOp : Dnn_Stacked<"unstack", "getX"> {
   let results = (outs Dnn_StashType:$slices);
 }
 def Dnn_StackOp : Dnn_Stacked<"stack", "getY"> {
+  let takesTensors = 0;
   let summary = "what the iterations of a repeat stashed, as one tensor with a new dimension `axis`";
   let description = [{
     Inverse of `dnn.unstack`, and a view like it: every iteration has written its slice to where it belongs in y, as a kernel does that is
@@ -90,6 +103,9 @@ def Dnn_StackOp : Dnn_Stacked<"stack", "getY"> {
 }
 
 class Dnn_Reduce<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
+  let ranks = [1];
+  let required = ["axis"];
+  let inference = "return ::accord::dnn::inferReduce(infer, *adaptor.getAxis());";
   let summary = what # " along `axis`, which is dropped";
   let description = "1 FLOP per element of x.\n`%y = dnn." # mnemonic # " %x {axis = 0 : i64} : (tensor<?x16x8xf32>) -> tensor<?x8xf32>`";
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis);
@@ -105,6 +121,7 @@ def Dnn_ReduceDimensionsOp : Dnn_WorkOp<"reduce_dimensions", 1> {
     `%db = dnn.reduce_dimensions %dy {dimensions = array<i64: 0, 1>} : (tensor<?x1024x1600xbf16>) -> tensor<1600xbf16>`
   }];
   let arguments = (ins Dnn_Tensor:$x, DenseI64ArrayAttr:$dimensions, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$kept);
+  let plain = 1;
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), getDimensions());";
   let hasVerifier = 1;
@@ -114,11 +131,16 @@ def Dnn_BroadcastOp : Dnn_WorkOp<"broadcast", 0> {
   let summary = "x repeated along the result's dimensions `dimensions` (counted from the batch), which it lacks";
   let description = "Gradient of a reduction. No FLOP.";
   let arguments = (ins Dnn_Tensor:$x, DenseI64ArrayAttr:$dimensions);
+  let plain = 1;
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::reduceWork(getOperation(), getY().getType(), getDimensions(), false);";
 }
 
 class Dnn_Pool<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
+  let ranks = [4];
+  let required = ["kernel"];
+  let inference = "return ::accord::dnn::inferPool(infer, *adaptor.getKernel(), "
+    "adaptor.getStride().value_or(*adaptor.getKernel()), adaptor.getPadding());";
   let summary = what # " of windows of x[c, h, w]";
   let description = "`stride` is `kernel` unless given. 1 FLOP per point of (n, c, p, q, r, s).\n`%y = dnn." # mnemonic #
     " %x {kernel = 2 : i64} : (tensor<?x64x112x112xf32>) -> tensor<?x64x56x56xf32>`";
@@ -144,6 +166,7 @@ def Dnn_AvgPoolGradOp : Dnn_WorkOp<"avg_pool_grad", 1> {
   let work = "return ::accord::dnn::windowWork(getOperation(), getDx().getType(), getDy().getType(), getKernel(), getStride(), getPadding());";
 }
 def Dnn_GlobalAvgPoolOp : Dnn_ForwardOp<"global_avg_pool", 1> {
+  let ranks = [4];
   let summary = "mean of every channel of x[c, h, w]: [c]";
   let description = "1 FLOP per element of x.\n`%y = dnn.global_avg_pool %x : (tensor<?x2048x7x7xf32>) -> tensor<?x2048xf32>`";
   let arguments = (ins Dnn_Tensor:$x);
@@ -151,6 +174,8 @@ def Dnn_GlobalAvgPoolOp : Dnn_ForwardOp<"global_avg_pool", 1> {
   let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), {2, 3});";
 }
 def Dnn_UpsampleOp : Dnn_ForwardOp<"upsample", 0> {
+  let ranks = [4];
+  let required = ["scale"];
   let summary = "nearest-neighbour resampling of x[c, h, w] to [c, h*scale, w*scale]";
   let description = "No FLOP.\n`%y = dnn.upsample %x {scale = 2 : i64} : (tensor<?x64x28x28xf32>) -> tensor<?x64x56x56xf32>`";
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Pair>:$scale);

@@ -4,6 +4,8 @@
 include "dialects/dnn/definitions/DnnWork.td"
 
 class Dnn_Norm<string mnemonic, int flops, string over> : Dnn_ForwardOp<mnemonic, flops> {
+  let ranks = [1, 1];
+  let inference = "return ::accord::dnn::inferNorm(infer, false);";
   let summary = "y = (x - mean) / sqrt(variance + epsilon) * scale + offset over " # over;
   let description = flops # " FLOP per element (sum, difference, square, sum, product with 1/deviation, scale, offset).\n`%y = dnn." #
     mnemonic # " %x, %s, %o : (tensor<?x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<?x64x56x56xf32>`";
@@ -22,15 +24,20 @@ class Dnn_NormGrad<string mnemonic, int flops, string of> : Dnn_WorkOp<mnemonic,
   let hasVerifier = 1;
 }
 def Dnn_LayerNormOp : Dnn_Norm<"layer_norm", 7, "the last dimension"> {
+  let inference = "return ::accord::dnn::inferNorm(infer, true);";
   let description = "7 FLOP per element (sum, difference, square, sum, product with 1/deviation, scale, offset).\n"
     "`%y = dnn.layer_norm %x, %s, %o : (tensor<?x1024x1600xbf16>, tensor<1600xbf16>, tensor<1600xbf16>) -> tensor<?x1024x1600xbf16>`";
 }
 def Dnn_BatchNormOp : Dnn_Norm<"batch_norm", 7, "the batch and all dimensions but the channel (the first)">;
 def Dnn_GroupNormOp : Dnn_Norm<"group_norm", 7, "groups of channels and all dimensions after them"> {
+  let required = ["groups"];
+  let inference = "return inferTypes(adaptor, infer);";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, OptionalAttr<Dnn_Int>:$groups,
                        DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
 }
 def Dnn_RmsNormOp : Dnn_ForwardOp<"rms_norm", 4> {
+  let ranks = [1, 1];
+  let inference = "return ::accord::dnn::inferNorm(infer, true);";
   let summary = "y = x / sqrt(mean(x^2) + epsilon) * scale over the last dimension";
   let description = "4 FLOP per element (square, sum, product with 1/root, scale).\n"
     "`%y = dnn.rms_norm %x, %s : (tensor<?x2048x4096xbf16>, tensor<4096xbf16>) -> tensor<?x2048x4096xbf16>`";
@@ -44,6 +51,7 @@ def Dnn_GroupNormGradOp : Dnn_NormGrad<"group_norm_grad", 16, "group_norm">;
 def Dnn_RmsNormGradOp : Dnn_NormGrad<"rms_norm_grad", 11, "rms_norm">;
 
 def Dnn_SoftmaxOp : Dnn_ForwardOp<"softmax", 5> {
+  let ranks = [1];
   let summary = "y = exp(x - max) / sum exp(x - max) along `axis`";
   let description = [{
     5 FLOP per element (maximum, difference, exponential, sum, division). `causal` masks column > row of the last two dimensions; all

@@ -9,6 +9,7 @@ defvar Dnn_IsGiven = "std::optional<int64_t> getBytesRead(int64_t) { return 0; }
                      "std::optional<int64_t> getBytesWritten(int64_t) { return 0; }\n"
                      "std::optional<double> getGivenSeconds(int64_t batch);\n";
 def Dnn_ProfiledOp : Dnn_ForwardOp<"profiled", 0> {
+  let required = ["forward"];
   let summary = "something measured: it takes `forward` seconds a sample on every machine, and computes nothing known";
   let description = [{
     y is `elements` fp32 numbers, or without `elements` a scalar that may be the loss. With `trained` the last operand is its parameters.

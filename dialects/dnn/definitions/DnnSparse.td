@@ -5,6 +5,7 @@
 include "dialects/dnn/definitions/DnnWork.td"
 
 def Dnn_EmbeddingOp : Dnn_ForwardOp<"embedding", 0> {
+  let ranks = [0, 2];
   let summary = "y[.., :] = table[ids[..], :]";
   let description = "No FLOP; reads the ids and the rows looked up, not the table. If `sparse`, the table's gradient is stored as rows, and the update (by an "
     "`optimizer` of its own, where it has one) touches these alone.\n"
@@ -24,6 +25,7 @@ def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
   let hasVerifier = 1;
 }
 def Dnn_EmbeddingBagOp : Dnn_ForwardOp<"embedding_bag", 1> {
+  let ranks = [0, 2];
   let summary = "y[.., :] = sum (or mean) over n of table[ids[.., n], :]";
   let description = "1 FLOP per point of (.., n, dim); reads the ids and the rows looked up, with `skew` each different row once: the id of rank r is "
     "then drawn in proportion to r^-skew (Zipf), so that the expected number of different rows among all lookups counts.\n"
@@ -53,6 +55,8 @@ def Dnn_JoinRowsOp : Dnn_WorkOp<"join_rows", 0> {
   let hasVerifier = 1;
 }
 def Dnn_RelativeBiasOp : Dnn_ForwardOp<"relative_bias", 0> {
+  let ranks = [2];
+  let required = ["queries", "keys"];
   let summary = "y[h, q, k] = table[bucket(k - q), h]: a learned bias per head and distance (Raffel et al., T5, 2019)";
   let description = [{
     Half of the n buckets are distances of their own, the others grow with the logarithm up to `max_distance`: bucket(-d) = d for d < n/2, else
@@ -73,6 +77,7 @@ def Dnn_RelativeBiasGradOp : Dnn_WorkOp<"relative_bias_grad", 1> {
   let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {1});";
 }
 def Dnn_GatherOp : Dnn_ForwardOp<"gather", 0> {
+  let ranks = [1, 0];
   let summary = "y = x's entries `ids` along `axis`; ids' dimensions replace the axis";
   let description = "No FLOP; reads the ids and the entries.\n"
     "`%y = dnn.gather %x, %i {axis = 0 : i64} : (tensor<?x2708x16xf32>, tensor<?x10556xi32>) -> tensor<?x10556x16xf32>`";
@@ -90,6 +95,7 @@ def Dnn_GatherGradOp : Dnn_WorkOp<"gather_grad", 1> {
   let more = Dnn_BothTouched;
 }
 def Dnn_ScatterOp : Dnn_ForwardOp<"scatter", 1> {
+  let ranks = [1, 1, 1];
   let summary = "y = x with `updates` added at the entries `ids` along `axis`";
   let description = "Duplicates accumulate. 1 FLOP per element of updates.\n"
     "`%y = dnn.scatter %x, %i, %u {axis = 0 : i64} : (tensor<?x8x4xf32>, tensor<?x3xi32>, tensor<?x3x4xf32>) -> tensor<?x8x4xf32>`";
@@ -98,6 +104,8 @@ def Dnn_ScatterOp : Dnn_ForwardOp<"scatter", 1> {
   let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getUpdates().getType()), {0, 3});";
 }
 def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
+  let ranks = [1, 1];
+  let required = ["segments"];
   let summary = "y[s, ..] = sum of x[i, ..] over the i with ids[i] = s";
   let description = "1 FLOP per element of x.\n`%y = dnn.segment_sum %x, %i {segments = 2708 : i64} : "
                     "(tensor<?x10556x16xf32>, tensor<?x10556xi32>) -> tensor<?x2708x16xf32>`";
@@ -106,6 +114,8 @@ def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
   let work = "return ::accord::dnn::dataDependentWork(::accord::dnn::pointwiseWork(getOperation(), getX().getType()), {2});";
 }
 def Dnn_SegmentSoftmaxOp : Dnn_ForwardOp<"segment_softmax", 5> {
+  let ranks = [1, 1];
+  let required = ["segments"];
   let summary = "y[i, ..] = exp(x[i, ..] - max) / sum of exp(x[j, ..] - max) over the j with ids[j] = ids[i]";
   let description = "5 FLOP per element, as `dnn.softmax`. Maximum and sum are of each of the `segments`.\n"
     "`%y = dnn.segment_softmax %x, %i {segments = 2708 : i64} : (tensor<?x13264x8xf32>, tensor<?x13264xi32>) -> tensor<?x13264x8xf32>`";
@@ -121,6 +131,7 @@ def Dnn_SegmentSoftmaxGradOp : Dnn_WorkOp<"segment_softmax_grad", 4> {
   let work = "return ::accord::dnn::alongWork(getOperation(), getDy().getType(), 0);";
 }
 def Dnn_SpmmOp : Dnn_ForwardOp<"spmm", 2> {
+  let ranks = [1, 1, 1, 2];
   let summary = "y[r, :] = sum over the non-zeros e of row r of values[e] * dense[columns[e], :] (CSR)";
   let description = [{
     `row_offsets` has rows + 1 entries. 2 FLOP per point of (non-zero, column of dense).
@@ -148,6 +159,8 @@ def Dnn_SpmmDenseGradOp : Dnn_WorkOp<"spmm_dense_grad", 2> {
   let more = Dnn_IsContraction;
 }
 def Dnn_TopkOp : Dnn_ForwardOp<"topk", 1> {
+  let ranks = [1];
+  let required = ["k"];
   let summary = "the k largest entries along the last dimension, and their positions";
   let description = "1 FLOP (a comparison) per element of x.\n"
     "`%v, %i = dnn.topk %x {k = 2 : i64} : (tensor<?x1024x8xf32>) -> (tensor<?x1024x2xf32>, tensor<?x1024x2xi32>)`";

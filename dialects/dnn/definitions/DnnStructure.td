@@ -1,8 +1,7 @@
 // What holds the operations: models, parameters, repeats, training graphs, updates.
 #ifndef ACCORD_DNN_STRUCTURE
 #define ACCORD_DNN_STRUCTURE
-include "dialects/dnn/definitions/DnnBase.td"
-include "dialects/interfaces/WorkOpInterface.td"
+include "dialects/dnn/definitions/DnnWork.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -48,7 +47,7 @@ def Dnn_ParameterOp : Dnn_Op<"parameter", [Symbol]> {
                     "counts of the repeats it is read in, 1 outside.";
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Dnn_Tensor>:$type, DefaultValuedAttr<Dnn_Int, "1">:$copies);
   let assemblyFormat = "$sym_name `:` $type (`copies` $copies^)? attr-dict";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, CArg<"int64_t", "1">:$copies)>];
+  let plain = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
@@ -57,14 +56,19 @@ def Dnn_ParameterOp : Dnn_Op<"parameter", [Symbol]> {
   }];
 }
 
-def Dnn_ReadOp : Dnn_Op<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    DeclareOpInterfaceMethods<WorkOpInterface, ["getCoreKind", "getBytesRead", "getBytesWritten"]>]> {
+// What refers to a parameter and costs nothing by itself.
+class Dnn_Reference<string mnemonic, list<Trait> traits, string over> : Dnn_Op<mnemonic,
+    !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>, WorkOpInterface])> {
+  let extraClassDeclaration = Dnn_IsView # "int64_t getFlopsPerPoint() { return 0; }\n"
+    "::accord::Work getWork() { return ::accord::dnn::pointwiseWork(getOperation(), " # over # "().getType()); }\n";
+}
+def Dnn_ReadOp : Dnn_Reference<"read", [Pure], "getResult"> {
   let summary = "the value of a parameter; inside a repeat, of this iteration's copy";
   let description = "A view: the bytes are counted where the value is used. All reads of one parameter stand in one block.";
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs Dnn_Tensor:$result);
   let assemblyFormat = "$parameter attr-dict `:` type($result)";
-  let builders = [OpBuilder<(ins "::accord::dnn::ParameterOp":$parameter)>];
+  let builders = [Accord_Builder<results, arguments, 0, 0>.builder, OpBuilder<(ins "::accord::dnn::ParameterOp":$parameter)>];
 }
 
 def Dnn_RepeatOp : Dnn_Op<"repeat", [AttrSizedOperandSegments, AttrSizedResultSegments, RecursiveMemoryEffects,
@@ -98,6 +102,10 @@ def Dnn_RepeatOp : Dnn_Op<"repeat", [AttrSizedOperandSegments, AttrSizedResultSe
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     YieldOp getYield();
+    /// The stash outside that holds a value of the body of every iteration, taken or filled; null if there is none.
+    ::mlir::Value stashOf(::mlir::Value inside);
+    /// A repeat like this one, with its attributes and another body.
+    RepeatOp like(::mlir::OpBuilder &builder, ::mlir::ValueRange inits, ::mlir::ValueRange unstashed, ::mlir::TypeRange stashed);
     ::llvm::MutableArrayRef<::mlir::BlockArgument> getCarriedArguments() {
       return getBlock().getArguments().take_front(getInits().size());
     }
@@ -114,8 +122,11 @@ def Dnn_YieldOp : Dnn_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments, P
   let assemblyFormat = [{
     ($carried^ `:` type($carried))? (`stash` `(` $stashed^ `:` type($stashed) `)`)? attr-dict
   }];
-  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange{}, ::mlir::ValueRange{});">,
-                  OpBuilder<(ins "::mlir::ValueRange":$carried), "build($_builder, $_state, carried, ::mlir::ValueRange{});">];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$carried, CArg<"::mlir::ValueRange", "{}">:$stashed), [{
+    $_state.addOperands(carried);
+    $_state.addOperands(stashed);
+    $_state.getOrAddProperties<Properties>().operandSegmentSizes = {int32_t(carried.size()), int32_t(stashed.size())};
+  }]>];
 }
 
 def Dnn_LossOp : Dnn_Op<"loss"> {
@@ -167,8 +178,7 @@ def Dnn_OptimizerStepOp : Dnn_Op<"optimizer_step", [SingleBlock, NoTerminator, H
   }];
 }
 
-def Dnn_GradientOp : Dnn_Op<"gradient", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    DeclareOpInterfaceMethods<WorkOpInterface, ["getCoreKind", "getBytesRead", "getBytesWritten"]>]> {
+def Dnn_GradientOp : Dnn_Reference<"gradient", [], "getValue"> {
   let summary = "accumulates a value into the gradient buffer of a parameter (in a repeat: of this iteration's copy)";
   let description = "Costs nothing by itself: the operation that computes the value writes into the buffer.";
   let arguments = (ins FlatSymbolRefAttr:$parameter, Dnn_Tensor:$value);

@@ -32,6 +32,10 @@
 
 namespace accord {
 
+void registerLatencyDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
+}
+
 struct LatencyJit::Code {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   int32_t (*one)(const int64_t *, double *) = nullptr;
@@ -114,8 +118,8 @@ Error failed(const std::string &what) {
 /// Parses, simplifies and lowers; the LLVM module, or nothing and `why`.
 std::unique_ptr<llvm::Module> lower(const std::string &text, llvm::LLVMContext &target, std::string &error) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                  mlir::LLVM::LLVMDialect>();
+  registerLatencyDialects(registry);
+  registry.insert<mlir::LLVM::LLVMDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

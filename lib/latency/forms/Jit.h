@@ -4,7 +4,14 @@
 #include <functional>
 #include <memory>
 
+namespace mlir {
+class DialectRegistry;
+}
+
 namespace accord {
+
+/// The dialects of the model's MLIR form: func, arith, math and scf.
+void registerLatencyDialects(mlir::DialectRegistry &registry);
 
 struct LatencyJitOptions {
   /// Arguments that will be given other values than their initial ones; all when empty. What depends on none of them is

@@ -312,9 +312,7 @@ dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat, Arr
   for (Value value : stashed)
     types.push_back(dnn::StashType::get(repeat.getContext(), repeat.getCount(), value.getType()));
   OpBuilder builder(repeat);
-  auto wider = dnn::RepeatOp::create(builder, repeat.getLoc(), repeat.getCount(), repeat.getLabel(), repeat.getInits(),
-                                     repeat.getUnstashed(), types, repeat.getReverse());
-  wider->setDiscardableAttrs(repeat->getDiscardableAttrDictionary());
+  dnn::RepeatOp wider = repeat.like(builder, repeat.getInits(), repeat.getUnstashed(), types);
   wider.getBody().takeBody(repeat.getBody());
   for (auto [from, to] : llvm::zip(repeat.getResults(), wider.getResults())) {
     from.replaceAllUsesWith(to);
@@ -327,18 +325,6 @@ dnn::RepeatOp Differentiator::addStashes(Frame &outer, dnn::RepeatOp repeat, Arr
   repeat->dropAllReferences();
   replaced.push_back(repeat);
   return wider;
-}
-
-/// Where the slices of a value of the body are found from outside: the stash that the repeat takes it from, or one it
-/// fills with it already; null if there is none.
-static Value stackOf(dnn::RepeatOp repeat, Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &repeat.getBlock())
-    if (unsigned i = argument.getArgNumber(); i >= repeat.getInits().size())
-      return repeat.getUnstashed()[i - repeat.getInits().size()];
-  for (auto [kept, stash] : llvm::zip(repeat.getYield().getStashed(), repeat.getStashed()))
-    if (kept == value)
-      return stash;
-  return {};
 }
 
 /// Gradients of stashes are stashes themselves, which nothing carries from one iteration to the next.
@@ -412,11 +398,11 @@ LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) 
 
   SmallVector<Value> inner = frame.stashed, missing;
   for (Value value : inner)
-    if (!stackOf(repeat, value))
+    if (!repeat.stashOf(value))
       missing.push_back(value);
   dnn::RepeatOp wider = addStashes(outer, repeat, missing);
   for (Value value : inner)
-    unstashed.push_back(forwardValue(outer, stackOf(wider, value)));
+    unstashed.push_back(forwardValue(outer, wider.stashOf(value)));
   std::string name = dnn::nameOf(wider).str();
   auto reverse =
       dnn::RepeatOp::create(outer.builder, wider.getLoc(), wider.getCount(), (wider.getLabel() + ".backward").str(),

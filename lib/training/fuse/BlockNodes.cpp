@@ -53,7 +53,7 @@ BlockNodes::BlockNodes(Block &block) {
   for (Operation &op : block) {
     if (isView(&op))
       continue;
-    auto n = static_cast<uint32_t>(nodes.size());
+    uint32_t n = nodes.size();
     number[&op] = n;
     operations.push_back(&op);
     FusionNode &node = nodes.emplace_back();

@@ -10,6 +10,7 @@ namespace accord::interpret {
 
 using Shape = llvm::SmallVector<int64_t, 4>;
 using Index = llvm::SmallVector<int64_t, 8>;
+using IndexRef = llvm::ArrayRef<int64_t>;
 
 inline int64_t volumeOf(llvm::ArrayRef<int64_t> shape) {
   int64_t volume = 1;

@@ -16,19 +16,19 @@ template <typename Visit> void forEachRow(const Array &q, Visit visit) {
 }
 
 /// Where key j of the row lies in k and v, dimension e.
-Index keyAt(llvm::ArrayRef<int64_t> row, int64_t j, int64_t e) {
+Index keyAt(IndexRef row, int64_t j, int64_t e) {
   size_t batch = row.size() - 3;
   Index index(row.take_front(batch));
   index.append({j, row[batch + 1], e});
   return index;
 }
-Index rowAt(llvm::ArrayRef<int64_t> row, int64_t e) {
+Index rowAt(IndexRef row, int64_t e) {
   Index index(row);
   index.push_back(e);
   return index;
 }
 
-double score(const Array &q, const Array &k, llvm::ArrayRef<int64_t> row, int64_t j, double scale) {
+double score(const Array &q, const Array &k, IndexRef row, int64_t j, double scale) {
   double sum = 0;
   for (int64_t e = 0; e < q.shape.back(); ++e)
     sum += q(rowAt(row, e)) * k(keyAt(row, j, e));
@@ -38,7 +38,7 @@ double score(const Array &q, const Array &k, llvm::ArrayRef<int64_t> row, int64_
 void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
   const Array &q = *in[0], &k = *in[1], &v = *in[2];
   double scale = op.getScaleAttr().getValueAsDouble();
-  forEachRow(q, [&](llvm::ArrayRef<int64_t> row) {
+  forEachRow(q, [&](IndexRef row) {
     int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
     std::vector<double> scores;
     for (int64_t j = 0; j < keys; ++j)
@@ -56,7 +56,7 @@ void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
 void attentionGradient(dnn::FlashAttentionGradOp op, Inputs in, Outputs out) {
   const Array &dy = *in[0], &q = *in[1], &k = *in[2], &v = *in[3], &y = *in[4], &kept = *in[5];
   double scale = op.getScaleAttr().getValueAsDouble();
-  forEachRow(q, [&](llvm::ArrayRef<int64_t> row) {
+  forEachRow(q, [&](IndexRef row) {
     int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
     double mean = 0; // of the gradients of the shares, weighted with them
     for (int64_t e = 0; e < q.shape.back(); ++e)

@@ -12,7 +12,7 @@ using Pair = std::array<int64_t, 2>;
 
 void linear(dnn::LinearOp, Inputs in, Outputs out) {
   const Array &x = *in[0], &weight = *in[1];
-  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+  forEach(out[0].shape, [&](IndexRef y) {
     double sum = in.size() > 2 && in[2] ? (*in[2])({y.back()}) : 0;
     Index at(y);
     for (int64_t i = 0; i < weight.shape[1]; ++i) {
@@ -26,12 +26,12 @@ void linear(dnn::LinearOp, Inputs in, Outputs out) {
 void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
   const Array &a = *in[0], &b = *in[1];
   int64_t inner = a.shape[a.rank() - (op.getTransposeA() ? 2 : 1)];
-  auto matrixAt = [](llvm::ArrayRef<int64_t> y, const Array &m, int64_t row, int64_t column) {
+  auto matrixAt = [](IndexRef y, const Array &m, int64_t row, int64_t column) {
     Index index = broadcastIndex(y.drop_back(2), llvm::ArrayRef<int64_t>(m.shape).drop_back(2));
     index.append({row, column});
     return m(index);
   };
-  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+  forEach(out[0].shape, [&](IndexRef y) {
     int64_t row = y[y.size() - 2], column = y.back();
     for (int64_t k = 0; k < inner; ++k)
       out[0](y) += (op.getTransposeA() ? matrixAt(y, a, k, row) : matrixAt(y, a, row, k)) *
@@ -44,18 +44,17 @@ void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
 template <typename Visit>
 void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding, Pair dilation,
            Visit visit) {
-  forEach({narrow.shape[0], narrow.shape[2], narrow.shape[3], weight.shape[2], weight.shape[3]},
-          [&](llvm::ArrayRef<int64_t> i) {
-            int64_t row = i[1] * stride[0] + i[3] * dilation[0] - padding[0];
-            int64_t column = i[2] * stride[1] + i[4] * dilation[1] - padding[1];
-            if (row >= 0 && row < wide.shape[2] && column >= 0 && column < wide.shape[3])
-              visit(i[0], i[1], i[2], i[3], i[4], row, column);
-          });
+  forEach({narrow.shape[0], narrow.shape[2], narrow.shape[3], weight.shape[2], weight.shape[3]}, [&](IndexRef i) {
+    int64_t row = i[1] * stride[0] + i[3] * dilation[0] - padding[0];
+    int64_t column = i[2] * stride[1] + i[4] * dilation[1] - padding[1];
+    if (row >= 0 && row < wide.shape[2] && column >= 0 && column < wide.shape[3])
+      visit(i[0], i[1], i[2], i[3], i[4], row, column);
+  });
 }
 
 void addBias(Inputs in, Array &y) {
   if (in.size() > 2 && in[2])
-    forEach(y.shape, [&](llvm::ArrayRef<int64_t> i) { y(i) += (*in[2])({i[1]}); });
+    forEach(y.shape, [&](IndexRef i) { y(i) += (*in[2])({i[1]}); });
 }
 
 template <typename OpTy> void convolution(OpTy op, int64_t groups, Inputs in, Outputs out) {
@@ -139,13 +138,13 @@ Shape domainOf(llvm::ArrayRef<int64_t> extents, const Maps &maps, Inputs in, con
 
 void contract(dnn::ContractOp op, Inputs in, Outputs out) {
   Maps maps = mapsOf(op.getMaps());
-  auto inside = [](llvm::ArrayRef<int64_t> index, const Array &array) {
+  auto inside = [](IndexRef index, const Array &array) {
     for (auto [i, extent] : llvm::zip(index, array.shape))
       if (i < 0 || i >= extent)
         return false;
     return true;
   };
-  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](llvm::ArrayRef<int64_t> point) {
+  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](IndexRef point) {
     auto a = maps[0].compose(point), b = maps[1].compose(point), y = maps[2].compose(point);
     if (inside(a, *in[0]) && inside(b, *in[1]) && inside(y, out[0]))
       out[0](y) += (*in[0])(a) * (*in[1])(b);
@@ -160,7 +159,7 @@ void custom(dnn::CustomOp op, Inputs in, Outputs out) {
   if (combine != dnn::Combine::Sum)
     llvm::fill(out[0].data, combine == dnn::Combine::Max ? -infinity : infinity);
   llvm::SmallVector<double> elements(in.size());
-  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](llvm::ArrayRef<int64_t> point) {
+  forEach(domainOf(op.getDomain(), maps, in, out[0]), [&](IndexRef point) {
     for (auto [element, map, array] : llvm::zip(elements, maps, in))
       element = (*array)(map.compose(point));
     double &result = out[0](maps.back().compose(point)), value = body(elements, point);
@@ -184,7 +183,7 @@ template <typename GradOp> Window windowOfGradient(GradOp op) {
 }
 
 /// The points of x in the window of y's point, padding left out.
-template <typename Visit> void inWindow(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y, Visit visit) {
+template <typename Visit> void inWindow(const Window &w, const Array &x, IndexRef y, Visit visit) {
   for (int64_t r = 0; r < w.kernel[0]; ++r)
     for (int64_t s = 0; s < w.kernel[1]; ++s) {
       int64_t row = y[2] * w.stride[0] + r - w.padding[0];
@@ -195,7 +194,7 @@ template <typename Visit> void inWindow(const Window &w, const Array &x, llvm::A
 }
 
 /// The first of the largest; none if the window lies in the padding.
-std::optional<Index> largest(const Window &w, const Array &x, llvm::ArrayRef<int64_t> y) {
+std::optional<Index> largest(const Window &w, const Array &x, IndexRef y) {
   std::optional<Index> best;
   inWindow(w, x, y, [&](const Index &i) {
     if (!best || x(i) > x(*best))
@@ -208,8 +207,7 @@ double sizeOf(const Window &w) { return w.kernel[0] * w.kernel[1]; }
 
 void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
   Pair scale = dnn::asPair(*op.getScale());
-  forEach(out[0].shape,
-          [&](llvm::ArrayRef<int64_t> y) { out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}); });
+  forEach(out[0].shape, [&](IndexRef y) { out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}); });
 }
 
 } // namespace
@@ -230,13 +228,13 @@ void addContractions(Kernels &kernels) {
 
 void addWindows(Kernels &kernels) {
   kernels.add<dnn::MaxPoolOp>([](dnn::MaxPoolOp op, Inputs in, Outputs out) {
-    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+    forEach(out[0].shape, [&](IndexRef y) {
       if (auto at = largest(windowOf(op), *in[0], y))
         out[0](y) = (*in[0])(*at);
     });
   });
   kernels.add<dnn::MaxPoolGradOp>([](dnn::MaxPoolGradOp op, Inputs in, Outputs out) {
-    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> y) {
+    forEach(in[0]->shape, [&](IndexRef y) {
       if (auto at = largest(windowOfGradient(op), *in[1], y))
         out[0](*at) += (*in[0])(y);
     });
@@ -244,25 +242,22 @@ void addWindows(Kernels &kernels) {
   // The padding counts: every window is divided by the kernel's size.
   kernels.add<dnn::AvgPoolOp>([](dnn::AvgPoolOp op, Inputs in, Outputs out) {
     Window w = windowOf(op);
-    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
-      inWindow(w, *in[0], y, [&](const Index &i) { out[0](y) += (*in[0])(i) / sizeOf(w); });
-    });
+    forEach(out[0].shape,
+            [&](IndexRef y) { inWindow(w, *in[0], y, [&](const Index &i) { out[0](y) += (*in[0])(i) / sizeOf(w); }); });
   });
   kernels.add<dnn::AvgPoolGradOp>([](dnn::AvgPoolGradOp op, Inputs in, Outputs out) {
     Window w = windowOfGradient(op);
-    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> y) {
-      inWindow(w, out[0], y, [&](const Index &i) { out[0](i) += (*in[0])(y) / sizeOf(w); });
-    });
+    forEach(in[0]->shape,
+            [&](IndexRef y) { inWindow(w, out[0], y, [&](const Index &i) { out[0](i) += (*in[0])(y) / sizeOf(w); }); });
   });
   kernels.add<dnn::GlobalAvgPoolOp>([](dnn::GlobalAvgPoolOp, Inputs in, Outputs out) {
-    auto count = static_cast<double>(in[0]->shape[2] * in[0]->shape[3]);
-    forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
+    double count = in[0]->shape[2] * in[0]->shape[3];
+    forEach(in[0]->shape, [&](IndexRef i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
   });
   kernels.add<dnn::UpsampleOp>(upsample);
   kernels.add<dnn::UpsampleGradOp>([](dnn::UpsampleGradOp op, Inputs in, Outputs out) {
     Pair scale = dnn::asPair(op.getScale());
-    forEach(in[0]->shape,
-            [&](llvm::ArrayRef<int64_t> y) { out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y); });
+    forEach(in[0]->shape, [&](IndexRef y) { out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y); });
   });
 }
 

@@ -30,7 +30,7 @@ std::vector<size_t> Devices::group(size_t device, llvm::StringRef axis) const {
       size = extent;
       break;
     }
-    stride *= static_cast<size_t>(extent);
+    stride *= extent;
   }
   size_t first = device - device / stride % size * stride;
   std::vector<size_t> members;
@@ -66,7 +66,7 @@ Shape globalShape(dnn::ParameterOp parameter) {
 }
 
 /// The index in the whole of an index in a part.
-static Index moved(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<Extent> extents) {
+static Index moved(IndexRef index, llvm::ArrayRef<Extent> extents) {
   Index result(index);
   for (size_t d = 0; d < result.size(); ++d)
     result[d] += extents[d].offset;
@@ -75,11 +75,11 @@ static Index moved(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<Extent> extents
 
 Array cut(const Array &whole, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Extent> extents) {
   Array part(shape);
-  forEach(shape, [&](llvm::ArrayRef<int64_t> i) { part(i) = whole(moved(i, extents)); });
+  forEach(shape, [&](IndexRef i) { part(i) = whole(moved(i, extents)); });
   return part;
 }
 void paste(const Array &part, llvm::ArrayRef<Extent> extents, Array &whole) {
-  forEach(part.shape, [&](llvm::ArrayRef<int64_t> i) { whole(moved(i, extents)) = part(i); });
+  forEach(part.shape, [&](IndexRef i) { whole(moved(i, extents)) = part(i); });
 }
 
 namespace {
@@ -93,7 +93,7 @@ Array sumOf(llvm::ArrayRef<const Array *> operands) {
 }
 /// Part `which` along dimension `d`; if `stacked`, its one entry without the dimension.
 Array partOf(const Array &whole, int64_t d, bool stacked, int64_t devices, int64_t which) {
-  auto at = static_cast<size_t>(d);
+  size_t at = d;
   Shape shape = whole.shape;
   shape[at] /= devices;
   llvm::SmallVector<Extent> extents(shape.size());
@@ -105,7 +105,7 @@ Array partOf(const Array &whole, int64_t d, bool stacked, int64_t devices, int64
 }
 /// Puts `part` where rank `which` belongs along dimension `d`, a new one if `stacked`.
 void join(Array part, int64_t d, bool stacked, int64_t which, Array &whole) {
-  auto at = static_cast<size_t>(d);
+  size_t at = d;
   if (stacked)
     part.shape.insert(part.shape.begin() + d, 1);
   llvm::SmallVector<Extent> extents(part.shape.size());
@@ -116,7 +116,7 @@ void join(Array part, int64_t d, bool stacked, int64_t which, Array &whole) {
 } // namespace
 
 Array collective(Operation *op, llvm::ArrayRef<const Array *> operands, int64_t rank, llvm::ArrayRef<int64_t> shape) {
-  auto devices = static_cast<int64_t>(operands.size());
+  int64_t devices = operands.size();
   Array result(shape);
   TypeSwitch<Operation *>(op)
       .Case([&](dnn::AllReduceOp one) {

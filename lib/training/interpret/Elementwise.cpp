@@ -24,7 +24,7 @@ template <typename OpTy> void pairwise(Kernels &kernels, double (*f)(double, dou
 }
 template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, double)) {
   kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
-    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> index) {
+    forEach(out[0].shape, [&](IndexRef index) {
       out[0](index) = f((*in[0])(broadcastIndex(index, in[0]->shape)), (*in[1])(broadcastIndex(index, in[1]->shape)));
     });
   });
@@ -50,7 +50,7 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   auto again = op->getAttrOfType<mlir::StringAttr>(dnn::DnnDialect::kAgainAttr);
   llvm::StringRef name = again ? again.getValue() : dnn::nameOf(op);
   llvm::SmallVector<Extent> extents = extentsOf(op, in[0]->shape, device);
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+  forEach(in[0]->shape, [&](IndexRef index) {
     int64_t position = 0;
     for (auto [i, extent] : llvm::zip(index, extents))
       position = position * extent.whole + extent.offset + i;
@@ -65,12 +65,12 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
 /// dimension before.
 void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   double base = op.getBaseAttr().getValueAsDouble();
-  auto width = static_cast<double>(in[0]->shape.back());
+  double width = in[0]->shape.back();
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+  forEach(in[0]->shape, [&](IndexRef index) {
     int64_t pair = index.back() / 2;
-    double position = axis < 0 ? 0 : static_cast<double>(index[axis]);
-    double angle = position * std::pow(base, -2 * static_cast<double>(pair) / width);
+    double position = axis < 0 ? 0 : index[axis];
+    double angle = position * std::pow(base, -2.0 * pair / width);
     if (op.getInverse())
       angle = -angle;
     Index other(index);
@@ -87,9 +87,9 @@ void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
 
 /// The table of Vaswani et al.: sines at even places, cosines at odd ones.
 void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
-  auto width = static_cast<double>(in[0]->shape.back());
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
-    auto position = static_cast<double>(index[index.size() - 2]);
+  double width = in[0]->shape.back();
+  forEach(in[0]->shape, [&](IndexRef index) {
+    double position = index[index.size() - 2];
     double pair = index.back() - index.back() % 2;
     double angle = position / std::pow(10000, pair / width);
     out[0](index) = (*in[0])(index) + (index.back() % 2 ? std::cos(angle) : std::sin(angle));
@@ -101,13 +101,12 @@ double slopeOf(int64_t head, int64_t heads) {
   int64_t power = 1;
   while (2 * power <= heads)
     power *= 2;
-  return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / power)
-                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) / power);
+  return head < power ? std::exp2(-8.0 * (head + 1) / power) : std::exp2(-4.0 * (2 * (head - power) + 1) / power);
 }
 void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
   Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
-    llvm::ArrayRef<int64_t> last = index.take_back(3);
+  forEach(in[0]->shape, [&](IndexRef index) {
+    IndexRef last = index.take_back(3);
     out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * (last[2] - last[1]);
   });
 }

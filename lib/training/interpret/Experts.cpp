@@ -39,7 +39,7 @@ Choice choose(const Array &x, size_t row, const Array &gate, int64_t topK, bool 
   std::vector<double> &p = choice.weight;
   for (int64_t e = 0; e < experts; ++e)
     for (int64_t d = 0; d < width; ++d)
-      p[e] += x.data[row + static_cast<size_t>(d)] * gate({e, d});
+      p[e] += x.data[row + d] * gate({e, d});
   double max = *std::max_element(p.begin(), p.end()), sum = 0;
   for (double &one : p)
     sum += one = std::exp(one - max);
@@ -73,7 +73,7 @@ void dispatch(dnn::MoeDispatchOp op, Inputs in, Outputs out) {
         int64_t e = choice.order[k];
         if (used[e] == capacity)
           continue;
-        auto slot = static_cast<size_t>((n * experts + e) * capacity + used[e]++);
+        int64_t slot = (n * experts + e) * capacity + used[e]++;
         out[1].data[slot] = token;
         out[2].data[slot] = choice.weight[e];
         for (int64_t d = 0; d < tokens.width; ++d)
@@ -88,13 +88,13 @@ void dispatchGrad(dnn::MoeDispatchGradOp op, Inputs in, Outputs out, const Devic
   const Array &dslots = *in[0], &dweights = *in[1], &x = *in[2], &gate = *in[3], &sits = *in[4];
   Rows tokens(x, op.getX());
   int64_t experts = gate.shape[0], capacity = sits.shape.back();
-  auto expert = static_cast<size_t>(sits.rank() - 2);
+  int64_t expert = sits.rank() - 2;
   int64_t first = extentsOf(op, dslots.shape, device)[expert].offset;
   int64_t slots = sits.shape[expert] * capacity;
   for (int64_t n = 0; n < tokens.samples; ++n) {
     std::vector<std::vector<double>> dp(tokens.count, std::vector<double>(experts));
     for (int64_t s = 0; s < slots; ++s) {
-      auto slot = static_cast<size_t>(n * slots + s);
+      int64_t slot = n * slots + s;
       auto token = static_cast<int64_t>(sits.data[slot]);
       if (token < 0)
         continue;
@@ -122,7 +122,7 @@ void dispatchGrad(dnn::MoeDispatchGradOp op, Inputs in, Outputs out, const Devic
 template <typename Visit> void forEachSlot(const Array &slots, Visit visit) {
   int64_t experts = slots.shape[slots.rank() - 3], capacity = slots.shape[slots.rank() - 2];
   for (int64_t row = 0, rows = slots.size() / slots.shape.back(); row < rows; ++row)
-    visit(static_cast<size_t>(row), row / capacity % experts);
+    visit(row, row / capacity % experts);
 }
 
 void experts(dnn::MoeExpertsOp, Inputs in, Outputs out) {
@@ -181,8 +181,8 @@ template <typename Visit> void forEachTaken(const Array &sits, const Rows &z, Vi
   int64_t slots = sits.size() / std::max<int64_t>(1, z.samples);
   for (int64_t n = 0; n < z.samples; ++n)
     for (int64_t s = 0; s < slots; ++s)
-      if (double token = sits.data[n * slots + s]; token >= 0)
-        visit(static_cast<size_t>(n * slots + s), z.at(n, static_cast<int64_t>(token)));
+      if (int64_t token = sits.data[n * slots + s]; token >= 0)
+        visit(n * slots + s, z.at(n, token));
 }
 
 void combine(dnn::MoeCombineOp op, Inputs in, Outputs out) {

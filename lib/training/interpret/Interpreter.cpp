@@ -3,6 +3,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <memory>
+#include <utility>
 
 using namespace mlir;
 
@@ -11,6 +12,9 @@ namespace {
 
 /// An array, or what each iteration of a repeat kept.
 struct Datum {
+  Datum() = default;
+  Datum(Array array) : array(std::make_shared<Array>(std::move(array))) {}
+  Datum(std::vector<Datum> slices) : slices(std::make_shared<std::vector<Datum>>(std::move(slices))) {}
   std::shared_ptr<const Array> array;
   std::shared_ptr<const std::vector<Datum>> slices;
 };
@@ -48,10 +52,10 @@ private:
                                      inputs.inputs.size());
     int64_t shares = 1;
     for (StringRef axis : batchAxes)
-      shares *= static_cast<int64_t>(devices.group(0, axis).size());
+      shares *= devices.group(0, axis).size();
     if (inputs.batch % shares)
-      return llvm::createStringError("%lld devices cannot share a batch of %lld equally",
-                                     static_cast<long long>(shares), static_cast<long long>(inputs.batch));
+      return llvm::createStringError(Twine(shares) + " devices cannot share a batch of " + Twine(inputs.batch) +
+                                     " equally");
     batch = inputs.batch / shares;
     for (auto [argument, input] : llvm::zip(block.getArguments(), inputs.inputs)) {
       if (input.shape != shapeOf(argument.getType(), inputs.batch))
@@ -61,10 +65,9 @@ private:
         llvm::SmallVector<Extent> extents(input.shape.size());
         for (StringRef axis : batchAxes)
           if (shared)
-            extents[0].offset = extents[0].offset * static_cast<int64_t>(devices.group(d, axis).size()) +
-                                devices[d].ranks.lookup(axis) * batch;
-        Array part = cut(input, shapeOf(argument.getType(), batch), extents);
-        values[d][argument] = {std::make_shared<Array>(std::move(part)), nullptr};
+            extents[0].offset =
+                extents[0].offset * int64_t(devices.group(d, axis).size()) + devices[d].ranks.lookup(axis) * batch;
+        values[d][argument] = cut(input, shapeOf(argument.getType(), batch), extents);
       }
     }
     return llvm::Error::success();
@@ -109,7 +112,7 @@ private:
         out.emplace_back(shapeOf(value.getType(), batch));
       (*kernel)(op, in, out, devices[d]);
       for (auto [value, array] : llvm::zip(op->getResults(), out))
-        values[d][value] = {std::make_shared<Array>(std::move(array)), nullptr};
+        values[d][value] = std::move(array);
     }
     return llvm::Error::success();
   }
@@ -117,15 +120,14 @@ private:
   template <typename OpTy> llvm::Error communicate(OpTy op) {
     for (size_t d = 0; d < devices.count(); ++d) {
       std::vector<size_t> group = devices.group(d, op.getAxis());
-      if (static_cast<int64_t>(group.size()) != op.getDevices())
-        return llvm::createStringError("'%s' is for %lld devices, its axis has %zu", dnn::nameOf(op).str().c_str(),
-                                       static_cast<long long>(op.getDevices()), group.size());
+      if (std::cmp_not_equal(group.size(), op.getDevices()))
+        return llvm::createStringError("'" + dnn::nameOf(op) + "' is for " + Twine(op.getDevices()) +
+                                       " devices, its axis has " + Twine(group.size()));
       SmallVector<const Array *> operands;
       for (size_t member : group)
         operands.push_back(values[member].lookup(op.getX()).array.get());
-      values[d][op.getY()] = {std::make_shared<Array>(collective(op, operands, devices[d].ranks.lookup(op.getAxis()),
-                                                                 shapeOf(op.getY().getType(), batch))),
-                              nullptr};
+      values[d][op.getY()] =
+          collective(op, operands, devices[d].ranks.lookup(op.getAxis()), shapeOf(op.getY().getType(), batch));
     }
     return llvm::Error::success();
   }
@@ -134,7 +136,7 @@ private:
   size_t copy(size_t copies) const {
     size_t index = 0;
     for (auto [iteration, count] : iterations)
-      index = index * static_cast<size_t>(count) + static_cast<size_t>(iteration);
+      index = index * count + iteration;
     return copies == 1 ? 0 : index;
   }
 
@@ -146,8 +148,7 @@ private:
     Operation *parameter = SymbolTable::lookupSymbolIn(graph, op.getParameterAttr());
     for (size_t d = 0; d < devices.count(); ++d) {
       ArrayRef<int64_t> shape = op.getType().getShape();
-      Array part = cut(array, shape, extentsOf(parameter, shape, devices[d]));
-      values[d][op.getResult()] = {std::make_shared<Array>(std::move(part)), nullptr};
+      values[d][op.getResult()] = cut(array, shape, extentsOf(parameter, shape, devices[d]));
     }
     return llvm::Error::success();
   }
@@ -164,11 +165,11 @@ private:
   }
 
   /// Calls `each(number of a slice, index in the slice, index in the whole)`.
-  template <typename Each> static void forSlices(llvm::ArrayRef<int64_t> whole, int64_t dimension, const Each &each) {
-    forEach(whole, [&](llvm::ArrayRef<int64_t> index) {
+  template <typename Each> static void forSlices(IndexRef whole, int64_t dimension, const Each &each) {
+    forEach(whole, [&](IndexRef index) {
       Index inside(index);
       inside.erase(inside.begin() + dimension);
-      each(static_cast<size_t>(index[static_cast<size_t>(dimension)]), inside, index);
+      each(index[dimension], inside, index);
     });
   }
 
@@ -178,13 +179,9 @@ private:
       const Array &x = *device.lookup(op.getX()).array;
       std::vector<Array> parts(op.getSlices().getType().getCount(), Array(shapeOf(slice, batch)));
       forSlices(x.shape, op.getDimension(),
-                [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
-                  parts[i](inside) = x(index);
-                });
-      auto slices = std::make_shared<std::vector<Datum>>();
-      for (Array &part : parts)
-        slices->push_back({std::make_shared<Array>(std::move(part)), nullptr});
-      device[op.getSlices()] = {nullptr, std::move(slices)};
+                [&](size_t i, IndexRef inside, IndexRef index) { parts[i](inside) = x(index); });
+      device[op.getSlices()] =
+          std::vector<Datum>(std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
     }
     return llvm::Error::success();
   }
@@ -194,10 +191,8 @@ private:
       const std::vector<Datum> &slices = *device.lookup(op.getSlices()).slices;
       Array y(shapeOf(op.getY().getType(), batch));
       forSlices(y.shape, op.getDimension(),
-                [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
-                  y(index) = (*slices[i].array)(inside);
-                });
-      device[op.getY()] = {std::make_shared<Array>(std::move(y)), nullptr};
+                [&](size_t i, IndexRef inside, IndexRef index) { y(index) = (*slices[i].array)(inside); });
+      device[op.getY()] = std::move(y);
     }
     return llvm::Error::success();
   }
@@ -247,7 +242,7 @@ private:
       for (auto [value, stash] : llvm::zip(op.getStashed(), stashes[d])) {
         if (op.getReverse()) // slices are found by iteration
           std::reverse(stash.begin(), stash.end());
-        values[d][value] = {nullptr, std::make_shared<std::vector<Datum>>(std::move(stash))};
+        values[d][value] = std::move(stash);
       }
     }
     return llvm::Error::success();

@@ -57,8 +57,7 @@ inline double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
 
 /// The dimension of an array that a per-sample axis of its type means.
 inline int64_t dimensionOf(int64_t axis, mlir::Value value) {
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  return axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type);
+  return dnn::tensorDimension(axis, llvm::cast<mlir::RankedTensorType>(value.getType()));
 }
 /// Dimensions of an operand before its per-sample ones: 1 if it has a batch.
 inline int64_t batchRankOf(mlir::Value value) {

@@ -9,8 +9,6 @@
 namespace accord::interpret {
 namespace {
 
-using IndexRef = llvm::ArrayRef<int64_t>;
-
 Index joined(IndexRef a, IndexRef b = {}, IndexRef c = {}) {
   Index all(a);
   all.append(b.begin(), b.end());
@@ -41,9 +39,7 @@ void addRows(const Array &dy, const Array &ids, int64_t first, bool bag, double 
 int64_t firstRow(mlir::Operation *op, const Array &table, const Device &device) {
   return extentsOf(op, table.shape, device)[0].offset;
 }
-double shareOf(llvm::StringRef mode, const Array &ids) {
-  return mode == "mean" ? 1 / static_cast<double>(ids.shape.back()) : 1;
-}
+double shareOf(llvm::StringRef mode, const Array &ids) { return mode == "mean" ? 1.0 / ids.shape.back() : 1; }
 
 /// Indices of the three arrays of a gather: y[batch, before, ids.., after] = x[batch, before, ids[batch, ids..],
 /// after].
@@ -63,7 +59,18 @@ struct Gather {
     });
   }
 };
-int64_t perSample(int64_t axis, mlir::Value of) { return dimensionOf(axis, of) - batchRankOf(of); }
+/// `wide` is the value that `x` is of, `narrow` that of `y`.
+template <typename OpTy>
+Gather gatherOf(OpTy op, mlir::Value wide, mlir::Value narrow, const Array &x, const Array &ids, const Array &y) {
+  int64_t batch = batchRankOf(wide);
+  return {x,
+          ids,
+          y,
+          dimensionOf(op.getAxis(), wide) - batch,
+          batch != 0,
+          batchRankOf(op.getIds()) != 0,
+          batchRankOf(narrow) != 0};
+}
 
 template <typename Visit>
 void forEachSegment(const Array &x, const Array &ids, mlir::Value xValue, mlir::Value idsValue, Visit visit) {
@@ -101,8 +108,8 @@ int64_t bucketOf(int64_t distance, int64_t rows, int64_t farthest, bool bidirect
   int64_t d = bidirectional ? std::abs(distance) : std::max<int64_t>(-distance, 0);
   if (d < exact)
     return first + d;
-  double share = std::log(static_cast<double>(d) / exact) / std::log(static_cast<double>(farthest) / exact);
-  auto further = static_cast<int64_t>(share * (buckets - exact));
+  double share = std::log(1.0 * d / exact) / std::log(1.0 * farthest / exact);
+  int64_t further = share * (buckets - exact);
   return first + std::min(exact + further, buckets - 1);
 }
 /// visit(index in the biases, index in the table).
@@ -114,19 +121,19 @@ void forEachBias(OpTy op, const Array &biases, const Array &table, Visit visit) 
 }
 
 /// visit(index in values, index in dense, index in y) of every non-zero and column of dense.
-template <typename Visit>
-void forEachNonZero(int64_t batch, const Array &rowOffsets, const Array &columns, std::array<bool, 4> batched,
-                    int64_t width, Visit visit) {
-  for (int64_t n = 0; n < batch; ++n) {
+template <typename OpTy, typename Visit>
+void forEachNonZero(OpTy op, const Array &rowOffsets, const Array &columns, mlir::Value denseValue, const Array &dense,
+                    mlir::Value yValue, const Array &y, Visit visit) {
+  bool inRows = batchRankOf(op.getRowOffsets()), inColumns = batchRankOf(op.getColumns());
+  bool inDense = batchRankOf(denseValue), inY = batchRankOf(yValue);
+  for (int64_t n = 0; n < (inY ? y.shape[0] : 1); ++n) {
     auto at = [&](bool has, Index rest) { return has ? joined({n}, rest) : rest; };
-    int64_t rows = rowOffsets.shape.back() - 1;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t e = rowOffsets.integer(at(batched[0], {r})); e < rowOffsets.integer(at(batched[0], {r + 1})); ++e)
-        for (int64_t d = 0; d < width; ++d)
-          visit(at(batched[1], {e}), at(batched[2], {columns.integer(at(batched[1], {e})), d}), at(batched[3], {r, d}));
+    for (int64_t r = 0; r + 1 < rowOffsets.shape.back(); ++r)
+      for (int64_t e = rowOffsets.integer(at(inRows, {r})); e < rowOffsets.integer(at(inRows, {r + 1})); ++e)
+        for (int64_t d = 0; d < dense.shape.back(); ++d)
+          visit(at(inColumns, {e}), at(inDense, {columns.integer(at(inColumns, {e})), d}), at(inY, {r, d}));
   }
 }
-int64_t batchOf(const Array &array, bool batched) { return batched ? array.shape[0] : 1; }
 
 void topk(dnn::TopkOp, Inputs in, Outputs out) {
   const Array &x = *in[0];
@@ -145,30 +152,20 @@ void topk(dnn::TopkOp, Inputs in, Outputs out) {
   });
 }
 
-template <typename OpTy> std::array<bool, 4> batchesOf(OpTy op, mlir::Value dense, mlir::Value y) {
-  return {batchRankOf(op.getRowOffsets()) != 0, batchRankOf(op.getColumns()) != 0, batchRankOf(dense) != 0,
-          batchRankOf(y) != 0};
+void spmm(dnn::SpmmOp op, Inputs in, Outputs out) {
+  forEachNonZero(
+      op, *in[0], *in[1], op.getDense(), *in[3], op.getY(), out[0],
+      [&](const Index &e, const Index &dense, const Index &y) { out[0](y) += (*in[2])(e) * (*in[3])(dense); });
 }
-
-void addSparseProducts(Kernels &kernels) {
-  kernels.add<dnn::SpmmOp>([](dnn::SpmmOp op, Inputs in, Outputs out) {
-    auto batched = batchesOf(op, op.getDense(), op.getY());
-    forEachNonZero(
-        batchOf(out[0], batched[3]), *in[0], *in[1], batched, in[3]->shape.back(),
-        [&](const Index &e, const Index &dense, const Index &y) { out[0](y) += (*in[2])(e) * (*in[3])(dense); });
-  });
-  kernels.add<dnn::SpmmValuesGradOp>([](dnn::SpmmValuesGradOp op, Inputs in, Outputs out) {
-    auto batched = batchesOf(op, op.getDense(), op.getDy());
-    forEachNonZero(
-        batchOf(*in[0], batched[3]), *in[1], *in[2], batched, in[3]->shape.back(),
-        [&](const Index &e, const Index &dense, const Index &y) { out[0](e) += (*in[0])(y) * (*in[3])(dense); });
-  });
-  kernels.add<dnn::SpmmDenseGradOp>([](dnn::SpmmDenseGradOp op, Inputs in, Outputs out) {
-    auto batched = batchesOf(op, op.getDdense(), op.getDy());
-    forEachNonZero(
-        batchOf(*in[0], batched[3]), *in[1], *in[2], batched, out[0].shape.back(),
-        [&](const Index &e, const Index &dense, const Index &y) { out[0](dense) += (*in[3])(e) * (*in[0])(y); });
-  });
+void spmmValuesGradient(dnn::SpmmValuesGradOp op, Inputs in, Outputs out) {
+  forEachNonZero(
+      op, *in[1], *in[2], op.getDense(), *in[3], op.getDy(), *in[0],
+      [&](const Index &e, const Index &dense, const Index &y) { out[0](e) += (*in[0])(y) * (*in[3])(dense); });
+}
+void spmmDenseGradient(dnn::SpmmDenseGradOp op, Inputs in, Outputs out) {
+  forEachNonZero(
+      op, *in[1], *in[2], op.getDdense(), out[0], op.getDy(), *in[0],
+      [&](const Index &e, const Index &dense, const Index &y) { out[0](dense) += (*in[3])(e) * (*in[0])(y); });
 }
 
 } // namespace
@@ -193,35 +190,20 @@ void addLookups(Kernels &kernels) {
       out[0].data[i] = in[0]->data[i] + in[1]->data[i];
   });
   kernels.add<dnn::GatherOp>([](dnn::GatherOp op, Inputs in, Outputs out) {
-    Gather{*in[0],
-           *in[1],
-           out[0],
-           perSample(op.getAxis(), op.getX()),
-           batchRankOf(op.getX()) != 0,
-           batchRankOf(op.getIds()) != 0,
-           batchRankOf(op.getY()) != 0}
-        .run([&](const Index &x, IndexRef y) { out[0](y) = (*in[0])(x); });
+    gatherOf(op, op.getX(), op.getY(), *in[0], *in[1], out[0]).run([&](const Index &x, IndexRef y) {
+      out[0](y) = (*in[0])(x);
+    });
   });
   kernels.add<dnn::GatherGradOp>([](dnn::GatherGradOp op, Inputs in, Outputs out) {
-    Gather{out[0],
-           *in[1],
-           *in[0],
-           perSample(op.getAxis(), op.getDx()),
-           batchRankOf(op.getDx()) != 0,
-           batchRankOf(op.getIds()) != 0,
-           batchRankOf(op.getDy()) != 0}
-        .run([&](const Index &x, IndexRef y) { out[0](x) += (*in[0])(y); });
+    gatherOf(op, op.getDx(), op.getDy(), out[0], *in[1], *in[0]).run([&](const Index &x, IndexRef y) {
+      out[0](x) += (*in[0])(y);
+    });
   });
   kernels.add<dnn::ScatterOp>([](dnn::ScatterOp op, Inputs in, Outputs out) {
     out[0] = *in[0];
-    Gather{out[0],
-           *in[1],
-           *in[2],
-           perSample(op.getAxis(), op.getX()),
-           batchRankOf(op.getX()) != 0,
-           batchRankOf(op.getIds()) != 0,
-           batchRankOf(op.getUpdates()) != 0}
-        .run([&](const Index &y, IndexRef update) { out[0](y) += (*in[2])(update); });
+    gatherOf(op, op.getX(), op.getUpdates(), out[0], *in[1], *in[2]).run([&](const Index &y, IndexRef update) {
+      out[0](y) += (*in[2])(update);
+    });
   });
   kernels.add<dnn::SegmentSumOp>([](dnn::SegmentSumOp op, Inputs in, Outputs out) {
     forEachSegment(*in[0], *in[1], op.getX(), op.getIds(),
@@ -235,7 +217,9 @@ void addLookups(Kernels &kernels) {
   kernels.add<dnn::RelativeBiasGradOp>([](dnn::RelativeBiasGradOp op, Inputs in, Outputs out) {
     forEachBias(op, *in[0], out[0], [&](IndexRef i, const Index &row) { out[0](row) += (*in[0])(i); });
   });
-  addSparseProducts(kernels);
+  kernels.add<dnn::SpmmOp>(spmm);
+  kernels.add<dnn::SpmmValuesGradOp>(spmmValuesGradient);
+  kernels.add<dnn::SpmmDenseGradOp>(spmmDenseGradient);
   kernels.add<dnn::TopkOp>(topk);
   kernels.add<dnn::TopkGradOp>([](dnn::TopkGradOp, Inputs in, Outputs out) {
     forEach(in[0]->shape, [&](IndexRef i) { out[0](joined(i.drop_back(), {in[1]->integer(i)})) += (*in[0])(i); });

@@ -6,7 +6,7 @@ namespace {
 
 void transpose(dnn::TransposeOp op, Inputs in, Outputs out) {
   int64_t batch = batchRankOf(op.getX());
-  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+  forEach(out[0].shape, [&](IndexRef y) {
     Index x(y);
     for (auto [i, p] : llvm::enumerate(*op.getPermutation()))
       x[p + batch] = y[i + batch];
@@ -15,12 +15,12 @@ void transpose(dnn::TransposeOp op, Inputs in, Outputs out) {
 }
 
 void concat(dnn::ConcatOp op, Inputs in, Outputs out) {
-  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getY()), start = 0;
+  int64_t axis = dimensionOf(*op.getAxis(), op.getY()), start = 0;
   for (const Array *x : in) {
     Shape part = out[0].shape;
     size_t missing = part.size() - x->shape.size(); // the batch, for what is joined to every sample
     part[axis] = x->shape[axis - missing];
-    forEach(part, [&](llvm::ArrayRef<int64_t> i) {
+    forEach(part, [&](IndexRef i) {
       Index y(i);
       y[axis] += start;
       out[0](y) = (*x)(i.drop_front(missing));
@@ -31,7 +31,7 @@ void concat(dnn::ConcatOp op, Inputs in, Outputs out) {
 
 /// Copies the part of `whole` that begins at `start` along `axis` to or from `part`.
 template <typename Copy> void forPart(const Array &part, int64_t axis, int64_t start, const Copy &copy) {
-  forEach(part.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(part.shape, [&](IndexRef i) {
     Index whole(i);
     whole[axis] += start;
     copy(i, whole);
@@ -39,28 +39,27 @@ template <typename Copy> void forPart(const Array &part, int64_t axis, int64_t s
 }
 
 void split(dnn::SplitOp op, Inputs in, Outputs out) {
-  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), start = 0;
+  int64_t axis = dimensionOf(*op.getAxis(), op.getX()), start = 0;
   for (Array &y : out) {
-    forPart(y, axis, start,
-            [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { y(part) = (*in[0])(whole); });
+    forPart(y, axis, start, [&](IndexRef part, IndexRef whole) { y(part) = (*in[0])(whole); });
     start += y.shape[axis];
   }
 }
 
 void slice(dnn::SliceOp op, Inputs in, Outputs out) {
-  forPart(out[0], dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), op.getStart(),
-          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { out[0](part) = (*in[0])(whole); });
+  forPart(out[0], dimensionOf(*op.getAxis(), op.getX()), op.getStart(),
+          [&](IndexRef part, IndexRef whole) { out[0](part) = (*in[0])(whole); });
 }
 
 void padSlice(dnn::PadSliceOp op, Inputs in, Outputs out) {
   forPart(*in[0], dimensionOf(op.getAxis(), op.getY()), op.getStart(),
-          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) { out[0](whole) = (*in[0])(part); });
+          [&](IndexRef part, IndexRef whole) { out[0](whole) = (*in[0])(part); });
 }
 
 template <typename OpTy> void reduce(OpTy op, bool mean, Inputs in, Outputs out) {
-  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX());
-  double share = mean ? 1 / static_cast<double>(in[0]->shape[axis]) : 1;
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> x) {
+  int64_t axis = dimensionOf(*op.getAxis(), op.getX());
+  double share = mean ? 1.0 / in[0]->shape[axis] : 1;
+  forEach(in[0]->shape, [&](IndexRef x) {
     Index y(x);
     y.erase(y.begin() + axis);
     out[0](y) += (*in[0])(x)*share;
@@ -68,7 +67,7 @@ template <typename OpTy> void reduce(OpTy op, bool mean, Inputs in, Outputs out)
 }
 
 void reduceDimensions(dnn::ReduceDimensionsOp op, Inputs in, Outputs out) {
-  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> x) {
+  forEach(in[0]->shape, [&](IndexRef x) {
     Index y;
     for (auto [d, i] : llvm::enumerate(x))
       if (!llvm::is_contained(op.getDimensions(), d))
@@ -80,7 +79,7 @@ void reduceDimensions(dnn::ReduceDimensionsOp op, Inputs in, Outputs out) {
 }
 
 void repeatAlong(dnn::BroadcastOp op, Inputs in, Outputs out) {
-  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+  forEach(out[0].shape, [&](IndexRef y) {
     Index x;
     for (auto [d, i] : llvm::enumerate(y))
       if (!llvm::is_contained(op.getDimensions(), d))

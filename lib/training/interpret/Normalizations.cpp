@@ -16,22 +16,20 @@ struct Grouping {
 
 /// Statistics over the last dimension, scale along it.
 Grouping overLast() {
-  return {[](llvm::ArrayRef<int64_t> i) { return i.drop_back().vec(); },
-          [](llvm::ArrayRef<int64_t> i) { return i.back(); }};
+  return {[](IndexRef i) { return i.drop_back().vec(); }, [](IndexRef i) { return i.back(); }};
 }
 /// One statistic for each channel.
 Grouping overBatch(int64_t channel) {
-  return {[=](llvm::ArrayRef<int64_t> i) { return std::vector<int64_t>{i[channel]}; },
-          [=](llvm::ArrayRef<int64_t> i) { return i[channel]; }};
+  return {[=](IndexRef i) { return std::vector<int64_t>{i[channel]}; }, [=](IndexRef i) { return i[channel]; }};
 }
 /// One statistic for each sample and group of channels.
 Grouping overGroups(int64_t channel, int64_t channels, int64_t groups) {
-  return {[=](llvm::ArrayRef<int64_t> i) {
+  return {[=](IndexRef i) {
             std::vector<int64_t> key = i.take_front(channel).vec();
             key.push_back(i[channel] / (channels / groups));
             return key;
           },
-          [=](llvm::ArrayRef<int64_t> i) { return i[channel]; }};
+          [=](IndexRef i) { return i[channel]; }};
 }
 
 struct Statistic {
@@ -43,14 +41,14 @@ using Statistics = std::map<std::vector<int64_t>, Statistic>;
 
 Statistics statisticsOf(const Array &x, const Grouping &g, double epsilon, bool centred) {
   Statistics all;
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     Statistic &s = all[g.statistic(i)];
     s.count += 1;
     s.sum += x(i);
   });
   for (auto &[key, s] : all)
     s.mean = centred ? s.sum / s.count : 0;
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     Statistic &s = all[g.statistic(i)];
     s.squares += (x(i) - s.mean) * (x(i) - s.mean);
   });
@@ -62,7 +60,7 @@ Statistics statisticsOf(const Array &x, const Grouping &g, double epsilon, bool 
 void normalize(const Grouping &g, double epsilon, bool centred, const Array &x, const Array &scale, const Array *offset,
                Array &y) {
   Statistics all = statisticsOf(x, g, epsilon, centred);
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     const Statistic &s = all[g.statistic(i)];
     int64_t c = g.channel(i);
     y(i) = (x(i) - s.mean) / s.deviation * scale({c}) + (offset ? (*offset)({c}) : 0);
@@ -72,7 +70,7 @@ void normalize(const Grouping &g, double epsilon, bool centred, const Array &x, 
 void normalizeGradient(const Grouping &g, double epsilon, bool centred, Inputs in, Outputs out) {
   const Array &dy = *in[0], &x = *in[1], &scale = *in[2];
   Statistics all = statisticsOf(x, g, epsilon, centred);
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     Statistic &s = all[g.statistic(i)];
     int64_t c = g.channel(i);
     double normal = (x(i) - s.mean) / s.deviation;
@@ -82,7 +80,7 @@ void normalizeGradient(const Grouping &g, double epsilon, bool centred, Inputs i
     if (out.size() > 2)
       out[2]({c}) += dy(i);
   });
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     const Statistic &s = all[g.statistic(i)];
     double normal = (x(i) - s.mean) / s.deviation;
     out[0](i) = (dy(i) * scale({g.channel(i)}) - (centred ? s.dSum / s.count : 0) - normal * s.dProduct / s.count) /
@@ -102,7 +100,7 @@ void norm(Kernels &kernels, bool centred, MakeGrouping grouping) {
 }
 
 /// The index with the extent along a dimension left out.
-std::vector<int64_t> without(llvm::ArrayRef<int64_t> index, int64_t dimension) {
+std::vector<int64_t> without(IndexRef index, int64_t dimension) {
   std::vector<int64_t> key = index.vec();
   key.erase(key.begin() + dimension);
   return key;
@@ -111,19 +109,19 @@ std::vector<int64_t> without(llvm::ArrayRef<int64_t> index, int64_t dimension) {
 void softmax(dnn::SoftmaxOp op, Inputs in, Outputs out) {
   const Array &x = *in[0];
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
-  auto masked = [&](llvm::ArrayRef<int64_t> i) { return op.getCausal() && i[i.size() - 1] > i[i.size() - 2]; };
+  auto masked = [&](IndexRef i) { return op.getCausal() && i[i.size() - 1] > i[i.size() - 2]; };
   std::map<std::vector<int64_t>, double> max, sum;
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     if (!masked(i)) {
       auto [it, fresh] = max.try_emplace(without(i, axis), x(i));
       it->second = std::max(it->second, x(i));
     }
   });
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     if (!masked(i))
       sum[without(i, axis)] += out[0](i) = std::exp(x(i) - max[without(i, axis)]);
   });
-  forEach(x.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(x.shape, [&](IndexRef i) {
     if (!masked(i))
       out[0](i) /= sum[without(i, axis)];
   });
@@ -133,12 +131,12 @@ void softmaxGradient(dnn::SoftmaxGradOp op, Inputs in, Outputs out) {
   const Array &dy = *in[0], &y = *in[1];
   int64_t axis = dimensionOf(op.getAxis(), op.getY());
   std::map<std::vector<int64_t>, double> sum;
-  forEach(y.shape, [&](llvm::ArrayRef<int64_t> i) { sum[without(i, axis)] += dy(i) * y(i); });
-  forEach(y.shape, [&](llvm::ArrayRef<int64_t> i) { out[0](i) = (dy(i) - sum[without(i, axis)]) * y(i); });
+  forEach(y.shape, [&](IndexRef i) { sum[without(i, axis)] += dy(i) * y(i); });
+  forEach(y.shape, [&](IndexRef i) { out[0](i) = (dy(i) - sum[without(i, axis)]) * y(i); });
 }
 
 /// Probability of each class, and log(sum exp), at one position of the logits.
-std::pair<std::vector<double>, double> classesOf(const Array &logits, llvm::ArrayRef<int64_t> position) {
+std::pair<std::vector<double>, double> classesOf(const Array &logits, IndexRef position) {
   Index index(position);
   index.push_back(0);
   int64_t classes = logits.shape.back();
@@ -155,7 +153,7 @@ std::pair<std::vector<double>, double> classesOf(const Array &logits, llvm::Arra
 
 void crossEntropy(dnn::CrossEntropyOp, Inputs in, Outputs out) {
   const Array &logits = *in[0], &labels = *in[1];
-  forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(labels.shape, [&](IndexRef i) {
     Index at(i);
     at.push_back(labels.integer(i));
     out[0].data[0] += (classesOf(logits, i).second - logits(at)) / labels.size();
@@ -165,7 +163,7 @@ void crossEntropy(dnn::CrossEntropyOp, Inputs in, Outputs out) {
 void crossEntropyGradient(dnn::CrossEntropyGradOp, Inputs in, Outputs out) {
   const Array &logits = *in[1], &labels = *in[2];
   double dl = in[0]->data[0] / labels.size();
-  forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(labels.shape, [&](IndexRef i) {
     std::vector<double> p = classesOf(logits, i).first;
     Index at(i);
     at.push_back(0);
@@ -178,7 +176,7 @@ void crossEntropyGradient(dnn::CrossEntropyGradOp, Inputs in, Outputs out) {
 void crossEntropyStats(dnn::CrossEntropyStatsOp op, Inputs in, Outputs out, const Device &device) {
   const Array &logits = *in[0], &labels = *in[1];
   int64_t first = extentsOf(op, logits.shape, device).back().offset;
-  forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(labels.shape, [&](IndexRef i) {
     Index at(i), to(i);
     at.push_back(0);
     to.push_back(0);
@@ -197,7 +195,7 @@ void crossEntropyStats(dnn::CrossEntropyStatsOp op, Inputs in, Outputs out, cons
   });
 }
 /// log(sum exp) and the label's logit at a position, of the statistics of all devices.
-std::pair<double, double> joinStats(const Array &stats, llvm::ArrayRef<int64_t> position) {
+std::pair<double, double> joinStats(const Array &stats, IndexRef position) {
   Index at(position);
   at.push_back(0);
   double max = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
@@ -218,7 +216,7 @@ std::pair<double, double> joinStats(const Array &stats, llvm::ArrayRef<int64_t> 
 }
 void crossEntropyJoin(dnn::CrossEntropyJoinOp, Inputs in, Outputs out) {
   llvm::ArrayRef<int64_t> positions = llvm::ArrayRef(in[0]->shape).drop_back();
-  forEach(positions, [&](llvm::ArrayRef<int64_t> i) {
+  forEach(positions, [&](IndexRef i) {
     auto [all, chosen] = joinStats(*in[0], i);
     out[0].data[0] += (all - chosen) / volumeOf(positions);
   });
@@ -227,8 +225,8 @@ void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs
   const Array &logits = *in[1], &labels = *in[2];
   int64_t first = extentsOf(op, logits.shape, device).back().offset;
   double dl = in[0]->data[0] / labels.size();
-  forEach(logits.shape, [&](llvm::ArrayRef<int64_t> at) {
-    llvm::ArrayRef<int64_t> i = at.drop_back();
+  forEach(logits.shape, [&](IndexRef at) {
+    IndexRef i = at.drop_back();
     bool chosen = first + at.back() == labels.integer(i);
     out[0](at) = dl * (std::exp(logits(at) - joinStats(*in[3], i).first) - chosen);
   });
@@ -257,7 +255,7 @@ void addNormalizations(Kernels &kernels) {
   norm<dnn::BatchNormOp, dnn::BatchNormGradOp>(kernels, true, batch);
   norm<dnn::GroupNormOp, dnn::GroupNormGradOp>(kernels, true, [](auto op) {
     int64_t channel = batchRankOf(op.getX());
-    return overGroups(channel, op.getX().getType().getDimSize(channel), op.getGroupsAttr().getValue().getSExtValue());
+    return overGroups(channel, op.getX().getType().getDimSize(channel), op.getGroupsAttr().getInt());
   });
   kernels.add<dnn::SoftmaxOp>(softmax);
   kernels.add<dnn::SoftmaxGradOp>(softmaxGradient);

@@ -13,7 +13,7 @@ namespace {
 
 int64_t axisExtent(Value of, int64_t axis) {
   auto type = cast<RankedTensorType>(of.getType());
-  return type.getDimSize(axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type));
+  return type.getDimSize(dnn::tensorDimension(axis, type));
 }
 
 /// Of a dimension of which the operation may have a part.

@@ -133,7 +133,7 @@ template <typename OpTy> void forward(OpTy op, const Cell &cell, Inputs in, Outp
   for (int64_t direction = 0; direction < (op.getBidirectional() ? 2 : 1); ++direction) {
     Layer l = layerOf(op, cell, *in[0], *in[1], *in[2], direction);
     for (int64_t n = 0; n < l.samples(); ++n) {
-      Row state(static_cast<size_t>(l.hidden)), carried(state), next(state);
+      Row state(l.hidden), carried(state), next(state);
       for (int64_t k = 0; k < l.steps(); ++k) {
         int64_t time = l.time(k);
         Row x = product(l, l.wIh, inputAt(l, n, time), bias, 0);
@@ -159,10 +159,10 @@ template <typename GradOp> void backward(GradOp op, const Cell &cell, Inputs in,
   for (int64_t direction = 0; direction < (op.getBidirectional() ? 2 : 1); ++direction) {
     Layer l = layerOf(op, cell, *in[1], *in[2], *in[3], direction);
     for (int64_t n = 0; n < l.samples(); ++n) {
-      Row dState(static_cast<size_t>(l.hidden)), dCarried(dState);
+      Row dState(l.hidden), dCarried(dState);
       for (int64_t k = l.steps() - 1; k >= 0; --k) {
         int64_t time = l.time(k);
-        Row dx(static_cast<size_t>(l.gates * l.hidden)), dHidden(dx), before(dState.size());
+        Row dx(l.gates * l.hidden), dHidden(dx), before(dState.size());
         for (int64_t j = 0; j < l.hidden; ++j) {
           std::array<double, 5> values{};
           std::array<double, 4> dInputs{}, dStates{};

@@ -305,9 +305,7 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   conversions.pop_back();
   if (!again) {
     auto end = dnn::YieldOp::create(to, yield.getLoc(), yielded, slices);
-    end->setAttrs(yield->getAttrs());
-    end.getProperties().operandSegmentSizes = {static_cast<int32_t>(yielded.size()),
-                                               static_cast<int32_t>(slices.size())};
+    end->setDiscardableAttrs(yield->getDiscardableAttrDictionary());
     return made;
   }
   made->walk([&](dnn::ReadOp read) { llvm::erase(parameters[read.getParameterAttr().getAttr()].reads, read); });
@@ -334,9 +332,7 @@ void Partitioner::repeat(dnn::RepeatOp op, OpBuilder &to) {
   SmallVector<Type> types;
   for (auto [stash, sharding] : llvm::zip(op.getStashed(), stashed))
     types.push_back(localType(stash.getType(), sharding, options.devices));
-  auto copy =
-      dnn::RepeatOp::create(to, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed, types, op.getReverse());
-  copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  dnn::RepeatOp copy = op.like(to, inits, unstashed, types);
   copy.getBody().getBlocks().clear();
   copy.getBody().push_back(made.release());
   for (auto [old, result, sharding] : llvm::zip(op.getCarried(), copy.getCarried(), carried))
@@ -436,7 +432,7 @@ void Partitioner::emit(Operation *op, const Rule &rule, OpBuilder &to) {
   if (rule.iterator >= 0)
     TypeSwitch<Operation *>(copy).Case<dnn::ContractOp, dnn::CustomOp>([&](auto mapped) {
       SmallVector<int64_t> domain(mapped.getDomain());
-      domain[static_cast<size_t>(rule.iterator)] /= options.devices;
+      domain[rule.iterator] /= options.devices;
       mapped.setDomain(domain);
     });
   if (auto reshape = dyn_cast<dnn::ReshapeOp>(copy)) {
@@ -467,7 +463,7 @@ bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
   replacedOperations.push_back(bare);
   auto type = cast<RankedTensorType>(y.getType());
   if (int64_t after = type.getRank() - 2; !isa<dnn::LinearOp>(op) && after > 0) {
-    SmallVector<int64_t> dims(static_cast<size_t>(after) + 1, 1); // [o, 1, 1] over [n, o, p, q]
+    SmallVector<int64_t> dims(after + 1, 1); // [o, 1, 1] over [n, o, p, q]
     dims[0] = type.getDimSize(1);
     auto reshape = dnn::ReshapeOp::create(scratch, op->getLoc(), RankedTensorType::get(dims, type.getElementType()),
                                           bias, scratch.getDenseI64ArrayAttr(dims));

@@ -51,10 +51,8 @@ bool positional(Operation *op, int64_t dimension) {
   int64_t fromEnd = type.getRank() - dimension;
   if (isa<dnn::SinusoidsOp, dnn::AlibiOp>(op))
     return fromEnd <= 2;
-  if (auto rotary = dyn_cast<dnn::RotaryOp>(op)) {
-    int64_t axis = rotary.getAxis();
-    return fromEnd == 1 || dimension == (axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type));
-  }
+  if (auto rotary = dyn_cast<dnn::RotaryOp>(op))
+    return fromEnd == 1 || dimension == dnn::tensorDimension(rotary.getAxis(), type);
   if (isa<dnn::FlashAttentionOp, dnn::FlashAttentionGradOp>(op))
     return fromEnd == 4 && op->getAttrOfType<BoolAttr>("causal") && op->getAttrOfType<BoolAttr>("causal").getValue();
   if (auto softmax = dyn_cast<dnn::SoftmaxOp>(op))
@@ -186,7 +184,7 @@ private:
   /// Every dimension but the one that is cut or joined.
   void alongOthers(int64_t axis, Value like) {
     auto type = tensorOf(like);
-    int64_t skip = axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type);
+    int64_t skip = dnn::tensorDimension(axis, type);
     auto all = llvm::to_vector(
         llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())));
     for (Value value : all)

@@ -246,7 +246,7 @@ protected:
   Value trained(const Operand &operand, const std::string &name) {
     bool batched = !operand.shape.empty() && operand.shape[0] < 0;
     ArrayRef<int64_t> shape = ArrayRef(operand.shape).drop_front(batched);
-    auto parameter = dnn::ParameterOp::create(builder, here(), name, typeOf(shape));
+    auto parameter = dnn::ParameterOp::create(builder, here(), name, typeOf(shape), 1);
     Value value = dnn::ReadOp::create(builder, here(), parameter);
     if (batched)
       value = make("add", {input(typeOf(operand.shape)), value})->getResult(0);
