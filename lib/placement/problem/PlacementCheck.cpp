@@ -94,11 +94,9 @@ private:
       else if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::Listed && p.virtualStages.empty())
         report(p.location, fmt::format("schedule {} has no number of virtual stages", name(schedule)));
     }
-    if (p.uniformClass &&
-        std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
-      report(p.location, fmt::format("uniform stages divide the layers of class {}, of which there "
-                                     "are none",
-                                     *p.uniformClass));
+    if (p.uniformClass && std::ranges::find(p.layers, *p.uniformClass, &PlacementProblem::Layer::of) == p.layers.end())
+      report(p.location,
+             fmt::format("uniform stages divide the layers of class {}, of which there are none", *p.uniformClass));
     for (int64_t v : p.virtualStages)
       natural("a number of virtual stages", v, 1);
     natural("the batch", p.batch, 1);
@@ -272,9 +270,7 @@ private:
       for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
         once = std::max(once, once + p.ties.size() * longest({way}, tied));
     if (!(m * pass + once + p.hostOverheadPerStep <= kMax))
-      report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
-                                     "picoseconds",
-                                     samples));
+      report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 picoseconds", samples));
     if (!(staticMemory + m * activations + workspace <= kMax))
       report(p.location, fmt::format("with {} samples per micro-batch, memory passes 2^61 bytes", samples));
   }

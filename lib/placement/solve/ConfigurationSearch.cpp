@@ -159,18 +159,24 @@ template <typename Fits> static uint32_t farthest(uint32_t good, uint32_t end, u
   return good;
 }
 
+/// Whether a stage fits in memory and takes no longer than a limit per micro-batch, transfers and the host left out.
+static bool isWithin(const DownSetLattice &lattice, RecomputeSolver &solver, Id parallelConfig, uint32_t from,
+                     uint32_t to, int64_t inFlight, int64_t limit) {
+  Sums sums = lattice.between(parallelConfig, from, to);
+  if (sums.cannot || sums.time() > limit)
+    return false;
+  auto recomputeTime =
+      solver.minRecomputeTime(parallelConfig, from, to, inFlight, lattice.problem.deviceTypeOf(parallelConfig).memory);
+  return recomputeTime && sums.time() - sums.recomputeTime + *recomputeTime <= limit;
+}
+
 /// As far along the line as a stage goes within the bottleneck.
 uint32_t ConfigurationSearch::reach(int64_t stage, uint32_t from, Id parallelConfig, int64_t bottleneck) {
   uint32_t count = line_.size() - 1;
   uint32_t max = count - (stages_ - 1 - stage);
   uint32_t step = std::max<int64_t>(1, count / stages_);
   uint32_t to = farthest(from, std::max(from, max), step, [&](uint32_t to) {
-    Sums sums = lattice_.between(parallelConfig, line_[from], line_[to]);
-    if (sums.cannot || sums.time() > bottleneck)
-      return false;
-    auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, line_[from], line_[to], inFlight_[stage],
-                                                           problem_.deviceTypeOf(parallelConfig).memory);
-    return recomputeTime && sums.time() - sums.recomputeTime + *recomputeTime <= bottleneck;
+    return isWithin(lattice_, recomputeSolver_, parallelConfig, line_[from], line_[to], inFlight_[stage], bottleneck);
   });
   while (to > from && !mayHold(stage + 1, line_[to]))
     --to;
@@ -296,15 +302,9 @@ int64_t ConfigurationSearch::limitAt(int64_t stage, uint32_t from) const {
 /// Whether a stage fits in memory and takes no longer than its limit, transfers left out, in any parallel
 /// configuration.
 bool ConfigurationSearch::fitsWithin(int64_t stage, uint32_t from, uint32_t to) {
-  int64_t limit = limitAt(stage, from);
+  int64_t limit = limitAt(stage, from) - problem_.hostOverheadPerMicrobatch;
   return std::ranges::any_of(configuration_.parallelConfigs, [&](Id parallelConfig) {
-    Sums sums = lattice_.between(parallelConfig, from, to);
-    if (sums.cannot || sums.time() + problem_.hostOverheadPerMicrobatch > limit)
-      return false;
-    auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[stage],
-                                                           problem_.deviceTypeOf(parallelConfig).memory);
-    return recomputeTime &&
-           sums.time() - sums.recomputeTime + *recomputeTime + problem_.hostOverheadPerMicrobatch <= limit;
+    return isWithin(lattice_, recomputeSolver_, parallelConfig, from, to, inFlight_[stage], limit);
   });
 }
 

@@ -65,7 +65,6 @@ private:
   }
 
   void pipeline() {
-    bool isInSearchSpace = false;
     if (!p.mayHaveGroups(groups))
       report(Code::PlacementNotInSearchSpace,
              fmt::format("{} groups of devices in a row are not in the search space", groups));
@@ -79,9 +78,7 @@ private:
                fmt::format("stages of {} and of {} layers '{}' are not even", shared.front(), shared.back(),
                            p.classes[*p.uniformClass].name));
     }
-    for (PipelineSchedule schedule : p.schedules)
-      isInSearchSpace |= schedule == plan.schedule;
-    if (!isInSearchSpace)
+    if (std::ranges::find(p.schedules, plan.schedule) == p.schedules.end())
       report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not in the search space");
     std::vector<int64_t> known = stagesOfGroups(p, plan.schedule);
     bool several = ruleOf(plan.schedule).stages != ScheduleRule::Stages::One;
