@@ -32,7 +32,7 @@ public:
     if (!known)
       return;
     for (Id layer : layers)
-      problem.layers[layer].placementConstraints.push_back(static_cast<Id>(problem.placementConstraints.size()));
+      problem.layers[layer].placementConstraints.push_back(problem.placementConstraints.size());
     problem.placementConstraints.push_back(std::move(one));
   }
 

@@ -64,22 +64,11 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
 
 /// Conflicts of limits get the words and the place of the `require` that sets them.
 void nameRequirements(std::vector<Conflict> &conflicts, const TrainingJob &job, const Diagnostics &diags) {
+  static constexpr llvm::StringLiteral kConstraints[] = {"memory of",         "step time", "power",
+                                                         "number of devices", "energy",    "price"};
   auto means = [](const PlacementLimit &limit, llvm::StringRef constraint) {
-    switch (limit.of) {
-    case PlacementLimit::Of::Memory:
-      return constraint.starts_with("memory of");
-    case PlacementLimit::Of::Step:
-      return constraint == "step time";
-    case PlacementLimit::Of::Power:
-      return constraint == "power";
-    case PlacementLimit::Of::Devices:
-      return constraint == "number of devices";
-    case PlacementLimit::Of::Energy:
-      return constraint == "energy";
-    case PlacementLimit::Of::Price:
-      return constraint == "price";
-    }
-    return false;
+    llvm::StringRef known = kConstraints[llvm::to_underlying(limit.of)];
+    return limit.of == PlacementLimit::Of::Memory ? constraint.starts_with(known) : constraint == known;
   };
   for (Conflict &conflict : conflicts) {
     const PlacementLimit *tightest = nullptr;
@@ -200,9 +189,9 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   };
   made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
                                    int64_t data, const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
-    return workOf({tensor, data, sequence, sharding.experts > 1,
-                   sharding.tables == PlacementProblem::Tables::Whole ? "" : name(sharding.tables)},
-                  policy, microbatch);
+    return workOf(
+        {tensor, data, sequence, sharding.experts > 1, sharding.tables == Tables::Whole ? "" : name(sharding.tables)},
+        policy, microbatch);
   };
   made.dataLoader = job.dataLoader;
   return made;
@@ -299,8 +288,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   plan.front = paretoFront(plan.problem, plan.result, little);
   little.effort += 2;
   plan.whatIf = whatIf(plan.problem, plan.result, little);
-  const PlacementProblem::ParallelConfig &parallelConfig =
-      plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
+  const ParallelConfig &parallelConfig = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
   // What of the shared step stays whole changes its numbers.
   for (const std::string &remark :
        graphs

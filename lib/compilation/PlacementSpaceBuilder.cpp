@@ -239,14 +239,14 @@ private:
     }
     if (!job_.orders.empty()) {
       space.orders.clear();
-      using Order = PlacementProblem::RankOrder;
+      using Order = RankOrder;
       for (Order order : {Order::TensorDataPipeline, Order::TensorPipelineData})
         if (has(job_.orders, name(order)))
           space.orders.push_back(order);
     }
     if (!job_.tables.empty()) {
       space.tables.clear();
-      using Tables = PlacementProblem::Tables;
+      using Tables = Tables;
       for (auto [word, tables] :
            {std::pair{"none", Tables::Whole}, {"rows", Tables::Rows}, {"columns", Tables::Columns}})
         if (has(job_.tables, word))

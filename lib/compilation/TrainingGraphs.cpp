@@ -24,25 +24,25 @@ PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes) {
   return run;
 }
 
-PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
-  mlir::PassManager passes(module.getContext());
-  std::string error;
-  llvm::raw_string_ostream stream(error);
-  if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream)))
-    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, llvm::StringRef(error).trim().str()), {}, {}}},
-            {}};
-  return runPasses(module, passes);
-}
-
-std::string pipelineError(mlir::MLIRContext &context, const std::string &pipeline) {
-  if (pipeline.empty())
-    return {};
-  mlir::PassManager passes(&context);
+/// Adds the passes of a pipeline; says why that is not possible.
+static std::string addPasses(mlir::PassManager &passes, const std::string &pipeline) {
   std::string error;
   llvm::raw_string_ostream stream(error);
   if (mlir::succeeded(mlir::parsePassPipeline(pipeline, passes, stream)))
     return {};
   return error.empty() ? "it is no pipeline" : llvm::StringRef(error).trim().str();
+}
+
+PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
+  mlir::PassManager passes(module.getContext());
+  if (std::string error = addPasses(passes, pipeline); !error.empty())
+    return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, error), {}, {}}}, {}};
+  return runPasses(module, passes);
+}
+
+std::string pipelineError(mlir::MLIRContext &context, const std::string &pipeline) {
+  mlir::PassManager passes(&context);
+  return pipeline.empty() ? std::string() : addPasses(passes, pipeline);
 }
 
 std::string TrainingOptions::text() const {

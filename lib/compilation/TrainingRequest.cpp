@@ -131,7 +131,7 @@ private:
   template <class E>
     requires std::is_enum_v<E>
   Attribute of(E value) {
-    return builder.getStringAttr(wordsOf(value)[static_cast<size_t>(value)]);
+    return builder.getStringAttr(wordsOf(value)[llvm::to_underlying(value)]);
   }
   template <class T> Attribute of(const std::vector<T> &values) {
     SmallVector<Attribute> all;
@@ -277,6 +277,7 @@ plan::RequestOp writeRequest(ModuleOp module, dnn::ModelOp model, const Training
   context->getOrLoadDialect<plan::PlanDialect>();
   TrainingRequest request = given;
   std::vector<WrittenRequirement> requirements;
+  requirements.reserve(request.job.requirements.size());
   for (size_t i = 0; i < request.job.requirements.size(); ++i)
     requirements.push_back({attributeOf(*request.job.conditions[i], context), request.job.requirements[i].text,
                             request.job.requirements[i].location});

@@ -1,33 +1,18 @@
 #include "lib/launch/Launch.h"
 #include "lib/placement/output/PlacementFigures.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 #include <set>
 
 namespace accord {
 namespace {
 
-constexpr int kPort = kRendezvousPort;
-
 std::string jobName(const std::string &text) {
-  std::string out;
-  for (char c : text) {
-    auto u = static_cast<unsigned char>(c);
-    bool activations = u < 128 && std::isalnum(u);
-    if (activations)
-      out += static_cast<char>(std::tolower(u));
-    else if (!out.empty() && out.back() != '-')
-      out += '-';
-  }
   static const std::set<std::string> values{"true", "false", "null", "yes", "no",
                                             "on",   "off",   "y",    "n"}; // of YAML, not text
-  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])) || values.count(out))
-    out = "train-" + out;
-  out = out.substr(0, 50); // a pod's name has its index besides, and at most 63 characters
-  while (!out.empty() && out.back() == '-')
-    out.pop_back();
-  return out;
+  std::string label = labelOf(text, "train-", 50); // a pod's name has its index besides, and at most 63 characters
+  return values.count(label) ? "train-" + label : label;
 }
 
 std::string exports(const LaunchLayout &shape) {
@@ -51,7 +36,7 @@ std::string whereToMeet(const LaunchLayout &shape) {
                      ": \"${{MASTER_ADDR{}}}\"\n"
                      ": \"${{MASTER_PORT:={}}}\"\n",
                      shape.nodes == 1 ? "0" : "", shape.nodes - 1,
-                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kPort);
+                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kRendezvousPort);
 }
 
 std::string torchrunText(const LaunchLayout &shape) {
@@ -98,20 +83,28 @@ std::string slurmText(const LaunchLayout &shape) {
                      "# One torchrun on each server; each variable is that of its server.\n"
                      "# shellcheck disable=SC2016\n"
                      "srun --kill-on-bad-exit=1 bash -c '{}' torchrun \"$@\"\n",
-                     shape.job, shape.nodes, shape.perNode, shape.title, kPort, exports(shape), inner);
+                     shape.job, shape.nodes, shape.perNode, shape.title, kRendezvousPort, exports(shape), inner);
 }
 
 } // namespace
 
 std::string sanitized(const std::string &text) {
   std::string out;
-  for (char c : text) {
-    auto u = static_cast<unsigned char>(c);
-    out += u < 128 && (std::isalnum(u) || std::string_view(" _-.,:;()[]+*/%=|'").find(c) != std::string_view::npos)
-               ? c
-               : '_';
-  }
+  for (char c : text)
+    out += llvm::isAlnum(c) || llvm::StringRef(" _-.,:;()[]+*/%=|'").contains(c) ? c : '_';
   return out;
+}
+
+std::string labelOf(const std::string &text, const std::string &prefix, size_t max) {
+  std::string out;
+  for (char c : text)
+    if (llvm::isAlnum(c))
+      out += llvm::toLower(c);
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  if (out.empty() || !llvm::isAlpha(out[0]))
+    out = prefix + out;
+  return llvm::StringRef(out).take_front(max).rtrim('-').str();
 }
 
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
@@ -122,30 +115,30 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   const Placement &placement = *plan.result.plan;
   size_t groups = placement.groups();
   LaunchLayout shape;
-  const PlacementProblem::ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
+  const ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   std::string tensor, data, sequence, zero, layers, stageRanks;
-  std::vector<int64_t> used(problem.deviceTypes.size()), within; // devices by kind, and before each group
+  auto add = [](std::string &list, int64_t number) { list += fmt::format("{}{}", list.empty() ? "" : " ", number); };
+  std::vector<int64_t> used(problem.deviceTypes.size()), within; // devices by type, and before each group
   bool same = true;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
-    const PlacementProblem::ParallelConfig &parallelConfig =
-        problem.parallelConfigs[placement.stages[s].parallelConfig];
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[s].parallelConfig];
     if (parallelConfig.deviceType != first.deviceType && !allowMixedDeviceTypes)
       return cannot(fmt::format("stages are on '{}' and '{}': one launch starts servers of one "
                                 "kind (JobSets of Kubernetes have several)",
                                 problem.deviceTypes[first.deviceType].name,
                                 problem.deviceTypes[parallelConfig.deviceType].name));
-    layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
+    add(layers, placement.stages[s].layers.size());
     if (s >= groups)
       continue;
     same &= placement.stages[s].parallelConfig == placement.stages[0].parallelConfig;
     within.push_back(used[parallelConfig.deviceType]);
     used[parallelConfig.deviceType] += parallelConfig.devices();
-    tensor += fmt::format("{}{}", s ? " " : "", parallelConfig.tensor);
-    data += fmt::format("{}{}", s ? " " : "", parallelConfig.data);
-    sequence += fmt::format("{}{}", s ? " " : "", parallelConfig.sequence ? 1 : 0);
-    zero += fmt::format("{}{}", s ? " " : "", parallelConfig.zero);
+    add(tensor, parallelConfig.tensor);
+    add(data, parallelConfig.data);
+    add(sequence, parallelConfig.sequence);
+    add(zero, parallelConfig.zero);
   }
-  std::vector<int64_t> before(problem.deviceTypes.size()); // ranks of other kinds
+  std::vector<int64_t> before(problem.deviceTypes.size()); // ranks of other device types
   int64_t ranks = 0;
   for (size_t k = 0; k < used.size(); ++k) {
     before[k] = ranks;
@@ -162,9 +155,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   }
   shape.perNode = shape.pools.front().perNode;
   for (size_t g = 0; g < groups; ++g)
-    stageRanks +=
-        fmt::format("{}{}", g ? " " : "",
-                    before[problem.parallelConfigs[placement.stages[g].parallelConfig].deviceType] + within[g]);
+    add(stageRanks, before[problem.parallelConfigs[placement.stages[g].parallelConfig].deviceType] + within[g]);
   shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
   shape.title = sanitized(
       fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster, degreesText(problem, placement), plan.version));
@@ -180,16 +171,16 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
                        {"ACCORD_VIRTUAL_STAGES", std::to_string(placement.virtualStages)},
                        {"ACCORD_STAGE_LAYERS", layers}};
-  if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
+  if (shape.pools.size() > 1) // ranks of a device type follow those of another, whatever the stages
     shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});
   // What is said only where it is not as usual.
   auto also = [&](bool is, const char *variable, std::string value) {
     if (same && is)
       shape.environment.push_back({variable, std::move(value)});
   };
-  also(first.order != PlacementProblem::RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER", name(first.order));
+  also(first.order != RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER", name(first.order));
   also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
-  also(first.tables != PlacementProblem::Tables::Whole, "ACCORD_TABLE_PARALLEL", name(first.tables));
+  also(first.tables != Tables::Whole, "ACCORD_TABLE_PARALLEL", name(first.tables));
   also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");
   also(first.hostStates || first.hostWeights, "ACCORD_OFFLOAD",
        first.hostStates && first.hostWeights ? "optimizer weights"
@@ -200,10 +191,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
 
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
-  auto made = launchLayout(plan, jobset);
-  if (!made)
-    return made.error();
-  const auto &shape = *made;
+  ACCORD_TRY(shape, launchLayout(plan, jobset));
   switch (launcher) {
   case Launcher::Torchrun:
     return torchrunText(shape);
@@ -214,10 +202,8 @@ Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, con
   case Launcher::Megatron:
     break;
   }
-  auto megatron = megatronArguments(plan);
-  if (!megatron)
-    return megatron.error();
-  return megatronText(shape, *megatron);
+  ACCORD_TRY(megatron, megatronArguments(plan));
+  return megatronText(shape, megatron);
 }
 
 } // namespace accord

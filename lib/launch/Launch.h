@@ -15,7 +15,7 @@ enum class Launcher : uint8_t {
 /// Which objects start a plan on Kubernetes.
 enum class KubernetesKind : uint8_t {
   Job,     ///< a headless Service and an indexed Job, which every cluster knows
-  JobSet,  ///< jobset.x-k8s.io/v1alpha2: a replicated job for each kind of devices
+  JobSet,  ///< jobset.x-k8s.io/v1alpha2: a replicated job for each device type
   TrainJob ///< trainer.kubeflow.org/v1alpha1: of a runtime that says how torchrun is started
 };
 
@@ -28,16 +28,15 @@ struct LaunchOptions {
   std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
 };
 
-/// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a
-/// row, then replicas, then stages. What the backend cannot express and without which the step is
-/// another one or does not fit is refused, with what it is (A0955); what is only performance stands
-/// in a comment. A0956 where there is no plan. What the plan does not know (sizes of the model) has
-/// to be given in variables, named when they are missing.
+/// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
+/// then stages. What the backend cannot express and without which the step is another one or does not fit is refused,
+/// with what it is (A0955); what is only performance stands in a comment. A0956 where there is no plan. What the plan
+/// does not know (sizes of the model) has to be given in variables, named when they are missing.
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options = {});
 
 /// What every launcher needs.
 struct LaunchLayout {
-  /// Servers of one kind of devices; ranks of a pool follow those of the one before it.
+  /// Servers of one device type; ranks of a pool follow those of the one before it.
   struct Pool {
     std::string name;
     int64_t nodes = 1, perNode = 1;
@@ -48,15 +47,14 @@ struct LaunchLayout {
   std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
 };
-/// Several kinds are refused unless asked for.
+/// Several device types are refused unless asked for.
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 constexpr int kRendezvousPort = 29500;
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
 
-/// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers
-/// are cut between the equal blocks of the longest run; what stands before them is the embedding,
-/// what stands behind them the head.
+/// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers are cut between the
+/// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head.
 struct MegatronArguments {
   std::vector<std::string> arguments;
   std::vector<std::string> remarks;
@@ -65,5 +63,8 @@ Result<MegatronArguments> megatronArguments(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
 std::string sanitized(const std::string &text);
+/// Fits into names and labels: at most `max` lower case letters, digits and "-", a letter first; what has none there
+/// gets the prefix.
+std::string labelOf(const std::string &text, const std::string &prefix, size_t max);
 
 } // namespace accord

@@ -1,6 +1,5 @@
 // Manifests of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow.
 #include "lib/launch/Launch.h"
-#include <cctype>
 #include <fmt/format.h>
 #include <set>
 
@@ -28,24 +27,6 @@ std::string indented(const std::string &text, size_t by) {
   return out;
 }
 
-/// Fits into names and labels: lower case letters, digits and "-", with a letter first.
-std::string labelOf(const std::string &text, size_t max) {
-  std::string out;
-  for (char c : text) {
-    auto u = static_cast<unsigned char>(c);
-    if (u < 128 && std::isalnum(u))
-      out += static_cast<char>(std::tolower(u));
-    else if (!out.empty() && out.back() != '-')
-      out += '-';
-  }
-  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])))
-    out = "d-" + out;
-  out = out.substr(0, max);
-  while (out.back() == '-')
-    out.pop_back();
-  return out;
-}
-
 std::string imageOf(const LaunchOptions &options) {
   return options.image.empty() ? "\"\" # FILL IN: an image with torchrun and the training script"
                                : quoted(options.image);
@@ -61,8 +42,7 @@ std::string environmentOf(const LaunchLayout &shape) {
   return text;
 }
 
-/// The specification of an indexed Job: a pod for each server of the pool, the first of which has
-/// the rank `first`.
+/// The specification of an indexed Job: a pod for each server of the pool, the first of which has the rank `first`.
 std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, const LaunchLayout::Pool &pool,
                     int64_t first, const std::string &master, const std::string &subdomain,
                     const std::string &selector) {
@@ -112,21 +92,21 @@ std::string jobText(const LaunchLayout &shape, const LaunchOptions &options) {
                                                2)));
 }
 
-/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters,
-/// and a pod's has its index and six more behind.
+/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters, and a pod's has its
+/// index and six more behind.
 std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string job = labelOf(shape.job, 30), replicated, master;
+  std::string job = labelOf(shape.job, "d-", 30), replicated, master;
   std::set<std::string> taken;
   int64_t first = 0;
   for (const LaunchLayout::Pool &pool : shape.pools) {
     bool several = shape.pools.size() > 1;
-    std::string name = several ? labelOf(pool.name, 15) : "server", selector;
+    std::string name = several ? labelOf(pool.name, "d-", 15) : "server", selector;
     if (!taken.insert(name).second)
-      taken.insert(name = labelOf(name, 11) + "-" + std::to_string(taken.size()));
+      taken.insert(name = labelOf(name, "d-", 11) + "-" + std::to_string(taken.size()));
     if (master.empty())
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
     if (several)
-      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, 63)));
+      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, "d-", 63)));
     replicated += fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
                               indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
     first += pool.nodes;
@@ -134,8 +114,8 @@ std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) 
   std::string labels;
   if (shape.pools.size() > 1)
     for (const LaunchLayout::Pool &pool : shape.pools)
-      labels +=
-          fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), labelOf(pool.name, 63));
+      labels += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel),
+                            labelOf(pool.name, "d-", 63));
   return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
                      "  name: {}\nspec:\n  network:\n    enableDNSHostnames: true\n"
                      "    subdomain: {}\n    publishNotReadyAddresses: true\n"
@@ -154,7 +134,7 @@ std::string trainJobText(const LaunchLayout &shape, const LaunchOptions &options
                      "      - {script}\n    numNodes: {nodes}\n    numProcPerNode: {perNode}\n"
                      "    env:\n{environment}    resourcesPerNode:\n      limits:\n"
                      "        {resource}: {perNode}\n",
-                     fmt::arg("comment", sanitized(options.runtime)), fmt::arg("job", labelOf(shape.job, 30)),
+                     fmt::arg("comment", sanitized(options.runtime)), fmt::arg("job", labelOf(shape.job, "d-", 30)),
                      fmt::arg("runtime", quoted(options.runtime)), fmt::arg("image", imageOf(options)),
                      fmt::arg("script", scriptOf(options)), fmt::arg("nodes", shape.nodes),
                      fmt::arg("perNode", shape.perNode), fmt::arg("environment", indented(environmentOf(shape), 6)),

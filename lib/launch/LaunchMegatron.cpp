@@ -40,8 +40,7 @@ private:
   }
 
   std::optional<std::string> parallelConfigs() {
-    const PlacementProblem::ParallelConfig &parallelConfig =
-        problem.parallelConfigs[placement.stages[0].parallelConfig];
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[0].parallelConfig];
     for (size_t s = 1; s < groups; ++s)
       if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
         return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
@@ -53,16 +52,14 @@ private:
                          parallelConfig.zero);
     if (parallelConfig.hostWeights)
       return "keeps weights on the devices; the plan has them on the host";
-    if (parallelConfig.tables != PlacementProblem::Tables::Whole)
+    if (parallelConfig.tables != Tables::Whole)
       return "does not divide embedding tables among replicas";
     for (const PlacedStage &stage : placement.stages)
       for (size_t i = 0; i < stage.layers.size(); ++i)
-        if (problem.cost(stage.layers[i], stage.parallelConfig)
-                ->recomputeChoices[stage.recomputeChoices[i]]
-                .hostActivations > 0)
+        if (problem.choiceOf(stage, i).hostActivations > 0)
           return "keeps activations on the devices; the plan has some on the host";
     add(fmt::format("--tensor-model-parallel-size {}", parallelConfig.tensor));
-    if (parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData)
+    if (parallelConfig.order == RankOrder::TensorPipelineData)
       add("--use-tp-pp-dp-mapping");
     if (parallelConfig.expert > 1)
       add(fmt::format("--expert-model-parallel-size {}", parallelConfig.expert));
@@ -110,8 +107,7 @@ private:
         return fmt::format("has all that stands behind the blocks in the last stage; '{}' is in "
                            "stage {}",
                            problem.layers[all.back()].name, s);
-      blocks.push_back(
-          static_cast<int64_t>(std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; })));
+      blocks.push_back(std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; }));
     }
     if (last - first < placement.stages.size())
       return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages", last - first,
@@ -146,8 +142,8 @@ private:
                           "0.13 or newer");
   }
 
-  /// One policy for all, or the first blocks of each stage in full. Never less than the plan: what
-  /// is computed again must fit.
+  /// One policy for all, or the first blocks of each stage in full. Never less than the plan: what is computed again
+  /// must fit.
   void recompute() {
     int64_t max = 0, min = INT64_MAX, selective = 0, none = 0, full = 0, gathered = 0;
     for (const PlacedStage &stage : placement.stages) {
@@ -155,8 +151,7 @@ private:
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         if (stage.layers[i] < first || stage.layers[i] >= last)
           continue;
-        std::string_view policy =
-            problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy;
+        std::string_view policy = problem.choiceOf(stage, i).policy;
         if (policy.ends_with("+gathered"))
           ++gathered, policy.remove_suffix(std::string_view("+gathered").size());
         ++blocks;

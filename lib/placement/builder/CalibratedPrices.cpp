@@ -74,7 +74,7 @@ Result<std::vector<OperationTime>> CalibratedPrices::times(const WorkGraph &grap
         continue;
       }
       if (op.communication && op.communication->axis == "data") { // of what replicas divide
-        auto n = static_cast<double>(op.communication->devices);
+        double n = op.communication->devices;
         times[id].device = calibrate::rowsTime((n - 1) / n * item->payload, this->layout(tensor, n), parameters_);
         continue;
       }
@@ -103,14 +103,14 @@ PlacementProblem::Link CalibratedPrices::link() const {
   return {line(false), line(interNode_)};
 }
 
-double CalibratedPrices::half(const PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode) const {
-  auto n = static_cast<double>(parallelConfig.data);
+double CalibratedPrices::half(const ParallelConfig &parallelConfig, int64_t replicasPerNode) const {
+  double n = parallelConfig.data;
   calibrate::Layout layout = this->layout(parallelConfig.tensor, n);
   return picoseconds((n - 1) / n / calibrate::gradientSyncBandwidth(layout, replicasPerNode, parameters_));
 }
 
-std::vector<AlphaBetaModel> CalibratedPrices::exchange(const PlacementProblem::ParallelConfig &parallelConfig,
-                                                       int64_t replicasPerNode, double perGradient) const {
+std::vector<AlphaBetaModel> CalibratedPrices::exchange(const ParallelConfig &parallelConfig, int64_t replicasPerNode,
+                                                       double perGradient) const {
   double one = half(parallelConfig, replicasPerNode);
   return {{0, parallelConfig.zero == 0   ? 2 * one
               : parallelConfig.zero == 1 ? one * (1 + perGradient)
@@ -118,8 +118,8 @@ std::vector<AlphaBetaModel> CalibratedPrices::exchange(const PlacementProblem::P
                                          : one}};
 }
 
-std::vector<AlphaBetaModel> CalibratedPrices::gather(const PlacementProblem::ParallelConfig &parallelConfig,
-                                                     int64_t replicasPerNode, double perWeight) const {
+std::vector<AlphaBetaModel> CalibratedPrices::gather(const ParallelConfig &parallelConfig, int64_t replicasPerNode,
+                                                     double perWeight) const {
   double waits = (1 - hiding().maxOverlap) * half(parallelConfig, replicasPerNode);
   if (parallelConfig.zero < 2)
     return {};

@@ -1,5 +1,5 @@
-// What operations, transfers and exchanges take on a machine whose parameters were fitted to
-// measured steps: the source of an offer's times where a machine has a calibration.
+// What operations, transfers and exchanges take on a machine whose parameters were fitted to measured steps: the source
+// of the times of a placement problem where a machine has a calibration.
 #pragma once
 #include "lib/machine/calibration/WorkTime.h"
 #include "lib/machine/collectives/Cluster.h"
@@ -8,27 +8,25 @@
 
 namespace accord {
 
-/// The same terms as `calibrate::stepTime`, apart by layer: a step of stages of equal forms is the
-/// closed form's, but for what a simulation sees besides (unequal stages, boundaries inside of
-/// servers).
+/// The same terms as `calibrate::stepTime`, apart by layer: a step of stages of equal parallel configurations is the
+/// closed form's, but for what a simulation sees besides (unequal stages, boundaries inside of servers).
 class CalibratedPrices {
 public:
-  /// Nothing where the group's machine has no calibration. `eightBit`: products run in fp8.
-  /// `unlinked`: share of the other devices of a server that no link reaches.
+  /// Nothing where the group's machine has no calibration. `fp8`: products run in fp8. `unlinked`: share of the other
+  /// devices of a server that no link reaches.
   static std::optional<CalibratedPrices> of(const Cluster &group, bool fp8, double unlinked = 0);
 
-  /// By operation, of one execution: seconds on the device and on the host. An operation of the
-  /// update has its time whole. Error A0451: the machine has no peak for a product's type.
+  /// By operation, of one execution: seconds on the device and on the host. An operation of the update has its time
+  /// whole. Error A0451: the machine has no peak for a product's type.
   Result<std::vector<OperationTime>> times(const WorkGraph &graph, int64_t tensor) const;
   PlacementProblem::Link link() const;
-  /// Of a form with several replicas, `together` in each server: an exchange of its gradients, for
-  /// `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or
-  /// scatters of gradients, `perWeight` to one of weights. ZeRO 2 scatters gradients in every
-  /// micro-batch, ZeRO 3 gathers weights in every pass; of either the share that nothing hides
-  /// counts.
-  std::vector<AlphaBetaModel> exchange(const PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode,
+  /// Of a parallel configuration with several replicas, `replicasPerNode` in each server: an exchange of its gradients,
+  /// for `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or scatters of
+  /// gradients, `perWeight` to one of weights. ZeRO 2 scatters gradients in every micro-batch, ZeRO 3 gathers weights
+  /// in every pass; of either the share that nothing hides counts.
+  std::vector<AlphaBetaModel> exchange(const ParallelConfig &parallelConfig, int64_t replicasPerNode,
                                        double perGradient) const;
-  std::vector<AlphaBetaModel> gather(const PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode,
+  std::vector<AlphaBetaModel> gather(const ParallelConfig &parallelConfig, int64_t replicasPerNode,
                                      double perWeight) const;
   calibrate::GradientOverlap hiding() const { return calibrate::gradientOverlapOf(parameters_); }
   Seconds hostOverheadPerMicrobatch() const;
@@ -38,7 +36,7 @@ public:
 private:
   calibrate::Layout layout(double tensor, double data) const;
   /// Picoseconds a byte of a gather or a scatter; an all-reduce is two.
-  double half(const PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode) const;
+  double half(const ParallelConfig &parallelConfig, int64_t replicasPerNode) const;
 
   Machine machine_;
   calibrate::Parameters parameters_{};

@@ -1,4 +1,4 @@
-// What a placement problem has besides forms and layers: devices, links, input.
+// What a placement problem has besides parallel configurations and layers: devices, links, input.
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
   p.location = request.location;
   for (const Cluster &group : request.groups) {
     const Memory &memory = group.machine.memories.front();
-    PlacementProblem::DeviceType deviceType;
+    DeviceType deviceType;
     deviceType.name = group.machine.name;
     deviceType.devices = group.devicesPerNode * group.servers;
     deviceType.devicesPerNode = group.devicesPerNode;

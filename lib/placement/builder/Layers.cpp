@@ -42,8 +42,8 @@ bool ofGradient(const WorkGraph &graph, const Operation &op) {
 } // namespace
 
 std::vector<bool> backwardOf(const WorkGraph &graph, const Dependences &deps) {
-  // The forward pass ends where the first gradient is made; what stands behind it without
-  // depending on it (a kept activation that is gathered) is there for the backward pass.
+  // The forward pass ends where the first gradient is made; what stands behind it without depending on it (a kept
+  // activation that is gathered) is there for the backward pass.
   std::vector<bool> backward;
   std::vector<bool> marked(graph.operations.size());
   bool behind = false;
@@ -168,14 +168,14 @@ private:
   }
 
   void add(const std::vector<OperationId> &operations, int64_t count, bool iterated) {
-    auto cls = static_cast<uint32_t>(out_.classes.size());
+    uint32_t cls = out_.classes.size();
     out_.classes.push_back({graph_.operations[operations.front()].name, count, iterated});
     for (OperationId id : operations)
       out_.classOf.emplace(graph_.operations[id].name, cls);
   }
 
-  /// The operations so far are a layer. `mayJoin`: or, if they are small, they belong to the one
-  /// before. After the iterations of a repeat they would run in each of them.
+  /// The operations so far are a layer. `mayJoin`: or, if they are small, they belong to the one before. After the
+  /// iterations of a repeat they would run in each of them.
   void close(std::vector<OperationId> &piece, bool mayJoin) {
     if (piece.empty())
       return;

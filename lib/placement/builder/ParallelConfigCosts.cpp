@@ -10,13 +10,13 @@ constexpr double kMax = 0x1p61;
 
 int64_t share(int64_t whole, int64_t devices) { return (whole + devices - 1) / devices; }
 
-/// Of what replicas have, of which some is divided `among` so many: x of `whole` where each has
-/// x / among, so that `divided` is whole - x + x / among.
+/// Of what replicas have, of which some is divided `among` so many: x of `whole` where each has x / among, so that
+/// `divided` is whole - x + x / among.
 int64_t ownOf(int64_t whole, int64_t divided, int64_t among) {
   return among > 1 && whole > divided ? (whole - divided) / (among - 1) : 0;
 }
 
-bool noMore(const PlacementProblem::RecomputeChoice &a, const PlacementProblem::RecomputeChoice &b) {
+bool noMore(const RecomputeChoice &a, const RecomputeChoice &b) {
   return a.recomputeTime <= b.recomputeTime && a.activations <= b.activations && a.workspace <= b.workspace &&
          a.hostActivations <= b.hostActivations;
 }
@@ -43,8 +43,7 @@ public:
     cost_.gradientMemory = gradients;
     cost_.staticMemory = cost_.weightMemory + cost_.gradientMemory + (parallelConfig_.hostStates ? 0 : states);
     cost_.hostStaticMemory = throughLink;
-    // An all-reduce takes as long as a gather of twice the bytes; divided tables are gathered by
-    // nobody.
+    // An all-reduce takes as long as a gather of twice the bytes; divided tables are gathered by nobody.
     int64_t mine = std::min(dense(), ownOf(whole_.gradients - whole_.rows, dense(), among_));
     cost_.gradients = dense() - mine + (use_.weights < whole_.weights ? 0 : share(use_.rows, 2));
     cost_.expertGradients = copies_ > 1 ? mine : 0;
@@ -80,15 +79,14 @@ private:
   }
 
   void recomputeChoices() {
-    auto microbatches = static_cast<double>(of_.batch / parallelConfig_.microbatch); // of all replicas
-    auto tensor = static_cast<double>(parallelConfig_.tensor);
-    auto data = static_cast<double>(parallelConfig_.data);
+    double microbatches = of_.batch / parallelConfig_.microbatch; // of all replicas
+    double tensor = parallelConfig_.tensor;
+    double data = parallelConfig_.data;
     double updates = parallelConfig_.zero >= 1 ? alone_ * among_ + 1 - alone_ : data;
     cost_.joules = use_.joules * microbatches * tensor + use_.updateJoules * tensor * updates;
     double max = 0;
     auto addChoice = [&](const ParallelConfigCosts::RecomputeChoice &how) {
-      PlacementProblem::RecomputeChoice recomputeChoice =
-          how.offload ? offloaded(how.policy) : choiceOnDevice(how.policy);
+      RecomputeChoice recomputeChoice = how.offload ? offloaded(how.policy) : choiceOnDevice(how.policy);
       const LayerUse &other = uses_[how.policy];
       if (add(recomputeChoice) && recomputeChoice.recomputeTime > 0 && !how.offload)
         max = std::max(max, (other.joules - use_.joules) / recomputeChoice.recomputeTime);
@@ -96,7 +94,7 @@ private:
     for (const ParallelConfigCosts::RecomputeChoice &how : of_.recomputeChoices)
       addChoice(how);
     if (of_.recomputeChoices.size() == 1)
-      if (PlacementProblem::RecomputeChoice first = choiceOnDevice(0); noMore(first, cost_.recomputeChoices.front()))
+      if (RecomputeChoice first = choiceOnDevice(0); noMore(first, cost_.recomputeChoices.front()))
         cost_.recomputeChoices.front() = first;
     cost_.recomputeJoules = max * microbatches * tensor;
   }
@@ -105,9 +103,9 @@ private:
     return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) +
            (parallelConfig_.zero >= 3 ? use_.weights : 0) + 2 * weights_;
   }
-  PlacementProblem::RecomputeChoice choiceOnDevice(size_t policy) const {
+  RecomputeChoice choiceOnDevice(size_t policy) const {
     const LayerUse &other = uses_[policy];
-    PlacementProblem::RecomputeChoice recomputeChoice;
+    RecomputeChoice recomputeChoice;
     recomputeChoice.policy = of_.recomputePolicies[policy];
     recomputeChoice.recomputeTime =
         std::max<int64_t>(0, std::max(backward(other, other.recomputeTime), link(weights_)) - spent());
@@ -115,9 +113,9 @@ private:
     recomputeChoice.workspace = workspaceOf(other);
     return recomputeChoice;
   }
-  PlacementProblem::RecomputeChoice offloaded(size_t policy) const {
+  RecomputeChoice offloaded(size_t policy) const {
     const LayerUse &other = uses_[policy];
-    PlacementProblem::RecomputeChoice recomputeChoice;
+    RecomputeChoice recomputeChoice;
     recomputeChoice.policy =
         of_.recomputePolicies[policy] == "none" ? "offload" : of_.recomputePolicies[policy] + "+offload";
     recomputeChoice.recomputeTime =
@@ -129,8 +127,8 @@ private:
     return recomputeChoice;
   }
   /// What is no less in any respect than another choice is none.
-  bool add(const PlacementProblem::RecomputeChoice &recomputeChoice) {
-    for (const PlacementProblem::RecomputeChoice &k : cost_.recomputeChoices)
+  bool add(const RecomputeChoice &recomputeChoice) {
+    for (const RecomputeChoice &k : cost_.recomputeChoices)
       if (noMore(k, recomputeChoice))
         return false;
     cost_.recomputeChoices.push_back(recomputeChoice);
@@ -138,7 +136,7 @@ private:
   }
 
   const ParallelConfigCosts &of_;
-  const PlacementProblem::ParallelConfig &parallelConfig_;
+  const ParallelConfig &parallelConfig_;
   const std::vector<LayerUse> &uses_;
   const LayerUse &use_, &whole_;
   int64_t among_, copies_; ///< replicas that divide something, and with the same part of it
@@ -153,9 +151,9 @@ PlacementProblem::Cost costOf(const ParallelConfigCosts &of, const std::vector<L
   return LayerCostModel(of, uses, whole).run();
 }
 
-bool isDominated(const PlacementProblem &problem, const PlacementProblem::ParallelConfig &parallelConfig,
+bool isDominated(const PlacementProblem &problem, const ParallelConfig &parallelConfig,
                  const std::vector<PlacementProblem::Cost> &costs, size_t other) {
-  const PlacementProblem::ParallelConfig &known = problem.parallelConfigs[other];
+  const ParallelConfig &known = problem.parallelConfigs[other];
   if (known.zero != parallelConfig.zero || known.order != parallelConfig.order)
     return false;
   for (size_t c = 0; c < costs.size(); ++c) {
@@ -165,9 +163,9 @@ bool isDominated(const PlacementProblem &problem, const PlacementProblem::Parall
         a.expertGradients > b.expertGradients || a.weights > b.weights || a.tied > b.tied || a.joules > b.joules ||
         a.recomputeJoules > b.recomputeJoules)
       return false;
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : b.recomputeChoices)
+    for (const RecomputeChoice &recomputeChoice : b.recomputeChoices)
       if (std::none_of(a.recomputeChoices.begin(), a.recomputeChoices.end(),
-                       [&](const PlacementProblem::RecomputeChoice &k) { return noMore(k, recomputeChoice); }))
+                       [&](const RecomputeChoice &k) { return noMore(k, recomputeChoice); }))
         return false;
   }
   return true;
@@ -200,7 +198,7 @@ std::vector<std::string> PlacementSpace::policiesOf(const TensorSharding &share)
 
 bool PlacementSpace::mayBeWhole() const {
   return std::find(experts.begin(), experts.end(), 1) != experts.end() &&
-         std::find(tables.begin(), tables.end(), PlacementProblem::Tables::Whole) != tables.end();
+         std::find(tables.begin(), tables.end(), Tables::Whole) != tables.end();
 }
 
 std::vector<PlacementSpace::ReplicaSharding> PlacementSpace::replicaShardings(int64_t data) const {
@@ -212,8 +210,8 @@ std::vector<PlacementSpace::ReplicaSharding> PlacementSpace::replicaShardings(in
     if (data == 1) // nobody to divide tables with
       all.push_back({});
     else
-      for (PlacementProblem::Tables of : tables)
-        if (among == 1 || among == data || of == PlacementProblem::Tables::Whole)
+      for (Tables of : tables)
+        if (among == 1 || among == data || of == Tables::Whole)
           all.push_back({among, of});
   }
   return all;

@@ -1,4 +1,4 @@
-// What a layer costs in a form: from its use on one device to a placement problem's `Cost`.
+// What a layer costs in a parallel configuration: from its use on one device to a placement problem's `Cost`.
 #pragma once
 #include "lib/placement/builder/CalibratedPrices.h"
 #include "lib/placement/builder/Layers.h"
@@ -9,13 +9,13 @@
 
 namespace accord {
 
-/// What is said of all layers of a form.
+/// What is said of all layers of a parallel configuration.
 struct ParallelConfigCosts {
-  const PlacementProblem::ParallelConfig *parallelConfig = nullptr;
+  const ParallelConfig *parallelConfig = nullptr;
   int64_t batch = 1;
   std::vector<std::string> recomputePolicies; ///< policies, by position in the uses
-  /// By position in the uses, and whether activations are in the host's memory. Where there is one,
-  /// a layer for which the first policy takes no more of anything keeps so.
+  /// By position in the uses, and whether activations are in the host's memory. Where there is one, a layer for which
+  /// the first policy takes no more of anything keeps so.
   struct RecomputeChoice {
     size_t policy = 0;
     bool offload = false;
@@ -24,12 +24,12 @@ struct ParallelConfigCosts {
   double hostPerByte = 0; ///< picoseconds, in one direction; both are used at once
 };
 
-/// What the layers of a form may keep, of so many policies: one choice for each layer, or one for
-/// all of them.
+/// What the layers of a parallel configuration may keep, of so many policies: one choice for each layer, or one for all
+/// of them.
 std::vector<std::vector<ParallelConfigCosts::RecomputeChoice>> recomputeChoicesOf(const PlacementSpace &space,
                                                                                   size_t policies);
 
-/// Of one class of layers: its uses by policy, on one of `form.data` replicas. `whole`: the first
+/// Of one class of layers: its uses by policy, on one of `config.data` replicas. `whole`: the first
 /// of them where replicas divide nothing, else null if that is `uses` itself.
 ///   Memory. ZeRO divides what all replicas have; of what they divide already each has its own, and
 ///   its gradients are not exchanged. Sparse gradients are gathered: of tables that each replica
@@ -39,33 +39,33 @@ std::vector<std::vector<ParallelConfigCosts::RecomputeChoice>> recomputeChoicesO
 ///   max(update, states H); weights W, in before either pass, while the layer before it runs:
 ///   max(pass, W H); activations A, out in the forward and in in the backward pass: max(forward,
 ///   max(W, A) H) and max(backward, (W + A) H). What is under way is in two buffers: 2 W and 2 A
-///   more of `working`.
+///   more of `workspace`.
 PlacementProblem::Cost costOf(const ParallelConfigCosts &of, const std::vector<LayerUse> &uses, const LayerUse *whole);
 
-/// Whether form `other` of the problem, which has the same degrees, takes no more of anything for
-/// any layer than `form` with its costs by class.
-bool isDominated(const PlacementProblem &problem, const PlacementProblem::ParallelConfig &parallelConfig,
+/// Whether parallel configuration `other` of the problem, which has the same degrees, takes no more of anything for any
+/// layer than `parallelConfig` with its costs by class.
+bool isDominated(const PlacementProblem &problem, const ParallelConfig &parallelConfig,
                  const std::vector<PlacementProblem::Cost> &costs, size_t other);
 
-/// Kinds of devices, links between them, and what is said of the problem as a whole. `prices`: by
-/// group, of calibrated machines.
+/// Device types, links between them, and what is said of the problem as a whole. `prices`: by group, of calibrated
+/// machines.
 void addDevices(const PlacementProblemRequest &request, const std::vector<std::optional<CalibratedPrices>> &prices,
                 PlacementProblem &problem);
-/// What the problem takes for granted, in words, but for what was left out on the way; `dropped`:
-/// forms that another one makes needless.
+/// What the problem takes for granted, in words, but for what was left out on the way; `numDominated`: parallel
+/// configurations that another one makes needless.
 std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
                                        const std::vector<std::optional<CalibratedPrices>> &prices, size_t numDominated,
                                        const PlacementProblem &problem);
-/// Where stages are to be equal: they share the iterations of the repeat with the most. A0946:
-/// there is none, or no number of groups divides it.
+/// Where stages are to be equal: they share the iterations of the repeat with the most. A0946: there is none, or no
+/// number of groups divides it.
 std::optional<Error> requireUniformStages(const PlacementProblemRequest &request, const Layering &layering,
                                           PlacementProblem &problem);
 /// A0946: no degrees of the space divide the batch among the devices.
 Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem);
 /// A0946: a step that nobody can simulate pass by pass, whatever is chosen.
 std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem);
-/// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
-/// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
+/// Input of a step that comes no faster than its loaders deliver it: `minStep`, or more of `hostOverheadPerStep` where
+/// nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem);
 
 } // namespace accord

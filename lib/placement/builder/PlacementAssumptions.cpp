@@ -1,5 +1,4 @@
-// What an offer takes for granted, in words.
-
+// What a placement problem takes for granted, in words.
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
@@ -13,10 +12,10 @@ namespace {
 void others(const PlacementProblemRequest &request, const PlacementProblem &p, std::vector<std::string> &all) {
   auto assume = [&](const char *text) { all.push_back(text); };
   bool ring = false, host = request.space.offloadActivations, divided = false;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
+  for (const ParallelConfig &parallelConfig : p.parallelConfigs) {
     ring |= parallelConfig.ringOverlap;
     host |= parallelConfig.hostStates || parallelConfig.hostWeights;
-    divided |= parallelConfig.expert > 1 || parallelConfig.tables != PlacementProblem::Tables::Whole;
+    divided |= parallelConfig.expert > 1 || parallelConfig.tables != Tables::Whole;
   }
   if (ring)
     assume("tensor_overlap ring: products in as many pieces as devices take no longer, and "
@@ -36,7 +35,7 @@ std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,
   std::vector<std::string> all;
   auto assume = [&](std::string text) { all.push_back(std::move(text)); };
   bool replicas = false, divided = false, late = false, shards = false;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
+  for (const ParallelConfig &parallelConfig : p.parallelConfigs) {
     replicas |= parallelConfig.data > 1;
     divided |= parallelConfig.zero > 0 && parallelConfig.data > 1;
     late |= parallelConfig.zero > 1 && parallelConfig.data > 1;
@@ -87,7 +86,7 @@ std::optional<Error> requireUniformStages(const PlacementProblemRequest &request
   std::string name;
   for (size_t cls = 0; cls < layering.classes.size(); ++cls)
     if (const Layering::Class &one = layering.classes[cls]; one.iterated && one.count > max)
-      max = one.count, name = one.name, problem.uniformClass = static_cast<PlacementProblem::Id>(cls);
+      max = one.count, name = one.name, problem.uniformClass = cls;
   if (max == 0)
     return Error{Code::NothingToPlace,
                  "stages = uniform: there is no repeat whose iterations stages could share",
@@ -113,7 +112,7 @@ Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
   for (const PlacementSpace::TensorSharding &sharding : request.space.tensorShardings)
     if (tensor.empty() || tensor.back() != sharding.tensor)
       tensor.push_back(sharding.tensor);
-  for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
+  for (const DeviceType &deviceType : problem.deviceTypes)
     devices = std::max(devices, deviceType.devices);
   return {Code::NothingToPlace,
           fmt::format("no choice of tensor_parallel {}, data_parallel {}{} and micro-batch {} "
@@ -131,7 +130,7 @@ Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
 
 std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t min = INT64_MAX;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
+  for (const ParallelConfig &parallelConfig : problem.parallelConfigs)
     min = std::min(min, request.batch / (parallelConfig.data * parallelConfig.microbatch));
   if (min <= kMaxSearchedPasses)
     return std::nullopt;

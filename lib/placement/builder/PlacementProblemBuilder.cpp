@@ -49,7 +49,7 @@ public:
         return std::move(errors_);
     bool divides =
         std::any_of(problem().parallelConfigs.begin(), problem().parallelConfigs.end(), [](const auto &parallelConfig) {
-          return parallelConfig.expert > 1 || parallelConfig.tables != PlacementProblem::Tables::Whole;
+          return parallelConfig.expert > 1 || parallelConfig.tables != Tables::Whole;
         });
     if (problem().parallelConfigs.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
       return left_ ? Errors{*left_} : Errors{noDegreesDivide(request_, problem())};
@@ -129,8 +129,8 @@ private:
     return true;
   }
 
-  /// Layers' uses by policy of recomputation, for one degree and micro-batch; of one of `data`
-  /// replicas that divide something.
+  /// Layers' uses by policy of recomputation, for one degree and micro-batch; of one of `data` replicas that divide
+  /// something.
   using Uses = std::vector<std::vector<LayerUse>>;
   std::optional<Uses> uses(Id deviceType, const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
                            int64_t data = 1, const PlacementSpace::ReplicaSharding &replicaSharding = {}) {
@@ -296,8 +296,8 @@ private:
     bool divided =
         std::any_of(request_.space.zero.begin(), request_.space.zero.end(), [](int stage) { return stage > 0; });
     int64_t devicesPerNode = problem().deviceTypes[deviceType].devicesPerNode, max = 1;
-    for (PlacementProblem::RankOrder order : request_.space.orders)
-      if (order == PlacementProblem::RankOrder::TensorPipelineData)
+    for (RankOrder order : request_.space.orders)
+      if (order == RankOrder::TensorPipelineData)
         max = std::max<int64_t>(1, (devicesPerNode + tensor - 1) / tensor);
     int64_t known = 0;                                                                // together
     max = std::min(max, problem().deviceTypes[deviceType].devices / (tensor * data)); // no plan has more
@@ -320,15 +320,14 @@ private:
     std::vector<int> stages = request_.space.zero;
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
-    const PlacementProblem::DeviceType &on = problem().deviceTypes[deviceType];
-    std::vector<size_t> alike; // forms of these degrees that are in the search space
+    const DeviceType &on = problem().deviceTypes[deviceType];
+    std::vector<size_t> alike; // parallel configurations of these degrees that are in the search space
     for (int zero : stages)
       for (const PlacementSpace::Offload &offload : request_.space.offloads)
         for (bool ring : request_.space.ringOverlaps)
-          for (PlacementProblem::RankOrder order : request_.space.orders) {
-            bool replicas = order == PlacementProblem::RankOrder::TensorPipelineData;
-            // Where all devices are in one server, or there is one replica, ranks make no
-            // difference.
+          for (RankOrder order : request_.space.orders) {
+            bool replicas = order == RankOrder::TensorPipelineData;
+            // Where all devices are in one server, or there is one replica, ranks make no difference.
             if (replicas && request_.space.orders.size() > 1 && (degree.data == 1 || on.devices <= on.devicesPerNode))
               continue;
             if (zero == 3 && offload.weights) // they come from the other replicas
@@ -337,7 +336,7 @@ private:
               assume("ZeRO 2 and 3 are left out where experts are divided among some replicas");
               continue;
             }
-            PlacementProblem::ParallelConfig parallelConfig;
+            ParallelConfig parallelConfig;
             parallelConfig.deviceType = deviceType;
             parallelConfig.tensor = degree.sharding.tensor;
             parallelConfig.sequence = degree.sharding.sequence;
@@ -358,9 +357,8 @@ private:
           }
   }
 
-  void add(PlacementProblem::ParallelConfig parallelConfig,
-           const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices, const Uses &whole,
-           const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
+  void add(ParallelConfig parallelConfig, const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices,
+           const Uses &whole, const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     ParallelConfigCosts how;
     how.parallelConfig = &parallelConfig;
@@ -376,24 +374,18 @@ private:
       for (const std::vector<LayerUse> &policy : uses)
         policies.push_back(policy[c]);
       costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
-      auto count = static_cast<double>(layering_.classes[c].count);
+      double count = layering_.classes[c].count;
       weights += costs.back().weights * count;
       gradients += costs.back().gradients * count;
     }
     if (parallelConfig.data > 1) {
       double perGradient = gradients > 0 ? weights / gradients : 0, perWeight = weights > 0 ? gradients / weights : 0;
       int64_t places = p.deviceTypes[parallelConfig.deviceType].devicesPerNode / parallelConfig.tensor;
-      bool replicas = parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData;
+      bool replicas = parallelConfig.order == RankOrder::TensorPipelineData;
       for (const auto &[between, ways] : traffic) {
         if (between > 1 && !replicas)
           break;
-        std::vector<AlphaBetaModel> lines = ways->allReduce;
-        if (parallelConfig.zero == 1)
-          lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
-        else if (parallelConfig.zero == 2)
-          lines = scaled(ways->gather, 1, perGradient);
-        else if (parallelConfig.zero == 3)
-          lines = {};
+        std::vector<AlphaBetaModel> lines = exchangeOf(*ways, parallelConfig.zero, perGradient);
         int64_t replicasPerNode = std::max<int64_t>(1, std::min(parallelConfig.data, places / between));
         const std::optional<CalibratedPrices> &fitted = prices_[parallelConfig.deviceType];
         if (fitted)
@@ -421,10 +413,17 @@ private:
     p.parallelConfigs.push_back(std::move(parallelConfig));
   }
 
+  /// Of gradients after the last micro-batch; `perGradient` bytes of weights for each.
+  static std::vector<AlphaBetaModel> exchangeOf(const ReplicaCommunication &ways, int zero, double perGradient) {
+    return zero == 0   ? ways.allReduce
+           : zero == 1 ? both(ways.scatter, scaled(ways.gather, 1, perGradient))
+           : zero == 2 ? scaled(ways.gather, 1, perGradient)
+                       : std::vector<AlphaBetaModel>();
+  }
+
   /// Among replicas with the same experts, `expert` apart: neither ZeRO 2 nor 3.
-  bool expertSync(PlacementProblem::ParallelConfig &parallelConfig, int64_t replicasPerNode, int64_t between,
-                  double perGradient) {
-    PlacementProblem::ParallelConfig apart = parallelConfig;
+  bool expertSync(ParallelConfig &parallelConfig, int64_t replicasPerNode, int64_t between, double perGradient) {
+    ParallelConfig apart = parallelConfig;
     apart.data = parallelConfig.data / parallelConfig.expert,
     replicasPerNode = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
     bool known = !parallelConfig.expertGradientSyncs.empty() &&
@@ -435,11 +434,9 @@ private:
         traffic(parallelConfig.deviceType, parallelConfig.tensor, apart.data, true, between * parallelConfig.expert);
     if (!ways)
       return false;
-    std::vector<AlphaBetaModel> lines = ways->allReduce;
-    if (prices_[parallelConfig.deviceType])
-      lines = prices_[parallelConfig.deviceType]->exchange(apart, replicasPerNode, perGradient);
-    else if (parallelConfig.zero == 1)
-      lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
+    const std::optional<CalibratedPrices> &fitted = prices_[parallelConfig.deviceType];
+    std::vector<AlphaBetaModel> lines = fitted ? fitted->exchange(apart, replicasPerNode, perGradient)
+                                               : exchangeOf(*ways, parallelConfig.zero, perGradient);
     parallelConfig.expertGradientSyncs.insert(parallelConfig.expertGradientSyncs.begin(), {replicasPerNode, lines});
     return true;
   }
@@ -456,7 +453,7 @@ private:
   BuiltPlacementProblem out_;
   Layering layering_;
   Errors errors_;
-  std::vector<std::optional<CalibratedPrices>> prices_; ///< by kind, of calibrated machines
+  std::vector<std::optional<CalibratedPrices>> prices_; ///< by device type, of calibrated machines
   std::optional<Error> left_;                           ///< why the first degree was left out
 };
 

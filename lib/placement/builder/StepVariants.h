@@ -1,4 +1,4 @@
-// The steps that an offer is made of: instantiated, priced on one device, or known from elsewhere.
+// The steps that a placement problem is made of: instantiated, priced on one device, or known from elsewhere.
 #pragma once
 #include "lib/placement/builder/PlacementProblemBuilder.h"
 #include <memory>
@@ -7,7 +7,7 @@
 namespace accord {
 class PriceCache;
 
-/// The step of one device that a form's costs come from.
+/// The step of one device that a parallel configuration's costs come from.
 struct StepVariant {
   PlacementSpace::TensorSharding sharding;
   int64_t microbatch = 1;
@@ -36,8 +36,7 @@ struct ReplicaCommunication {
   std::vector<AlphaBetaModel> allReduce, scatter, gather; ///< the latter two if `divided`
 };
 
-/// Traffic among devices, found once for many offers on the same clusters; safe to share between
-/// threads.
+/// Traffic among devices, found once for many problems on the same clusters; safe to share between threads.
 class CommunicationCache {
 public:
   /// `between`: stages whose devices are between one replica and the next.
@@ -49,8 +48,8 @@ private:
   std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
 };
 
-/// What an offer takes from elsewhere instead of instantiating and pricing steps: for many offers
-/// of one job on one group of devices that differ.
+/// What a placement problem takes from elsewhere instead of instantiating and pricing steps: for many problems of one
+/// job on one group of devices that differ.
 struct PlacementProblemCache {
   const WorkGraph *work = nullptr; ///< of one device, one sample at a time, nothing computed again
   const Layering *layering = nullptr;
@@ -59,7 +58,7 @@ struct PlacementProblemCache {
   CommunicationCache *networks = nullptr;
 };
 
-/// As `offer`, with what is known.
+/// As `buildPlacementProblem`, with what is known.
 Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProblemRequest &request,
                                                             const PlacementProblemCache &known);
 

@@ -10,7 +10,7 @@ public:
   Simulator(const PipelineShape &shape, const std::vector<StageTimes> &stages, const StageEdges &edges, bool record)
       : shape_(shape), model_(modelOf(shape.schedule)), stages_(stages), feeds_(edges), fed_(edges.size()),
         record_(record) {
-    size_t m = static_cast<size_t>(shape.microbatches);
+    size_t m = shape.microbatches;
     for (uint32_t to = 0; to < edges.size(); ++to)
       for (uint32_t from : edges[to])
         fed_[from].push_back(to);
@@ -23,8 +23,8 @@ public:
     missingBackward_.resize(edges.size() * m);
     for (size_t s = 0; s < edges.size(); ++s)
       for (size_t i = 0; i < m; ++i) {
-        missingForward_[s * m + i] = static_cast<uint32_t>(edges[s].size());
-        missingBackward_[s * m + i] = static_cast<uint32_t>(fed_[s].size() + 1); // its own forward
+        missingForward_[s * m + i] = edges[s].size();
+        missingBackward_[s * m + i] = fed_[s].size() + 1; // its own forward
       }
     linkForward_.resize(edges.size());
     linkBackward_.resize(edges.size());
@@ -53,7 +53,7 @@ public:
         weight(g);
       int64_t stepTail = 0;
       for (int64_t c = 0; c < shape_.virtualStages; ++c)
-        stepTail += stages_[static_cast<size_t>(model_.stageOf(static_cast<int64_t>(g), c, shape_.groups))].stepTail;
+        stepTail += stages_[model_.stageOf(g, c, shape_.groups)].stepTail;
       run_.groupEnd[g] = group.free;
       run_.step = std::max(run_.step, group.free + stepTail);
       if (record_)
@@ -72,9 +72,7 @@ private:
     std::vector<SimulatedPass> done;
   };
 
-  size_t at(const PipelinePass &pass) const {
-    return pass.stage * static_cast<size_t>(shape_.microbatches) + pass.microbatch;
-  }
+  size_t at(const PipelinePass &pass) const { return pass.stage * shape_.microbatches + pass.microbatch; }
 
   void note(Group &group, const PipelinePass &pass, int64_t start, int64_t end) {
     group.free = end;
@@ -99,8 +97,7 @@ private:
     --held_[stage];
   }
 
-  /// Weight gradients that fit before the next pass can start, or without which too much would be
-  /// in flight.
+  /// Weight gradients that fit before the next pass can start, or without which too much would be in flight.
   void fill(size_t g, const PipelinePass &next, int64_t arrival) {
     Group &group = groups_[g];
     int64_t max = std::min(shape_.microbatches, shape_.groups);
@@ -150,7 +147,7 @@ private:
       int64_t takes = stages_[forward ? pass.stage : other].send;
       link = std::max(link, end) + takes;
       arrive(forward ? missingForward_ : missingBackward_, forward ? arrivedForward_ : arrivedBackward_, pass, other,
-             link, static_cast<size_t>(model_.groupOf(other, shape_.groups)), wake);
+             link, model_.groupOf(other, shape_.groups), wake);
     }
   }
 

@@ -11,7 +11,7 @@ double lengthOf(const PathCounts &path, const PathTimes &times) {
 }
 
 PassOrder::PassOrder(const PipelineShape &shape, std::vector<double> send) : shape_(shape), send_(std::move(send)) {
-  auto stages = static_cast<size_t>(shape.groups * shape.virtualStages), m = static_cast<size_t>(shape.microbatches);
+  size_t stages = shape.groups * shape.virtualStages, m = shape.microbatches;
   // Where each pass takes a while, what it waits for begins earlier.
   PipelineRun run = simulate(shape, std::vector<StageTimes>(stages, {1, 1, 0, 0, 0}), chainOf(stages), true);
   struct At {
@@ -40,7 +40,7 @@ PassOrder::PassOrder(const PipelineShape &shape, std::vector<double> send) : sha
       mine.needs = at(stage, false, pass.microbatch);
     else if (stage > 0)
       mine.needs = at(stage - 1, false, pass.microbatch), mine.boundary = mine.pass / 2 - 1;
-    last_[one.group] = at(stage, back, pass.microbatch) = static_cast<int32_t>(nodes_.size());
+    last_[one.group] = at(stage, back, pass.microbatch) = nodes_.size();
     nodes_.push_back(mine);
   }
   ends_.resize(nodes_.size());
@@ -92,9 +92,8 @@ std::shared_ptr<const PathBound::Path> PassOrder::pathFrom(const std::vector<uin
 }
 
 PathCounts PassOrder::through(int64_t group, bool back) const {
-  auto p = static_cast<size_t>(shape_.groups), g = static_cast<size_t>(group);
-  PathCounts path{
-      std::vector<double>(2 * p * static_cast<size_t>(shape_.virtualStages)), std::vector<double>(p), 0, {}};
+  size_t p = shape_.groups, g = group;
+  PathCounts path{std::vector<double>(2 * p * shape_.virtualStages), std::vector<double>(p), 0, {}};
   for (size_t s = g; 2 * s < path.passes.size(); s += p)
     path.passes[2 * s] = path.passes[2 * s + 1] = shape_.microbatches;
   for (size_t s = 0; s < g; ++s) {
@@ -103,7 +102,7 @@ PathCounts PassOrder::through(int64_t group, bool back) const {
   }
   path.ends[back ? 0 : g] = 1;
   std::vector<uint32_t> runs(g, 1);
-  runs.push_back(static_cast<uint32_t>(2 * shape_.microbatches * shape_.virtualStages));
+  runs.push_back(2 * shape_.microbatches * shape_.virtualStages);
   if (back)
     runs.insert(runs.end(), g, 1);
   path.way = pathFrom(runs);
@@ -164,9 +163,9 @@ GameWeights solveGame(const std::vector<std::vector<double>> &matrix) {
   double other = std::accumulate(weights.columns.begin(), weights.columns.end(), 0.0);
   weights.value = sum > 0 ? scale / sum : 0;
   for (double &weight : weights.rows)
-    weight = sum > 0 ? weight / sum : 1 / static_cast<double>(rows);
+    weight = sum > 0 ? weight / sum : 1.0 / rows;
   for (double &weight : weights.columns)
-    weight = other > 0 ? weight / other : 1 / static_cast<double>(columns);
+    weight = other > 0 ? weight / other : 1.0 / columns;
   return weights;
 }
 

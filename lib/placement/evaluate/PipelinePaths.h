@@ -20,14 +20,14 @@ struct PathTimes {
 
 double lengthOf(const PathCounts &path, const PathTimes &times);
 
-/// Passes of stages in a chain, each after those that it waits for: the one before it on its group,
-/// and its own of the stage before it (behind it, backward), by `send` later.
+/// Passes of stages in a chain, each after those that it waits for: the one before it on its group, and its own of the
+/// stage before it (behind it, backward), by `send` later.
 class PassOrder {
 public:
   PassOrder(const PipelineShape &shape, std::vector<double> send);
 
-  /// Step without waits for links that are busy: no plan with these or longer times ends earlier.
-  /// The longest path goes to `path`.
+  /// Step without waits for links that are busy: no plan with these or longer times ends earlier. The longest path goes
+  /// to `path`.
   double longest(const PathTimes &times, PathCounts &path);
   /// Through all passes of one group, from the first group; and, if `back`, to it.
   PathCounts through(int64_t group, bool back) const;
@@ -46,9 +46,8 @@ private:
   std::vector<int32_t> last_; ///< by group
 };
 
-/// The value of a game: weights of the rows and columns of a positive matrix, such that the least
-/// weighed sum of rows over columns is largest, and the other way round. As a linear program, by
-/// the simplex method (Dantzig, 1951).
+/// The value of a game: weights of the rows and columns of a positive matrix, such that the least weighed sum of rows
+/// over columns is largest, and the other way round. As a linear program, by the simplex method (Dantzig, 1951).
 struct GameWeights {
   std::vector<double> rows, columns;
   double value = 0;

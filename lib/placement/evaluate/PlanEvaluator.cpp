@@ -1,5 +1,6 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/evaluate/Pipeline.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,20 +12,12 @@ namespace accord {
 
 using Id = PlacementProblem::Id;
 
-const char *name(PlacementProblem::RankOrder order) {
-  return order == PlacementProblem::RankOrder::TensorPipelineData ? "tensor_pipeline_data" : "tensor_data_pipeline";
+const char *name(RankOrder order) {
+  return order == RankOrder::TensorPipelineData ? "tensor_pipeline_data" : "tensor_data_pipeline";
 }
 
-const char *name(PlacementProblem::Tables tables) {
-  switch (tables) {
-  case PlacementProblem::Tables::Whole:
-    return "whole";
-  case PlacementProblem::Tables::Rows:
-    return "rows";
-  case PlacementProblem::Tables::Columns:
-    return "columns";
-  }
-  return "whole";
+const char *name(Tables tables) {
+  return tables == Tables::Rows ? "rows" : tables == Tables::Columns ? "columns" : "whole";
 }
 
 int64_t minTime(const std::vector<AlphaBetaModel> &alternatives, double bytes) {
@@ -42,7 +35,7 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
     const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig);
     if (!cost)
       return std::nullopt;
-    const PlacementProblem::RecomputeChoice &recomputeChoice = cost->recomputeChoices[stage.recomputeChoices[i]];
+    const RecomputeChoice &recomputeChoice = problem.choiceOf(stage, i);
     work.forward += cost->forward;
     work.backward += cost->backward + recomputeChoice.recomputeTime;
     work.weight += cost->weight;
@@ -61,15 +54,15 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
 }
 
 int64_t countReplicasPerNode(const PlacementProblem &problem, Id parallelConfig, int64_t groups) {
-  const PlacementProblem::ParallelConfig &f = problem.parallelConfigs[parallelConfig];
+  const ParallelConfig &f = problem.parallelConfigs[parallelConfig];
   int64_t places = problem.deviceTypes[f.deviceType].devicesPerNode / f.tensor; // of whole tensor groups
-  if (f.order == PlacementProblem::RankOrder::TensorPipelineData)
+  if (f.order == RankOrder::TensorPipelineData)
     places /= groups;
   return std::max<int64_t>(1, std::min(f.data, places));
 }
 
 bool replicasShareNode(const PlacementProblem &problem, Id parallelConfig, int64_t a, int64_t b, int64_t groups) {
-  const PlacementProblem::ParallelConfig &f = problem.parallelConfigs[parallelConfig];
+  const ParallelConfig &f = problem.parallelConfigs[parallelConfig];
   int64_t devicesPerNode = problem.deviceTypes[f.deviceType].devicesPerNode, replica = f.tensor * groups;
   int64_t first = std::min(a, b) * f.tensor, last = (std::max(a, b) + 1) * f.tensor - 1;
   if (last - first >= devicesPerNode)
@@ -86,10 +79,10 @@ bool replicasShareNode(const PlacementProblem &problem, Id parallelConfig, int64
 
 int64_t gradientSyncTime(const PlacementProblem &problem, Id parallelConfig, const StageWork &work,
                          int64_t replicasPerNode) {
-  const PlacementProblem::ParallelConfig &f = problem.parallelConfigs[parallelConfig];
-  auto takes = [](const std::vector<PlacementProblem::GradientSync> &gradientSyncs, int64_t bytes, int64_t here) {
-    const PlacementProblem::GradientSync *sync = nullptr;
-    for (const PlacementProblem::GradientSync &one : gradientSyncs)
+  const ParallelConfig &f = problem.parallelConfigs[parallelConfig];
+  auto takes = [](const std::vector<GradientSync> &gradientSyncs, int64_t bytes, int64_t here) {
+    const GradientSync *sync = nullptr;
+    for (const GradientSync &one : gradientSyncs)
       if (!sync || one.replicasPerNode <= here)
         sync = &one;
     return sync ? minTime(sync->alternatives, bytes) : 0;
@@ -109,7 +102,7 @@ int64_t exposedStepTail(const PlacementProblem &problem, Id parallelConfig, cons
 double tdpTimeOf(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics) {
   double tdp = 0;
   for (size_t g = 0; g < metrics.memory.size(); ++g) {
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
     tdp += problem.deviceTypes[parallelConfig.deviceType].tdpWatts * parallelConfig.devices();
   }
   return tdp * metrics.step * 1e-12;
@@ -121,11 +114,11 @@ int64_t maxDeviceMemory(const PlanMetrics &metrics) {
 
 namespace {
 
-/// Where the devices of each group are: the first rank within its kind.
+/// Where the devices of each group are: the first rank within its device type.
 std::vector<int64_t> offsetsOf(const PlacementProblem &problem, const Placement &plan) {
   std::vector<int64_t> used(problem.deviceTypes.size()), offsets;
   for (size_t g = 0; g < plan.groups(); ++g) {
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
     offsets.push_back(used[parallelConfig.deviceType]);
     used[parallelConfig.deviceType] += parallelConfig.devices();
   }
@@ -145,7 +138,7 @@ public:
     for (const PlacedStage &stage : plan_.stages)
       works.push_back(*workOf(problem_, stage));
     for (size_t s = 0; s < works.size(); ++s) {
-      const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
+      const ParallelConfig &parallelConfig = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
       int64_t gather = minTime(parallelConfig.gather, works[s].weights);
       metrics.times.push_back({works[s].forward + problem_.hostOverheadPerMicrobatch + gather,
                                works[s].backward + gather, works[s].weight, 0, 0});
@@ -169,7 +162,7 @@ public:
       std::vector<size_t> mine = plan_.stagesOf(g);
       for (size_t s : mine)
         activations.push_back(works[s].activations), outside.push_back(works[s].hostActivations);
-      auto moments = inFlightStatesOf(plan_.shape(), static_cast<int64_t>(g));
+      auto moments = inFlightStatesOf(plan_.shape(), g);
       std::vector<int64_t> held = peakOf(moments, activations), heldOutside = peakOf(moments, outside);
       for (size_t c = 0; c < mine.size(); ++c) {
         size_t s = mine[c];
@@ -191,17 +184,16 @@ public:
     PlanMetrics metrics = stages(edges);
     metrics.step =
         std::max(simulate(plan_.shape(), metrics.times, edges).step + problem_.hostOverheadPerStep, problem_.minStep);
-    double seconds = static_cast<double>(metrics.step) * 1e-12;
+    double seconds = metrics.step * 1e-12;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.parallelConfigs[plan_.stages[g].parallelConfig].devices();
       metrics.devices += devices;
       metrics.joules += kindOf(g).idleWatts * seconds * devices;
       metrics.price += kindOf(g).pricePerHour / 3600 * seconds * devices;
     }
-    metrics.value = formulaOf(problem_.objective)
-                        .value({static_cast<double>(metrics.step), metrics.joules, metrics.price,
-                                tdpTimeOf(problem_, plan_, metrics), static_cast<double>(maxDeviceMemory(metrics))},
-                               problem_.costPerJoule);
+    StepCosts costs{1.0 * metrics.step, metrics.joules, metrics.price, tdpTimeOf(problem_, plan_, metrics),
+                    1.0 * maxDeviceMemory(metrics)};
+    metrics.value = formulaOf(problem_.objective).value(costs, problem_.costPerJoule);
     return metrics;
   }
 
@@ -214,12 +206,10 @@ public:
   }
 
 private:
-  const PlacementProblem::DeviceType &kindOf(size_t group) const {
-    return problem_.deviceTypeOf(plan_.stages[group].parallelConfig);
-  }
+  const DeviceType &kindOf(size_t group) const { return problem_.deviceTypeOf(plan_.stages[group].parallelConfig); }
 
-  /// Bytes of one sample that go between all pairs of stages with an edge, by {to, from}: each
-  /// layer's output once. One of no bytes is a dependence, too.
+  /// Bytes of one sample that go between all pairs of stages with an edge, by {to, from}: each layer's output once. One
+  /// of no bytes is a dependence, too.
   std::map<std::pair<uint32_t, uint32_t>, int64_t> crossings() const {
     std::vector<uint32_t> stageOf(problem_.layers.size());
     for (uint32_t s = 0; s < plan_.stages.size(); ++s)
@@ -238,22 +228,21 @@ private:
   }
 
   StageTransfer transfer(uint32_t from, uint32_t to, int64_t bytes) const {
-    const PlacementProblem::ParallelConfig &a = problem_.parallelConfigs[plan_.stages[from].parallelConfig],
-                                           &b = problem_.parallelConfigs[plan_.stages[to].parallelConfig];
+    const ParallelConfig &a = problem_.parallelConfigs[plan_.stages[from].parallelConfig],
+                         &b = problem_.parallelConfigs[plan_.stages[to].parallelConfig];
     if (plan_.groupOf(from) == plan_.groupOf(to)) // virtual stages of one group
       return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.link(a.deviceType, b.deviceType);
     bool intraNode = onOneNode(plan_.groupOf(from), plan_.groupOf(to));
-    double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
-                   static_cast<double>(std::min(a.devices(), b.devices()));
+    double whole = bytes, share = whole * (a.data * a.microbatch) / std::min(a.devices(), b.devices());
     return {from, to, share, intraNode, minTime({intraNode ? link.intraNode : link.interNode}, share)};
   }
 
   bool onOneNode(size_t g, size_t h) const {
     Id parallelConfig = plan_.stages[g].parallelConfig;
-    const PlacementProblem::ParallelConfig &a = problem_.parallelConfigs[parallelConfig],
-                                           &b = problem_.parallelConfigs[plan_.stages[h].parallelConfig];
-    if (a.order == PlacementProblem::RankOrder::TensorPipelineData)
+    const ParallelConfig &a = problem_.parallelConfigs[parallelConfig],
+                         &b = problem_.parallelConfigs[plan_.stages[h].parallelConfig];
+    if (a.order == RankOrder::TensorPipelineData)
       return replicasShareNode(problem_, parallelConfig, g, h, groups_);
     int64_t devicesPerNode = problem_.deviceTypes[a.deviceType].devicesPerNode;
     int64_t first = std::min(offsets_[g], offsets_[h]);
@@ -274,7 +263,7 @@ private:
       if (g == h)
         continue;
       Id a = plan_.stages[g].parallelConfig, b = plan_.stages[h].parallelConfig;
-      auto bytes = static_cast<double>(std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied));
+      double bytes = std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied);
       bool intraNode = onOneNode(g, h);
       int64_t takes = 0;
       for (auto [from, to] : {std::pair{a, b}, {b, a}}) {
@@ -289,13 +278,10 @@ private:
   /// Gradients of a group's stages are exchanged together.
   void stepTail(PlanMetrics &metrics, const std::vector<StageWork> &works, size_t group) const {
     StageWork all;
-    for (size_t s : plan_.stagesOf(group)) {
-      all.backward += works[s].backward;
-      all.weight += works[s].weight;
-      all.update += works[s].update;
-      all.gradients += works[s].gradients;
-      all.expertGradients += works[s].expertGradients;
-    }
+    for (size_t s : plan_.stagesOf(group))
+      for (auto field : {&StageWork::backward, &StageWork::weight, &StageWork::update, &StageWork::gradients,
+                         &StageWork::expertGradients})
+        all.*field += works[s].*field;
     Id parallelConfig = plan_.stages[group].parallelConfig;
     metrics.times[group].stepTail =
         exposedStepTail(problem_, parallelConfig, all, countReplicasPerNode(problem_, parallelConfig, groups_));
@@ -315,9 +301,7 @@ public:
   std::vector<std::string> run() {
     if (!verifyShape())
       return std::move(found_);
-    verifySchedule();
-    verifyVirtualStages();
-    verifyGroups();
+    verifyPipeline();
     verifyUniformStages();
     verifyBalancedStages();
     for (size_t s = 0; s < plan_.stages.size(); ++s)
@@ -335,28 +319,21 @@ private:
 
   bool verifyShape() {
     if (plan_.virtualStages >= 1 && plan_.microbatches >= 1 && !plan_.stages.empty() &&
-        plan_.stages.size() % static_cast<size_t>(plan_.virtualStages) == 0)
+        plan_.stages.size() % plan_.virtualStages == 0)
       return true;
     violation("it has no stages, virtual stages or micro-batches, or virtual stages do not divide the stages");
     return false;
   }
 
-  void verifySchedule() {
-    if (std::find(problem_.schedules.begin(), problem_.schedules.end(), plan_.schedule) == problem_.schedules.end())
-      violation(fmt::format("schedule {} is not in the search space", name(plan_.schedule)));
-  }
-
-  void verifyVirtualStages() {
+  void verifyPipeline() {
     const ScheduleModel &model = modelOf(plan_.schedule);
-    std::vector<int64_t> known = virtualStagesOf(problem_, model);
-    if (std::find(known.begin(), known.end(), plan_.virtualStages) == known.end() ||
-        !model.allows(static_cast<int64_t>(plan_.groups()), plan_.microbatches))
+    if (!llvm::is_contained(problem_.schedules, plan_.schedule))
+      violation(fmt::format("schedule {} is not in the search space", model.name));
+    if (!llvm::is_contained(virtualStagesOf(problem_, model), plan_.virtualStages) ||
+        !model.allows(plan_.groups(), plan_.microbatches))
       violation(fmt::format("{} virtual stages and {} micro-batches do not suit schedule {} on {} groups",
                             plan_.virtualStages, plan_.microbatches, model.name, plan_.groups()));
-  }
-
-  void verifyGroups() {
-    if (!problem_.mayHaveGroups(static_cast<int64_t>(plan_.groups())))
+    if (!problem_.mayHaveGroups(plan_.groups()))
       violation(fmt::format("{} groups in a row are not in the search space", plan_.groups()));
   }
 
@@ -364,12 +341,12 @@ private:
     if (!problem_.uniformClass)
       return;
     auto isOfClass = [&](const PlacementProblem::Layer &layer) { return layer.of == *problem_.uniformClass; };
-    auto all = static_cast<size_t>(std::count_if(problem_.layers.begin(), problem_.layers.end(), isOfClass));
+    size_t all = std::count_if(problem_.layers.begin(), problem_.layers.end(), isOfClass);
     for (size_t s = 0; s < plan_.stages.size(); ++s) {
       const auto &mine = plan_.stages[s].layers;
-      auto has = static_cast<size_t>(std::count_if(mine.begin(), mine.end(), [&](Id layer) {
+      size_t has = std::count_if(mine.begin(), mine.end(), [&](Id layer) {
         return layer < problem_.layers.size() && isOfClass(problem_.layers[layer]);
-      }));
+      });
       if (has * plan_.stages.size() != all)
         violation(fmt::format("stage {} has {} of {} layers '{}' that {} uniform stages divide", s, has, all,
                               problem_.classes[*problem_.uniformClass].name, plan_.stages.size()));
@@ -406,7 +383,7 @@ private:
   }
 
   void verifyBatch(size_t s) {
-    const PlacementProblem::ParallelConfig &config = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
+    const ParallelConfig &config = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
     int64_t samples = config.data * config.microbatch;
     if (problem_.batch % samples != 0 || problem_.batch / samples != plan_.microbatches)
       violation(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s, plan_.microbatches,
@@ -414,9 +391,9 @@ private:
   }
 
   void verifyGroupConfig(size_t s) {
-    constexpr auto kByReplica = PlacementProblem::RankOrder::TensorPipelineData;
+    constexpr auto kByReplica = RankOrder::TensorPipelineData;
     Id mine = plan_.stages[s].parallelConfig, first = plan_.stages[0].parallelConfig;
-    const PlacementProblem::ParallelConfig &config = problem_.parallelConfigs[mine];
+    const ParallelConfig &config = problem_.parallelConfigs[mine];
     used_[config.deviceType] += config.devices();
     if (config.order == kByReplica && mine != first)
       violation(fmt::format("stage {} runs replica after replica, unlike stage 0", s));
@@ -463,7 +440,7 @@ private:
         Id deviceType = problem_.parallelConfigs[plan_.stages[stage].parallelConfig].deviceType;
         if (first[id] == plan_.stages.size())
           first[id] = stage;
-        bool onOtherType = !types.empty() && std::find(types.begin(), types.end(), deviceType) == types.end();
+        bool onOtherType = !types.empty() && !llvm::is_contained(types, deviceType);
         if (onOtherType || (constraint.stage && static_cast<size_t>(*constraint.stage) != stage) ||
             (constraint.sameStage && stage != first[id]))
           violation(fmt::format("layer '{}' is in stage {} on '{}', against '{}'", problem_.layers[layer].name, stage,

@@ -13,7 +13,8 @@ struct StageWork {
   int64_t workspace = 0;                             ///< the most of a layer
   double joules = 0;
 };
-/// Sums over layers; nothing where one of them cannot run in the form. `keeps` as in PlacedStage.
+/// Sums over layers; nothing where one of them cannot run in the parallel configuration. `recomputeChoices` as in
+/// PlacedStage.
 std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedStage &stage);
 
 /// What exchanging gradients takes: of what all replicas have in common, then of experts.
@@ -21,38 +22,38 @@ int64_t gradientSyncTime(const PlacementProblem &problem, PlacementProblem::Id p
                          int64_t replicasPerNode);
 /// Exposed exchange of gradients and update:
 ///   sync - min(hides * sync, hidden * (backward + weight)) + update.
-/// `together`: replicas of a stage in one server.
+/// `replicasPerNode`: replicas of a stage in one server.
 int64_t exposedStepTail(const PlacementProblem &problem, PlacementProblem::Id parallelConfig, const StageWork &work,
                         int64_t replicasPerNode);
 
-/// Replicas of a stage in one server: max(1, min(data, devicesPerNode / tensor)) where its devices are
-/// in a row; where those of a replica are, through all `groups`, devicesPerNode / (tensor * groups).
+/// Replicas of a stage in one server: max(1, min(data, devicesPerNode / tensor)) where its devices are in a row; where
+/// those of a replica are, through all `groups`, devicesPerNode / (tensor * groups).
 int64_t countReplicasPerNode(const PlacementProblem &problem, PlacementProblem::Id parallelConfig, int64_t groups);
 
-/// Whether all replicas have device groups `a` and `b` (from 0) of `groups` in one server each, if
-/// all groups have the form and its ranks run replica after replica.
+/// Whether all replicas have device groups `a` and `b` (from 0) of `groups` in one server each, if all groups have the
+/// parallel configuration and its ranks run replica after replica.
 bool replicasShareNode(const PlacementProblem &problem, PlacementProblem::Id parallelConfig, int64_t a, int64_t b,
                        int64_t groups);
 
-/// Whether the plan is one of the problem: each layer in one stage, no edge back, forms that belong
-/// together (same samples per micro-batch, samples = batch), devices enough, chunks and schedule
-/// allowed. Empty if so. Memory is not looked at.
+/// Whether the plan is one of the problem: each layer in one stage, no edge back, parallel configurations that belong
+/// together (same samples per micro-batch, samples = batch), devices enough, virtual stages and schedule allowed. Empty
+/// if so. Memory is not looked at.
 std::vector<std::string> findViolations(const PlacementProblem &problem, const Placement &plan);
 
-/// Of a plan without faults.
-/// - forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
+/// Of a plan without violations.
+/// - forward of a stage = its layers' + hostOverheadPerMicrobatch + gather(weights) + blocking: receiving what
 ///   comes from each earlier stage
-/// - backward = layers' backward and `again` + gather(weights) + blocking: receiving gradients from
+/// - backward = layers' backward and `recomputeTime` + gather(weights) + blocking: receiving gradients from
 ///   each later stage
 /// - transfer time between stages a and b = link(bytes of a sample between them * samples of a
 /// micro-batch /
-///   min(devices of a, devices of b)), `inside` if the devices of both are of one kind and in one
+///   min(devices of a, devices of b)), `inside` if the devices of both are of one device type and in one
 ///   server
-/// - memory of a group = sum of residents + sum over its stages of inFlight * kept + the largest
-///   `working`, where inFlight is what its stages hold when that sum is largest (`peakOf`); of its
-///   host the same of `hostResident` and `hostKept`, when that sum is largest
+/// - memory of a group = sum of static memory + sum over its stages of inFlight * activations + the largest
+///   `workspace`, where inFlight is what its stages hold when that sum is largest (`peakOf`); of its
+///   host the same of `hostStaticMemory` and `hostActivations`, when that sum is largest
 /// - finish of both groups of a tie + link(the larger `tied`)
-/// - step = max(simulated + perStep, leastStep)
+/// - step = max(simulated + hostOverheadPerStep, minStep)
 PlanMetrics evaluate(const PlacementProblem &problem, const Placement &plan);
 
 /// Step time * thermal design power of the devices used, in W s.
@@ -63,14 +64,14 @@ int64_t maxDeviceMemory(const PlanMetrics &metrics);
 /// What goes from a stage to a later one for each micro-batch, and its gradient back.
 struct StageTransfer {
   uint32_t from = 0, to = 0;
-  double bytes = 0;       ///< of one device; 0 between chunks of one group
+  double bytes = 0;       ///< of one device; 0 between virtual stages of one group
   bool intraNode = false; ///< of a server
   int64_t time = 0;
 };
-/// Of a plan without faults; one for each pair of stages with an edge, by `to`, then `from`.
+/// Of a plan without violations; one for each pair of stages with an edge, by `to`, then `from`.
 std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan);
-/// `judge` without the simulation: times, memory and room of micro-batches alone; and `edges`,
-/// which stages each one waits for.
+/// `evaluate` without the simulation: times, memory and room of micro-batches alone; and `edges`, which stages each one
+/// waits for.
 PlanMetrics evaluateStages(const PlacementProblem &problem, const Placement &plan,
                            std::vector<std::vector<uint32_t>> &edges);
 

@@ -1,9 +1,8 @@
-// certificate/placement.json: the problem by index, with nothing left out that could not be found
-// again. Zeros and empty lists are left out of what there are many of.
+// certificate/placement.json: the problem by index, with nothing left out that could not be found again. Zeros and
+// empty lists are left out of what there are many of.
 #include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
-#include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 
 using namespace llvm;
@@ -17,38 +16,37 @@ void describe(JsonVisitor &v, AlphaBetaModel &t) { v.tuple("expected [latency, p
 void describe(JsonVisitor &v, PlacementProblem::GroupRange &range) {
   v.tuple("expected [min, max]", range.min, range.max);
 }
-void describe(JsonVisitor &v, PlacementProblem::Tables &tables) {
-  using enum PlacementProblem::Tables;
+void describe(JsonVisitor &v, Tables &tables) {
+  using enum Tables;
   v.oneOf(tables, {Whole, Rows, Columns}, "expected whole, rows or columns");
 }
-void describe(JsonVisitor &v, PlacementProblem::RankOrder &order) {
-  using enum PlacementProblem::RankOrder;
+void describe(JsonVisitor &v, RankOrder &order) {
+  using enum RankOrder;
   v.oneOf(order, {TensorDataPipeline, TensorPipelineData}, "expected tensor_data_pipeline or tensor_pipeline_data");
 }
+/// An entry of a table, by its name.
+template <typename E, typename Table, typename Entry>
+static void oneOf(JsonVisitor &v, E &value, const Table &table, Entry entry, StringLiteral expected) {
+  SmallVector<StringRef, 8> names;
+  for (const auto &one : table)
+    names.push_back(entry(one).name);
+  auto index = static_cast<size_t>(value);
+  v.word(index, names, expected);
+  if (v.reads())
+    value = static_cast<E>(index);
+}
 void describe(JsonVisitor &v, PipelineSchedule &schedule) {
-  v.custom([&] { return name(schedule); },
-           [&](const json::Value &value, Path at) {
-             auto text = value.getAsString();
-             const ScheduleModel *found = text ? findSchedule(*text) : nullptr;
-             if (!found)
-               return at.report("expected a schedule of pipelines"), false;
-             schedule = found->schedule;
-             return true;
-           });
+  oneOf(
+      v, schedule, scheduleModels(), [](const ScheduleModel *one) -> auto & { return *one; },
+      "expected a schedule of pipelines");
 }
 void describe(JsonVisitor &v, PlacementObjective &objective) {
-  v.custom([&] { return name(objective); },
-           [&](const json::Value &value, Path at) {
-             auto text = value.getAsString();
-             const ObjectiveFormula *found = text ? findObjective(*text) : nullptr;
-             if (!found)
-               return at.report("expected an objective of placements"), false;
-             objective = found->objective;
-             return true;
-           });
+  oneOf(
+      v, objective, objectiveFormulas(), [](const ObjectiveFormula &one) -> auto & { return one; },
+      "expected an objective of placements");
 }
 
-void describe(JsonFields &f, PlacementProblem::DeviceType &type) {
+void describe(JsonFields &f, DeviceType &type) {
   f.field("name", type.name)
       .field("devices", type.devices, kCount)
       .field("devices_per_node", type.devicesPerNode, kCount)
@@ -69,11 +67,11 @@ void describe(JsonFields &f, PlacementProblem::PlacementConstraint &constraint) 
   describeLocation(f, constraint.location);
 }
 
-void describe(JsonFields &f, PlacementProblem::GradientSync &sync) {
+void describe(JsonFields &f, GradientSync &sync) {
   f.field("replicas_per_node", sync.replicasPerNode, kPositive).field("alternatives", sync.alternatives);
 }
 
-void describe(JsonFields &f, PlacementProblem::ParallelConfig &config) {
+void describe(JsonFields &f, ParallelConfig &config) {
   f.field("device_type", config.deviceType)
       .field("tensor", config.tensor, kCount)
       .field("sequence", config.sequence)
@@ -84,14 +82,14 @@ void describe(JsonFields &f, PlacementProblem::ParallelConfig &config) {
       .maybe("expert_gradient_syncs", config.expertGradientSyncs)
       .maybe("gather", config.gather)
       .maybeIf(config.expert > 1, "expert", config.expert, kCount)
-      .maybeIf(config.tables != PlacementProblem::Tables::Whole, "tables", config.tables)
+      .maybeIf(config.tables != Tables::Whole, "tables", config.tables)
       .maybe("ring_overlap", config.ringOverlap)
       .maybe("host_states", config.hostStates)
       .maybe("host_weights", config.hostWeights)
-      .maybeIf(config.order != PlacementProblem::RankOrder::TensorDataPipeline, "order", config.order);
+      .maybeIf(config.order != RankOrder::TensorDataPipeline, "order", config.order);
 }
 
-void describe(JsonFields &f, PlacementProblem::RecomputeChoice &choice) {
+void describe(JsonFields &f, RecomputeChoice &choice) {
   f.field("policy", choice.policy)
       .maybe("recompute_time", choice.recomputeTime)
       .maybe("activations", choice.activations)
@@ -118,7 +116,7 @@ void describe(JsonFields &f, PlacementProblem::Cost &cost) {
       .check("recompute_choices", !cost.recomputeChoices.empty(), "expected at least one");
 }
 
-void describe(JsonFields &f, PlacementProblem::LayerClass &c) { f.field("name", c.name).field("costs", c.costs); }
+void describe(JsonFields &f, LayerClass &c) { f.field("name", c.name).field("costs", c.costs); }
 
 void describe(JsonFields &f, PlacementProblem::Layer &layer) {
   f.field("name", layer.name).field("class", layer.of).maybe("placement_constraints", layer.placementConstraints);
@@ -286,14 +284,7 @@ void describe(JsonFields &f, PlacementPlan &plan) {
 json::Value placementCertificate(const PlacementPlan &plan) { return toDocument(plan); }
 
 Expected<PlacementPlan> placementFromCertificate(StringRef text, StringRef path) {
-  auto value = parseJson(text, path);
-  if (!value)
-    return value.takeError();
-  Path::Root root("placement");
-  PlacementPlan plan;
-  if (readDocument(*value, plan, root))
-    return plan;
-  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+  return readCertificate<PlacementPlan>(text, path, "placement");
 }
 
 } // namespace accord

@@ -1,7 +1,6 @@
 #include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/PlacementSolver.h"
-#include <algorithm>
 
 using namespace llvm;
 namespace accord {
@@ -15,59 +14,9 @@ bool fail(Path at, StringLiteral message) {
   return false;
 }
 
-/// The most expensive parallel configuration of each layer, all of them on one device, each micro-batch in flight.
-bool bounded(const PlacementProblem &p) {
-  auto batch = static_cast<double>(p.batch);
-  double time = p.hostOverheadPerMicrobatch * batch * 2 + p.hostOverheadPerStep + p.minStep;
-  double tied = 0, memory = 0, bytes = 0, weights = 0, gradients = 0;
-  for (const PlacementProblem::Layer &layer : p.layers) {
-    double max = 0, largest = 0, update = 0, moved = 0, synced = 0;
-    for (const auto &cost : p.classes[layer.of].costs)
-      if (cost) {
-        double recomputeTime = 0, activations = 0, workspace = 0;
-        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-          recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
-          activations =
-              std::max(activations, static_cast<double>(recomputeChoice.activations) + recomputeChoice.hostActivations);
-          workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
-        }
-        max = std::max(max, static_cast<double>(cost->forward) + cost->backward + cost->weight + recomputeTime);
-        largest = std::max(largest, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory +
-                                        activations * batch + workspace);
-        tied = std::max(tied, static_cast<double>(cost->tied));
-        update = std::max(update, static_cast<double>(cost->update));
-        moved = std::max(moved, static_cast<double>(cost->weights));
-        synced = std::max(synced, static_cast<double>(cost->gradients) + cost->expertGradients);
-      }
-    time += max * batch + update;
-    memory += largest;
-    weights += moved;
-    gradients += synced;
-  }
-  for (const PlacementProblem::Edge &edge : p.edges)
-    bytes += edge.bytes;
-  // Latency and bytes of what a step sends at most, whatever the stages.
-  auto sends = static_cast<double>(p.edges.size()), layers = static_cast<double>(p.layers.size());
-  double links = 0, gathers = 0, gradientSyncs = 0;
-  for (const PlacementProblem::Link &link : p.links)
-    for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
-      links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch +
-                                  (way.latency + way.perByte * tied) * p.ties.size());
-  for (const PlacementProblem::ParallelConfig &parallelConfig : p.parallelConfigs) {
-    for (const AlphaBetaModel &way : parallelConfig.gather)
-      gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
-    for (const auto *list : {&parallelConfig.gradientSyncs, &parallelConfig.expertGradientSyncs})
-      for (const PlacementProblem::GradientSync &sync : *list)
-        for (const AlphaBetaModel &way : sync.alternatives)
-          gradientSyncs = std::max(gradientSyncs, way.latency * layers + way.perByte * gradients);
-  }
-  time += 2 * (links + gathers + gradientSyncs);
-  return time < kMax && memory < kMax && bytes * batch < kMax && weights < kMax && gradients < kMax;
-}
-
 bool checkConfigs(const PlacementProblem &p, Path at) {
   for (unsigned i = 0; i < p.parallelConfigs.size(); ++i) {
-    const PlacementProblem::ParallelConfig &config = p.parallelConfigs[i];
+    const ParallelConfig &config = p.parallelConfigs[i];
     if (config.deviceType >= p.deviceTypes.size())
       return fail(at.index(i).field("device_type"), "no device type has this index");
     const int64_t devices = p.deviceTypes[config.deviceType].devices;
@@ -135,23 +84,22 @@ bool checkIndices(const PlacementProblem &p, Path at) {
     return fail(at.field("overlap_fraction"), "a share above one");
   if (p.maxOverlap > 1)
     return fail(at.field("max_overlap"), "a share above one");
-  if (!bounded(p))
+  if (!check(p).empty())
     return fail(at, "times or sizes beyond what can be counted");
   return true;
 }
 
 bool checkPlan(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics, Path at) {
   if (plan.stages.empty() || plan.stages.size() > problem.layers.size() ||
-      plan.virtualStages > static_cast<int64_t>(plan.stages.size()) || plan.microbatches > problem.batch)
+      plan.virtualStages > int64_t(plan.stages.size()) || plan.microbatches > problem.batch)
     return fail(at.field("plan"), "stages, virtual stages or micro-batches out of range");
-  if (static_cast<double>(plan.microbatches) * static_cast<double>(plan.stages.size()) >
-      static_cast<double>(kMaxSearchedPasses))
+  if (1.0 * plan.microbatches * plan.stages.size() > kMaxSearchedPasses)
     return fail(at.field("plan"), "more passes than can be looked at");
   for (const PlacedStage &stage : plan.stages) {
     if (stage.parallelConfig >= problem.parallelConfigs.size())
       return fail(at.field("plan").field("stages"), "no parallel configuration has this index");
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    if (static_cast<double>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches > kMax)
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
+    if (1.0 * parallelConfig.data * parallelConfig.microbatch * plan.microbatches > kMax)
       return fail(at.field("plan").field("stages"), "more samples than can be counted");
   }
   if (!findViolations(problem, plan).empty())
@@ -159,8 +107,7 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
                                   "not fit");
   size_t stages = plan.stages.size();
   if (metrics.times.size() != stages || metrics.inFlight.size() != stages ||
-      metrics.memory.size() != stages / static_cast<size_t>(plan.virtualStages) ||
-      metrics.host.size() != metrics.memory.size())
+      metrics.memory.size() != stages / plan.virtualStages || metrics.host.size() != metrics.memory.size())
     return fail(at.field("metrics"), "expected times and micro-batches in flight of each stage, and "
                                      "memory of each device group");
   for (unsigned s = 0; s < stages; ++s)
@@ -169,9 +116,8 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
   // Times that were made up are found by `verify`; here they only have to stay countable.
   double sum = 0;
   for (const StageTimes &t : metrics.times)
-    sum += static_cast<double>(t.forward) + static_cast<double>(t.backward) + static_cast<double>(t.weight) +
-           2 * static_cast<double>(t.send) + static_cast<double>(t.stepTail);
-  if (sum * static_cast<double>(plan.microbatches) > kMax)
+    sum += 1.0 * t.forward + t.backward + t.weight + 2.0 * t.send + t.stepTail;
+  if (sum * plan.microbatches > kMax)
     return fail(at.field("metrics").field("times_ps"), "times beyond what can be counted");
   return true;
 }

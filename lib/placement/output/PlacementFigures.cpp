@@ -12,12 +12,12 @@ using Id = PlacementProblem::Id;
 const char *name(StepComponent share) {
   static constexpr const char *kNames[] = {"forward",       "backward", "recompute", "transfer",
                                            "gradient_sync", "update",   "host",      "bubble"};
-  return kNames[static_cast<size_t>(share)];
+  return kNames[llvm::to_underlying(share)];
 }
 
 const char *name(StageMemory part) {
   static constexpr const char *kNames[] = {"weights", "gradients", "optimizer_states", "activations", "workspace"};
-  return kNames[static_cast<size_t>(part)];
+  return kNames[llvm::to_underlying(part)];
 }
 
 std::string GroupFigures::ranks() const {
@@ -36,29 +36,26 @@ void addStage(GroupFigures &group, const PlacementProblem &problem, const Placem
               const PlanMetrics &metrics) {
   const PlacedStage &stage = plan.stages[index];
   int64_t recomputeTime = 0, forward = 0, backward = 0;
-  auto add = [&](StageMemory part, int64_t bytes) { group.memory[static_cast<size_t>(part)] += bytes; };
-  int64_t &workspace = group.memory[static_cast<size_t>(StageMemory::Workspace)];
+  int64_t &workspace = group.of(StageMemory::Workspace);
   for (size_t i = 0; i < stage.layers.size(); ++i) {
     const PlacementProblem::Cost &cost = *problem.cost(stage.layers[i], stage.parallelConfig);
-    const PlacementProblem::RecomputeChoice &recomputeChoice = cost.recomputeChoices[stage.recomputeChoices[i]];
+    const RecomputeChoice &choice = problem.choiceOf(stage, i);
     forward += cost.forward;
     backward += cost.backward + cost.weight;
-    recomputeTime += recomputeChoice.recomputeTime;
-    add(StageMemory::Weights, cost.weightMemory);
-    add(StageMemory::Gradients, cost.gradientMemory);
-    add(StageMemory::States, cost.staticMemory - cost.weightMemory - cost.gradientMemory);
-    add(StageMemory::Activations, recomputeChoice.activations * metrics.inFlight[index]);
-    workspace = std::max(workspace, recomputeChoice.workspace);
-    group.step[static_cast<size_t>(StepComponent::Update)] += cost.update;
+    recomputeTime += choice.recomputeTime;
+    group.of(StageMemory::Weights) += cost.weightMemory;
+    group.of(StageMemory::Gradients) += cost.gradientMemory;
+    group.of(StageMemory::States) += cost.staticMemory - cost.weightMemory - cost.gradientMemory;
+    group.of(StageMemory::Activations) += choice.activations * metrics.inFlight[index];
+    workspace = std::max(workspace, choice.workspace);
+    group.of(StepComponent::Update) += cost.update;
     group.gradientBytes += cost.gradients;
     group.expertGradientBytes += cost.expertGradients;
   }
   const StageTimes &times = metrics.times[index];
   int64_t transfer = times.forward + times.backward + times.weight - forward - backward - recomputeTime -
                      problem.hostOverheadPerMicrobatch;
-  auto step = [&](StepComponent share, int64_t each) {
-    group.step[static_cast<size_t>(share)] += each * plan.microbatches;
-  };
+  auto step = [&](StepComponent share, int64_t each) { group.of(share) += each * plan.microbatches; };
   step(StepComponent::Forward, forward);
   step(StepComponent::Backward, backward);
   step(StepComponent::Recompute, recomputeTime);
@@ -98,38 +95,38 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     GroupFigures group;
     group.parallelConfig = placement.stages[g].parallelConfig;
     all.hasUniformConfig &= group.parallelConfig == placement.stages[0].parallelConfig;
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[group.parallelConfig];
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[group.parallelConfig];
     group.first = used[parallelConfig.deviceType];
     group.devices = parallelConfig.devices();
     group.stride = parallelConfig.tensor;
-    if (parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData) {
-      group.first = static_cast<int64_t>(g) * parallelConfig.tensor;
-      group.stride = static_cast<int64_t>(groups) * parallelConfig.tensor;
+    if (parallelConfig.order == RankOrder::TensorPipelineData) {
+      group.first = g * parallelConfig.tensor;
+      group.stride = groups * parallelConfig.tensor;
     }
     group.last = group.first + (parallelConfig.data - 1) * group.stride + parallelConfig.tensor - 1;
     group.host = metrics.host[g];
     used[parallelConfig.deviceType] += group.devices;
     group.capacity = problem.deviceTypes[parallelConfig.deviceType].memory;
-    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, static_cast<int64_t>(groups));
+    group.replicasPerNode = countReplicasPerNode(problem, group.parallelConfig, groups);
     for (size_t s : placement.stagesOf(g))
       addStage(group, problem, placement, s, metrics);
     StageWork work;
     work.gradients = group.gradientBytes, work.expertGradients = group.expertGradientBytes;
     group.exchange = gradientSyncTime(problem, group.parallelConfig, work, group.replicasPerNode);
-    group.step[static_cast<size_t>(StepComponent::GradientSync)] =
+    group.of(StepComponent::GradientSync) =
         std::max<int64_t>(0, metrics.times[g].stepTail - group.of(StepComponent::Update));
-    group.step[static_cast<size_t>(StepComponent::Host)] += problem.hostOverheadPerStep;
+    group.of(StepComponent::Host) += problem.hostOverheadPerStep;
     int64_t sum = std::accumulate(group.step.begin(), group.step.end(), int64_t(0));
-    group.step[static_cast<size_t>(StepComponent::Bubble)] = std::max<int64_t>(0, metrics.step - sum);
-    auto devices = static_cast<double>(group.devices);
+    group.of(StepComponent::Bubble) = std::max<int64_t>(0, metrics.step - sum);
+    double devices = group.devices;
     busy += devices * group.of(StepComponent::Bubble);
     time += devices * metrics.step;
-    double full = static_cast<double>(group.peak()) / std::max<int64_t>(1, group.capacity);
+    double peak = group.peak(), full = peak / std::max<int64_t>(1, group.capacity);
     if (full > maxMemoryGroup)
       maxMemoryGroup = full, all.maxMemoryGroup = g;
     all.groups.push_back(std::move(group));
   }
-  const PlacementProblem::ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
+  const ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   all.tensor = first.tensor;
   all.data = first.data;
   all.zero = first.zero;
@@ -162,13 +159,12 @@ std::vector<std::string> layerRuns(const PlacementProblem &problem, const std::v
     size_t end = i + 1;
     for (; first.number >= 0 && end < layers.size(); ++end) {
       Numbered next(problem.layers[layers[end]].name);
-      if (next.number != first.number + static_cast<int64_t>(end - i) || next.before != first.before ||
-          next.after != first.after)
+      if (next.number != first.number + int64_t(end - i) || next.before != first.before || next.after != first.after)
         break;
     }
     runs.push_back(end == i + 1 ? problem.layers[layers[i]].name
                                 : fmt::format("{}{}..{}{}", first.before, first.number,
-                                              first.number + static_cast<int64_t>(end - i) - 1, first.after));
+                                              first.number + int64_t(end - i) - 1, first.after));
     i = end;
   }
   return runs;
@@ -177,8 +173,7 @@ std::vector<std::string> layerRuns(const PlacementProblem &problem, const std::v
 std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const PlacedStage &stage) {
   std::vector<RecomputeRun> runs;
   for (size_t i = 0; i < stage.layers.size(); ++i) {
-    const std::string &policy =
-        problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy;
+    const std::string &policy = problem.choiceOf(stage, i).policy;
     auto at = std::find_if(runs.begin(), runs.end(), [&](const RecomputeRun &run) { return run.policy == policy; });
     if (at == runs.end())
       at = runs.insert(runs.end(), {policy, {}});
@@ -187,11 +182,10 @@ std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const P
   return runs;
 }
 
-std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement, const std::vector<StageTransfer> &transfers) {
-  std::vector<std::vector<uint32_t>> edges(placement.stages.size());
-  for (const StageTransfer &transfer : transfers)
-    edges[transfer.to].push_back(transfer.from);
-  return edges;
+std::vector<StageTransfer> sentTransfers(const PlacementFigures &figures) {
+  std::vector<StageTransfer> sent = figures.transfers;
+  std::erase_if(sent, [](const StageTransfer &transfer) { return transfer.bytes <= 0; });
+  return sent;
 }
 
 TrainingFigures trainingOf(const PlacementPlan &plan) {
@@ -206,8 +200,7 @@ double joulesAtTdp(const PlacementPlan &plan) {
   const Placement &placement = *plan.result.plan;
   double watts = 0;
   for (size_t g = 0; g < placement.groups(); ++g) {
-    const PlacementProblem::ParallelConfig &parallelConfig =
-        plan.problem.parallelConfigs[placement.stages[g].parallelConfig];
+    const ParallelConfig &parallelConfig = plan.problem.parallelConfigs[placement.stages[g].parallelConfig];
     double tdp = plan.problem.deviceTypes[parallelConfig.deviceType].tdpWatts;
     if (tdp <= 0)
       return 0;
@@ -216,25 +209,25 @@ double joulesAtTdp(const PlacementPlan &plan) {
   return watts * plan.result.metrics.step * 1e-12;
 }
 
-std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig) {
+std::string featuresText(const ParallelConfig &parallelConfig) {
   std::string text;
   auto add = [&](bool is, std::string_view what) {
     if (is)
       text += fmt::format("{}{}", text.empty() ? "" : ", ", what);
   };
   add(parallelConfig.expert > 1, fmt::format("experts divided by {}", parallelConfig.expert));
-  add(parallelConfig.tables != PlacementProblem::Tables::Whole,
+  add(parallelConfig.tables != Tables::Whole,
       fmt::format("{} of tables divided by {}", name(parallelConfig.tables), parallelConfig.data));
   add(parallelConfig.ringOverlap, "ring overlap");
   add(parallelConfig.hostStates, "optimizer on the host");
   add(parallelConfig.hostWeights, "weights on the host");
-  add(parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData, "replica after replica");
+  add(parallelConfig.order == RankOrder::TensorPipelineData, "replica after replica");
   return text;
 }
 
 std::string degreesText(const PlacementProblem &problem, const Placement &placement) {
   size_t groups = placement.groups();
-  const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[0].parallelConfig];
+  const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[0].parallelConfig];
   bool same = true;
   for (const PlacedStage &stage : placement.stages)
     same &= stage.parallelConfig == placement.stages[0].parallelConfig;

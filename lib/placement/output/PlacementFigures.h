@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/problem/PlacementPlan.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <array>
 
 namespace accord {
@@ -12,7 +13,7 @@ namespace accord {
 /// - `Recompute`: forward work done again for the backward passes
 /// - `Transfer`: waiting for activations and gradients of other stages, where transfers block, and
 ///   gathering weights (ZeRO 3)
-/// - `Exchange`: what of the exchange of gradients is not hidden; `Host`: launching micro-batches
+/// - `GradientSync`: what of the exchange of gradients is not hidden; `Host`: launching micro-batches
 /// - `Bubble`: the rest; nothing to do
 enum class StepComponent : uint8_t { Forward, Backward, Recompute, Transfer, GradientSync, Update, Host, Bubble };
 constexpr size_t kStepComponents = 8;
@@ -26,7 +27,7 @@ const char *name(StageMemory); ///< "weights", "gradients", "optimizer_states", 
 /// The devices that run stages s, p + s, ….
 struct GroupFigures {
   PlacementProblem::Id parallelConfig = 0;
-  int64_t first = 0;         ///< rank within its kind
+  int64_t first = 0;         ///< rank within its device type
   int64_t devices = 0;       ///< tensor * data
   int64_t stride = 1;        ///< from a device of one replica to that of the next
   int64_t last = 0;          ///< rank
@@ -40,8 +41,10 @@ struct GroupFigures {
   int64_t expertGradientBytes = 0; ///< besides, with devices that have the same experts
   int64_t replicasPerNode = 1;     ///< replicas in one server
   int64_t peak() const;
-  int64_t of(StepComponent share) const { return step[static_cast<size_t>(share)]; }
-  int64_t of(StageMemory part) const { return memory[static_cast<size_t>(part)]; }
+  int64_t of(StepComponent share) const { return step[llvm::to_underlying(share)]; }
+  int64_t of(StageMemory part) const { return memory[llvm::to_underlying(part)]; }
+  int64_t &of(StepComponent share) { return step[llvm::to_underlying(share)]; }
+  int64_t &of(StageMemory part) { return memory[llvm::to_underlying(part)]; }
 };
 
 struct PlacementFigures {
@@ -49,7 +52,7 @@ struct PlacementFigures {
   int64_t microbatch = 1;
   int zero = 0;
   bool sequence = false;
-  bool hasUniformConfig = true; ///< all groups have one form
+  bool hasUniformConfig = true; ///< all groups have one parallel configuration
   double seconds = 0, throughput = 0;
   double mfu = 0;            ///< model FLOPs / (step * peak of the devices used); 0: not known
   double bubble = 0;         ///< share of all devices' time
@@ -58,7 +61,7 @@ struct PlacementFigures {
   std::vector<StageTransfer> transfers;
 };
 
-/// Of a plan that is there and has no faults, with `worth` as `judge` gives it.
+/// Of a plan that is there and has no violations, with its metrics as `evaluate` gives them.
 PlacementFigures figuresOf(const PlacementPlan &plan);
 /// The same of any plan of its problem.
 PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &placement, const PlanMetrics &metrics);
@@ -73,22 +76,22 @@ struct RecomputeRun {
 };
 std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const PlacedStage &stage);
 
-/// Which stages wait for which: what `simulate` takes.
-std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement, const std::vector<StageTransfer> &transfers);
+/// The transfers that move any bytes: those between devices.
+std::vector<StageTransfer> sentTransfers(const PlacementFigures &figures);
 
 /// All the steps that the job states; 0 steps where it does not.
 struct TrainingFigures {
   double steps = 0, seconds = 0, joules = 0, price = 0;
 };
 TrainingFigures trainingOf(const PlacementPlan &plan);
-/// Joules of a step if every device used took its thermal design power throughout: no step takes
-/// more. 0 where one states none.
+/// Joules of a step if every device used took its thermal design power throughout: no step takes more. 0 where one
+/// states none.
 double joulesAtTdp(const PlacementPlan &plan);
 
-/// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
-std::string featuresText(const PlacementProblem::ParallelConfig &parallelConfig);
+/// What of a parallel configuration is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
+std::string featuresText(const ParallelConfig &parallelConfig);
 
-/// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
+/// "tensor 8, pipeline 8 x 3 virtual stages, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);
 
 } // namespace accord

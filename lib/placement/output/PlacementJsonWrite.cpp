@@ -1,248 +1,335 @@
+// plan.json of a cluster: one description, from which its writer and its schema come.
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <fmt/format.h>
 
 using namespace llvm;
 namespace accord {
 namespace {
 
+constexpr StringLiteral kMemoryKeys[] = {"weights_bytes", "gradients_bytes", "optimizer_states_bytes",
+                                         "activations_bytes", "workspace_bytes"};
+constexpr StringLiteral kStepKeys[] = {"forward_s",       "backward_s", "recompute_s", "transfer_s",
+                                       "gradient_sync_s", "update_s",   "host_s",      "bubble_s"};
+static_assert(std::size(kMemoryKeys) == kStageMemories && std::size(kStepKeys) == kStepComponents);
+
 double seconds(int64_t ps) { return ps * 1e-12; }
 
-json::Array strings(const std::vector<std::string> &all) {
-  json::Array array;
-  for (const std::string &one : all)
-    array.push_back(jsonString(one));
-  return array;
+/// An element, or one with its defaults where there is none: a schema is described of no plan.
+template <typename T> const T &at(const std::vector<T> &all, size_t index) {
+  static const T none{};
+  return index < all.size() ? all[index] : none;
 }
 
-/// "0, 8, 16, …" as first rank, stride and count.
-json::Object ranks(int64_t first, int64_t stride, int64_t count) {
-  return json::Object{{"first", first}, {"stride", stride}, {"count", count}};
-}
+/// The fields of one object, by their values.
+struct Fields {
+  JsonFields &f;
 
-class Writer {
+  template <typename T> void put(StringLiteral key, T value) const { f.field(key, value); }
+  template <typename T> void putIf(bool shown, StringLiteral key, T value) const { f.maybeIf(shown, key, value); }
+  const Fields &about(StringLiteral text) const { return f.about(text), *this; }
+  void object(bool required, bool shown, StringLiteral key, function_ref<void(const Fields &)> fields) const {
+    f.visit(key, required, shown, [&](JsonVisitor &v) { v.object([&](JsonFields &inner) { fields({inner}); }); });
+  }
+  void objects(bool required, bool shown, StringLiteral key, size_t count,
+               function_ref<void(const Fields &, size_t)> fields) const {
+    auto element = [&](size_t i, JsonVisitor &v) { v.object([&](JsonFields &inner) { fields({inner}, i); }); };
+    f.visit(key, required, shown, [&](JsonVisitor &v) { v.array(count, "", [](size_t) { return true; }, element); });
+  }
+};
+
+class PlacementDocument {
 public:
-  explicit Writer(const PlacementPlan &plan)
-      : problem(plan.problem), placement(*plan.result.plan), metrics(plan.result.metrics), figures(figuresOf(plan)) {}
+  explicit PlacementDocument(const PlacementPlan &plan)
+      : plan(plan), problem(plan.problem), metrics(plan.result.metrics), done(plan.result.plan.has_value()),
+        placement(done ? *plan.result.plan : Placement()), figures(done ? figuresOf(plan) : PlacementFigures()),
+        unit(formulaOf(problem.objective)) {}
 
-  void write(json::Object &o) {
-    const PlacementProblem::ParallelConfig &parallelConfig =
-        problem.parallelConfigs[placement.stages[0].parallelConfig];
-    o["step_time_s"] = figures.seconds;
-    o["throughput"] = figures.throughput;
-    if (figures.mfu > 0)
-      o["mfu"] = figures.mfu;
-    o["energy_J"] = metrics.joules;
-    if (metrics.price > 0)
-      o["price"] = metrics.price;
-    o["devices"] = metrics.devices;
-    o["bubble"] = figures.bubble;
-    o["tensor_parallel"] = parallelConfig.tensor;
-    o["pipeline_parallel"] = figures.pipeline;
-    o["data_parallel"] = parallelConfig.data;
-    o["uniform_config"] = figures.hasUniformConfig;
-    o["sequence_parallel"] = parallelConfig.sequence;
-    o["zero"] = parallelConfig.zero;
-    o["microbatch"] = parallelConfig.microbatch;
-    o["microbatches"] = placement.microbatches;
-    o["schedule"] = name(placement.schedule);
-    o["virtual_stages"] = placement.virtualStages;
-    o["stages"] = stages();
-    o["groups"] = groups();
-    o["communication"] = communication();
-    o["memory"] = memory();
+  void describe(const Fields &f) const {
+    int64_t schema = 2;
+    f.f.field("schema", schema, IntegerRange{2, 2})
+        .constant("command", "compile", "expected compile")
+        .constant("kind", "placement", "expected placement");
+    f.about("version of accord that wrote this").put("version", plan.version);
+    f.f.visit("status", true, true, [&](JsonVisitor &v) {
+      size_t status = done ? 0 : 1;
+      v.word(status, {"done", "infeasible"}, "expected done or infeasible");
+    });
+    f.put("job", plan.job);
+    f.put("model", plan.model);
+    f.put("cluster", plan.cluster);
+    f.put("precision", plan.precision);
+    f.put("optimizer", plan.optimizer);
+    f.about("samples per step").put("batch", problem.batch);
+    f.put("parameters", plan.parameters);
+    f.about("of one step").put("model_flops", plan.modelFlops);
+    f.put("layers", problem.layers.size());
+    alternatives(f);
+    std::map<std::string, int64_t> sizes(plan.sizes.begin(), plan.sizes.end());
+    f.about("integer parameters of the model, by name").put("sizes", sizes);
+    f.put("assumptions", plan.assumptions);
+    f.about("what would make it feasible").put("relaxations", plan.relaxations);
+    f.objects(true, true, "conflict", plan.conflicts.size(), [&](const Fields &g, size_t i) {
+      const Conflict &conflict = at(plan.conflicts, i);
+      g.put("constraint", conflict.constraint);
+      g.put("file", conflict.file);
+      g.put("line", conflict.line);
+      g.putIf(!conflict.detail.empty(), "detail", conflict.detail);
+    });
+    value(f);
+    degrees(f);
+    f.about("in their order; stage s is on device group s modulo pipeline_parallel, and what belongs to the group "
+            "stands at its first stage")
+        .objects(false, done, "stages", placement.stages.size(), [&](const Fields &g, size_t s) { stage(g, s); });
+    f.object(false, done, "groups", [&](const Fields &g) { groups(g); });
+    communication(f);
+    f.about("of the device whose memory use is highest").object(false, done, "memory", [&](const Fields &g) {
+      memory(g, at(figures.groups, figures.maxMemoryGroup));
+      g.put("stage", figures.maxMemoryGroup);
+    });
   }
 
 private:
-  json::Object parallelConfigOf(PlacementProblem::Id id) const {
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[id];
-    json::Object o{{"tensor", parallelConfig.tensor},
-                   {"data", parallelConfig.data},
-                   {"sequence", parallelConfig.sequence},
-                   {"zero", parallelConfig.zero},
-                   {"microbatch", parallelConfig.microbatch}};
-    if (parallelConfig.expert > 1)
-      o["expert"] = parallelConfig.expert;
-    if (parallelConfig.tables != PlacementProblem::Tables::Whole)
-      o["tables"] = name(parallelConfig.tables);
-    if (parallelConfig.ringOverlap)
-      o["ring_overlap"] = true;
-    if (parallelConfig.hostStates)
-      o["optimizer_on_host"] = true;
-    if (parallelConfig.hostWeights)
-      o["weights_on_host"] = true;
-    if (parallelConfig.order != PlacementProblem::RankOrder::TensorDataPipeline)
-      o["rank_order"] = name(parallelConfig.order);
-    return o;
+  const ParallelConfig &config(const GroupFigures &group) const {
+    return at(problem.parallelConfigs, group.parallelConfig);
+  }
+  const DeviceType &type(const GroupFigures &group) const { return at(problem.deviceTypes, config(group).deviceType); }
+
+  /// The objective, its bound and what a step takes.
+  void value(const Fields &f) const {
+    f.object(false, done, "objective", [&](const Fields &g) {
+      PlacementObjective objective = problem.objective;
+      g.put("name", objective);
+      g.put("value", plan.result.value * unit.scale);
+      g.put("unit", std::string(unit.unit));
+    });
+    f.about("no plan of this space is better").object(false, done, "bound", [&](const Fields &g) {
+      g.put("value", plan.result.bound * unit.scale);
+      g.put("unit", std::string(unit.unit));
+      g.put("proof", plan.result.proof);
+    });
+    f.about("distance to the bound as a share").putIf(done, "gap", gapOf(plan));
+    f.putIf(done, "step_time_s", figures.seconds);
+    f.about("samples per second").putIf(done, "throughput", figures.throughput);
+    f.about("model FLOPs utilization of the devices used, a share; only where their peak is known")
+        .putIf(figures.mfu > 0, "mfu", figures.mfu);
+    f.about("of one step").putIf(done, "energy_J", metrics.joules);
+    f.about("of one step").putIf(done && metrics.price > 0, "price", metrics.price);
+    TrainingFigures training = trainingOf(plan);
+    f.about("all steps, where the job states samples or tokens to train on")
+        .object(false, training.steps > 0, "training", [&](const Fields &g) {
+          g.put("samples", plan.samples);
+          g.putIf(plan.sequence > 0, "tokens", plan.samples * plan.sequence);
+          g.put("steps", training.steps);
+          g.put("time_s", training.seconds);
+          g.put("energy_J", training.joules);
+          g.put("price", training.price);
+        });
   }
 
-  json::Object devicesOf(const GroupFigures &group) const {
-    const PlacementProblem::DeviceType &deviceType =
-        problem.deviceTypes[problem.parallelConfigs[group.parallelConfig].deviceType];
-    int64_t firstNode = group.first / deviceType.devicesPerNode;
-    int64_t lastNode = group.last / deviceType.devicesPerNode;
-    return json::Object{{"device_type", jsonString(deviceType.name)},
-                        {"first", group.first},
-                        {"count", group.devices},
-                        {"first_node", firstNode},
-                        {"nodes", lastNode - firstNode + 1}};
+  void degrees(const Fields &f) const {
+    f.about("used").putIf(done, "devices", metrics.devices);
+    f.about("of the devices' time").putIf(done, "bubble", figures.bubble);
+    f.about("of the first stage").putIf(done, "tensor_parallel", figures.tensor);
+    f.about("device groups in a row").putIf(done, "pipeline_parallel", figures.pipeline);
+    f.about("of the first stage").putIf(done, "data_parallel", figures.data);
+    f.about("all stages have the degrees of the first").putIf(done, "uniform_config", figures.hasUniformConfig);
+    f.putIf(done, "sequence_parallel", figures.sequence);
+    f.putIf(done, "zero", figures.zero);
+    f.putIf(done, "microbatch", figures.microbatch);
+    f.putIf(done, "microbatches", placement.microbatches);
+    f.putIf(done, "schedule", placement.schedule);
+    f.about("stages of each device group").putIf(done, "virtual_stages", placement.virtualStages);
   }
 
-  json::Object memoryOf(const GroupFigures &group) const {
-    json::Object o;
-    for (size_t i = 0; i < kStageMemories; ++i)
-      o[std::string(name(static_cast<StageMemory>(i))) + "_bytes"] = group.memory[i];
-    o["peak_bytes"] = group.peak();
-    o["capacity_bytes"] = group.capacity;
-    if (group.host > 0)
-      o["host_bytes"] = group.host;
-    return o;
+  void parallelConfig(const Fields &f, const ParallelConfig &config) const {
+    f.put("tensor", config.tensor);
+    f.put("data", config.data);
+    f.put("sequence", config.sequence);
+    f.put("zero", config.zero);
+    f.put("microbatch", config.microbatch);
+    f.about("replicas that divide the experts; 1 unless stated").putIf(config.expert > 1, "expert", config.expert);
+    f.about("of embedding tables that replicas divide").putIf(config.tables != Tables::Whole, "tables", config.tables);
+    f.about("products in pieces, beside the exchange of others")
+        .putIf(config.ringOverlap, "ring_overlap", config.ringOverlap);
+    f.putIf(config.hostStates, "optimizer_on_host", config.hostStates);
+    f.putIf(config.hostWeights, "weights_on_host", config.hostWeights);
+    f.about("tensor_data_pipeline unless stated")
+        .putIf(config.order != RankOrder::TensorDataPipeline, "rank_order", config.order);
   }
 
-  json::Array stages() const {
-    json::Array all;
-    size_t count = figures.groups.size();
-    for (size_t s = 0; s < placement.stages.size(); ++s) {
-      const PlacedStage &stage = placement.stages[s];
-      const GroupFigures &group = figures.groups[s % count];
-      const StageTimes &times = metrics.times[s];
-      json::Array recompute;
-      for (const RecomputeRun &run : recomputeRuns(problem, stage))
-        recompute.push_back(json::Object{{"policy", jsonString(run.policy)},
-                                         {"layers", strings(layerRuns(problem, run.layers))},
-                                         {"count", static_cast<int64_t>(run.layers.size())}});
-      json::Object o{{"layers", strings(layerRuns(problem, stage.layers))},
-                     {"layer_count", static_cast<int64_t>(stage.layers.size())},
-                     {"group", static_cast<int64_t>(s % count)},
-                     {"virtual_stage", static_cast<int64_t>(s / count)},
-                     {"parallel_config", parallelConfigOf(stage.parallelConfig)},
-                     {"recompute", std::move(recompute)},
-                     {"forward_s", seconds(times.forward)},
-                     {"backward_s", seconds(times.backward + times.weight)},
-                     {"in_flight", metrics.inFlight[s]}};
-      if (s < count) {
-        o["devices"] = devicesOf(group);
-        o["memory"] = memoryOf(group);
-        json::Object step;
-        for (size_t i = 0; i < kStepComponents; ++i)
-          step[std::string(name(static_cast<StepComponent>(i))) + "_s"] = seconds(group.step[i]);
-        o["step"] = std::move(step);
-        o["bubble"] = metrics.step > 0 ? static_cast<double>(group.of(StepComponent::Bubble)) / metrics.step : 0.0;
-      }
-      all.push_back(std::move(o));
-    }
-    return all;
+  void memory(const Fields &f, const GroupFigures &group) const {
+    for (auto [key, bytes] : zip_equal(kMemoryKeys, group.memory))
+      f.put(key, bytes);
+    f.about("their sum").put("peak_bytes", group.peak());
+    f.about("what a plan may use of the device").put("capacity_bytes", group.capacity);
+    f.about("of the host's memory, for one device; none unless stated").putIf(group.host > 0, "host_bytes", group.host);
+  }
+
+  void stage(const Fields &f, size_t s) const {
+    const PlacedStage &stage = at(placement.stages, s);
+    const StageTimes &times = at(metrics.times, s);
+    size_t count = std::max<size_t>(1, figures.groups.size());
+    const GroupFigures &group = at(figures.groups, s % count);
+    bool first = s < count;
+    f.about("names; runs as block[0..11]").put("layers", layerRuns(problem, stage.layers));
+    f.put("layer_count", stage.layers.size());
+    f.put("group", s % count);
+    f.put("virtual_stage", s / count);
+    f.object(true, true, "parallel_config",
+             [&](const Fields &g) { parallelConfig(g, at(problem.parallelConfigs, stage.parallelConfig)); });
+    std::vector<RecomputeRun> runs = recomputeRuns(problem, stage);
+    f.objects(true, true, "recompute", runs.size(), [&](const Fields &g, size_t i) {
+      g.put("policy", at(runs, i).policy);
+      g.put("layers", layerRuns(problem, at(runs, i).layers));
+      g.put("count", at(runs, i).layers.size());
+    });
+    f.about("of one micro-batch, with what is received").put("forward_s", seconds(times.forward));
+    f.about("of one micro-batch, with both gradients and what is computed again")
+        .put("backward_s", seconds(times.backward + times.weight));
+    f.about("micro-batches whose activations it holds when the memory use of its devices is highest")
+        .put("in_flight", at(metrics.inFlight, s));
+    f.object(false, first, "devices", [&](const Fields &g) {
+      int64_t firstNode = group.first / type(group).devicesPerNode, lastNode = group.last / type(group).devicesPerNode;
+      g.put("device_type", type(group).name);
+      g.about("rank within the device type").put("first", group.first);
+      g.put("count", group.devices);
+      g.put("first_node", firstNode);
+      g.put("nodes", lastNode - firstNode + 1);
+    });
+    f.about("of one device").object(false, first, "memory", [&](const Fields &g) { memory(g, group); });
+    f.about("where the time of a device goes in one step").object(false, first, "step", [&](const Fields &g) {
+      for (auto [key, time] : zip_equal(kStepKeys, group.step))
+        g.put(key, seconds(time));
+    });
+    f.about("of the step")
+        .putIf(first, "bubble", metrics.step > 0 ? 1.0 * group.of(StepComponent::Bubble) / metrics.step : 0.0);
+  }
+
+  /// "0, 8, 16, …" as first rank, stride and count.
+  static void ranks(const Fields &f, StringLiteral key, int64_t first, int64_t stride, int64_t count) {
+    f.object(true, true, key, [&](const Fields &g) {
+      g.put("first", first);
+      g.put("stride", stride);
+      g.put("count", count);
+    });
   }
 
   /// Ranks of one device group; the pipeline goes from group to group.
-  json::Object groups() const {
-    json::Array pipeline, byStage;
-    for (const GroupFigures &group : figures.groups) {
-      const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[group.parallelConfig];
-      byStage.push_back(json::Object{{"device_type", jsonString(problem.deviceTypes[parallelConfig.deviceType].name)},
-                                     {"tensor", ranks(group.first, 1, parallelConfig.tensor)},
-                                     {"tensor_groups", parallelConfig.data},
-                                     {"data", ranks(group.first, group.stride, parallelConfig.data)},
-                                     {"data_groups", parallelConfig.tensor}});
-    }
+  void groups(const Fields &f) const {
+    bool replicas = config(at(figures.groups, 0)).order == RankOrder::TensorPipelineData;
+    f.put("rule", std::string(replicas ? "device i of replica r of stage s has rank (r * stages + s) * tensor + i: a "
+                                         "tensor group is `tensor` ranks in a row, a pipeline group the stages of a "
+                                         "replica in a row, a data group the same place in each replica"
+                                       : "device i of replica r of a stage has rank first + r * tensor + i of its "
+                                         "kind: a tensor group is `tensor` ranks in a row, a data group every "
+                                         "`tensor`-th rank of a stage, a pipeline group the same place in each "
+                                         "stage"));
+    f.about("the first tensor and data group of each device group")
+        .objects(true, true, "stages", figures.groups.size(), [&](const Fields &g, size_t i) {
+          const GroupFigures &group = at(figures.groups, i);
+          g.put("device_type", type(group).name);
+          ranks(g, "tensor", group.first, 1, config(group).tensor);
+          g.about("such groups in the stage").put("tensor_groups", config(group).data);
+          ranks(g, "data", group.first, group.stride, config(group).data);
+          g.put("data_groups", config(group).tensor);
+        });
+    std::vector<int64_t> pipeline;
     for (const GroupFigures &group : figures.groups)
       pipeline.push_back(group.first);
-    json::Object o{{"rule", problem.parallelConfigs[figures.groups[0].parallelConfig].order ==
-                                    PlacementProblem::RankOrder::TensorPipelineData
-                                ? "device i of replica r of stage s has rank (r * stages + s) * tensor + i: a "
-                                  "tensor group is `tensor` ranks in a row, a pipeline group the stages of a "
-                                  "replica in a row, a data group the same place in each replica"
-                                : "device i of replica r of a stage has rank first + r * tensor + i of its "
-                                  "kind: a tensor group is `tensor` ranks in a row, a data group every "
-                                  "`tensor`-th rank of a stage, a pipeline group the same place in each "
-                                  "stage"},
-                   {"stages", std::move(byStage)},
-                   {"first_pipeline", std::move(pipeline)}};
-    return o;
+    f.about("ranks of the first pipeline group, each within its device type").put("first_pipeline", pipeline);
   }
 
-  json::Array communication() const {
-    json::Array all;
-    for (const StageTransfer &transfer : figures.transfers)
-      if (transfer.bytes > 0)
-        all.push_back(json::Object{{"what", "activations"},
-                                   {"from_stage", static_cast<int64_t>(transfer.from)},
-                                   {"to_stage", static_cast<int64_t>(transfer.to)},
-                                   {"bytes", transfer.bytes},
-                                   {"time_s", seconds(transfer.time)},
-                                   {"per_step", 2 * placement.microbatches},
-                                   {"intra_node", transfer.intraNode}});
-    for (size_t g = 0; g < figures.groups.size(); ++g) {
-      const GroupFigures &group = figures.groups[g];
-      if (problem.parallelConfigs[group.parallelConfig].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
-        all.push_back(
-            json::Object{{"what", "gradients"},
-                         {"stage", static_cast<int64_t>(g)},
-                         {"bytes", group.gradientBytes + group.expertGradientBytes},
-                         {"time_s", seconds(group.exchange)},
-                         {"exposed_s", seconds(group.of(StepComponent::GradientSync))},
-                         {"per_step", 1},
-                         {"intra_node", group.replicasPerNode >= problem.parallelConfigs[group.parallelConfig].data}});
-    }
-    return all;
+  /// Activations between stages, then gradients of groups.
+  void communication(const Fields &f) const {
+    std::vector<StageTransfer> sent = sentTransfers(figures);
+    std::vector<size_t> synced;
+    for (const auto &[g, group] : enumerate(figures.groups))
+      if (config(group).data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
+        synced.push_back(g);
+    size_t sends = sent.size();
+    f.about("of one device")
+        .objects(false, done, "communication", sends + synced.size(), [&](const Fields &g, size_t i) {
+          bool gradients = i >= sends;
+          const StageTransfer &transfer = at(sent, i);
+          size_t from = gradients ? at(synced, i - sends) : transfer.from;
+          const GroupFigures &group = at(figures.groups, from);
+          double bytes = gradients ? group.gradientBytes + group.expertGradientBytes : transfer.bytes;
+          g.f.visit("what", true, true, [&](JsonVisitor &v) {
+            size_t what = gradients;
+            v.word(what, {"activations", "gradients"}, "expected activations or gradients");
+          });
+          g.putIf(!gradients, "from_stage", transfer.from);
+          g.putIf(!gradients, "to_stage", transfer.to);
+          g.putIf(gradients, "stage", from);
+          g.about("each time").put("bytes", bytes);
+          g.about("each time").put("time_s", seconds(gradients ? group.exchange : transfer.time));
+          g.about("not hidden behind the backward pass")
+              .putIf(gradients, "exposed_s", seconds(group.of(StepComponent::GradientSync)));
+          g.about("how often").put("per_step", gradients ? 1 : 2 * placement.microbatches);
+          g.put("intra_node", gradients ? group.replicasPerNode >= config(group).data : transfer.intraNode);
+        });
   }
 
-  json::Object memory() const {
-    const GroupFigures &group = figures.groups[figures.maxMemoryGroup];
-    json::Object o = memoryOf(group);
-    o["stage"] = static_cast<int64_t>(figures.maxMemoryGroup);
-    return o;
+  /// Other plans, and what limits would gain.
+  void alternatives(const Fields &f) const {
+    f.about("best first").objects(true, true, "runners_up", plan.runnersUp.size(), [&](const Fields &g, size_t i) {
+      const RunnerUp &other = at(plan.runnersUp, i);
+      PlacementFigures its =
+          plan.runnersUp.empty() ? PlacementFigures() : figuresOf(problem, other.plan, other.metrics);
+      double loss = metrics.value > 0 ? other.metrics.value / metrics.value - 1 : 0;
+      g.put("tensor_parallel", its.tensor);
+      g.put("pipeline_parallel", its.pipeline);
+      g.put("data_parallel", its.data);
+      g.put("uniform_config", its.hasUniformConfig);
+      g.put("microbatch", its.microbatch);
+      g.put("microbatches", other.plan.microbatches);
+      g.put("sequence_parallel", its.sequence);
+      g.put("zero", its.zero);
+      g.put("schedule", other.plan.schedule);
+      g.put("virtual_stages", other.plan.virtualStages);
+      g.put("devices", other.metrics.devices);
+      g.put("step_time_s", its.seconds);
+      g.about("of the objective").put("value", other.metrics.value * unit.scale);
+      g.f.about("share that the objective is worse").visit("relative_loss", true, true, [&](JsonVisitor &v) {
+        v.custom([&] { return json::Value(loss); }, [](auto &, auto) { return true; });
+      });
+      g.about("of the devices' time").put("bubble", its.bubble);
+      g.put("fits", other.metrics.fits);
+      g.about("of its device whose memory use is highest")
+          .put("memory_bytes", at(its.groups, its.maxMemoryGroup).peak());
+    });
+    f.objects(true, true, "what_if", plan.whatIf.size(), [&](const Fields &g, size_t i) {
+      g.put("what", at(plan.whatIf, i).what);
+      g.about("of the objective then").put("value", at(plan.whatIf, i).value * unit.scale);
+    });
+    f.about("this plan and those with fewer devices or less memory, none of which beats another in everything")
+        .objects(true, true, "pareto_front", plan.front.size(), [&](const Fields &g, size_t i) {
+          const Tradeoff &one = at(plan.front, i);
+          PlacementFigures its = plan.front.empty() ? PlacementFigures() : figuresOf(problem, one.plan, one.metrics);
+          g.put("what", one.what);
+          g.put("parallel_degrees", plan.front.empty() ? std::string() : degreesText(problem, one.plan));
+          g.put("devices", one.metrics.devices);
+          g.about("of the device whose memory use is highest")
+              .put("memory_bytes", at(its.groups, its.maxMemoryGroup).peak());
+          g.put("step_time_s", its.seconds);
+          g.about("samples per second").put("throughput", its.throughput);
+          g.about("of one step").put("energy_J", one.metrics.joules);
+          g.about("of one step").put("price", one.metrics.price);
+        });
   }
 
+  const PlacementPlan &plan;
   const PlacementProblem &problem;
-  const Placement &placement;
   const PlanMetrics &metrics;
+  bool done;
+  Placement placement;
   PlacementFigures figures;
+  const ObjectiveFormula &unit;
 };
 
-json::Array runnersUp(const PlacementPlan &plan, double scale) {
-  json::Array all;
-  for (const RunnerUp &other : plan.runnersUp) {
-    PlacementFigures figures = figuresOf(plan.problem, other.plan, other.metrics);
-    double loses = plan.result.metrics.value > 0 ? other.metrics.value / plan.result.metrics.value - 1 : 0;
-    all.push_back(json::Object{{"tensor_parallel", figures.tensor},
-                               {"pipeline_parallel", figures.pipeline},
-                               {"data_parallel", figures.data},
-                               {"uniform_config", figures.hasUniformConfig},
-                               {"microbatch", figures.microbatch},
-                               {"microbatches", other.plan.microbatches},
-                               {"sequence_parallel", figures.sequence},
-                               {"zero", figures.zero},
-                               {"schedule", name(other.plan.schedule)},
-                               {"virtual_stages", other.plan.virtualStages},
-                               {"devices", other.metrics.devices},
-                               {"step_time_s", figures.seconds},
-                               {"value", other.metrics.value * scale},
-                               {"relative_loss", loses},
-                               {"bubble", figures.bubble},
-                               {"fits", other.metrics.fits},
-                               {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()}});
-  }
-  return all;
-}
-
-json::Array front(const PlacementPlan &plan) {
-  json::Array all;
-  for (const Tradeoff &one : plan.front) {
-    PlacementFigures figures = figuresOf(plan.problem, one.plan, one.metrics);
-    all.push_back(json::Object{{"what", jsonString(one.what)},
-                               {"parallel_degrees", jsonString(degreesText(plan.problem, one.plan))},
-                               {"devices", one.metrics.devices},
-                               {"memory_bytes", figures.groups[figures.maxMemoryGroup].peak()},
-                               {"step_time_s", figures.seconds},
-                               {"throughput", figures.throughput},
-                               {"energy_J", one.metrics.joules},
-                               {"price", one.metrics.price}});
-  }
-  return all;
-}
+void describeDocument(JsonFields &f, PlacementPlan &plan) { PlacementDocument(plan).describe({f}); }
 
 } // namespace
 
@@ -251,61 +338,8 @@ double gapOf(const PlacementPlan &plan) {
   return gap < 1e-9 ? 0 : gap; // what rounding leaves, which the proof allows, too
 }
 
-json::Value toJson(const PlacementPlan &plan) {
-  const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
-  json::Array whatIf, conflicts;
-  for (const Relaxation &one : plan.whatIf)
-    whatIf.push_back(json::Object{{"what", jsonString(one.what)}, {"value", one.value * unit.scale}});
-  for (const Conflict &c : plan.conflicts) {
-    json::Object o{
-        {"constraint", jsonString(c.constraint)}, {"file", jsonString(c.file)}, {"line", static_cast<int64_t>(c.line)}};
-    if (!c.detail.empty())
-      o["detail"] = jsonString(c.detail);
-    conflicts.push_back(std::move(o));
-  }
-  json::Object o{{"schema", 2},
-                 {"command", "compile"},
-                 {"version", jsonString(plan.version)},
-                 {"status", plan.result.plan ? "done" : "infeasible"},
-                 {"kind", "placement"},
-                 {"job", jsonString(plan.job)},
-                 {"model", jsonString(plan.model)},
-                 {"cluster", jsonString(plan.cluster)},
-                 {"precision", jsonString(plan.precision)},
-                 {"optimizer", jsonString(plan.optimizer)},
-                 {"batch", plan.problem.batch},
-                 {"parameters", plan.parameters},
-                 {"model_flops", plan.modelFlops},
-                 {"layers", static_cast<int64_t>(plan.problem.layers.size())},
-                 {"runners_up", runnersUp(plan, unit.scale)},
-                 {"what_if", std::move(whatIf)},
-                 {"pareto_front", front(plan)},
-                 {"assumptions", strings(plan.assumptions)},
-                 {"relaxations", strings(plan.relaxations)},
-                 {"conflict", std::move(conflicts)}};
-  if (plan.result.plan) {
-    o["objective"] = json::Object{
-        {"name", name(plan.problem.objective)}, {"value", plan.result.value * unit.scale}, {"unit", unit.unit}};
-    o["bound"] = json::Object{
-        {"value", plan.result.bound * unit.scale}, {"unit", unit.unit}, {"proof", jsonString(plan.result.proof)}};
-    o["gap"] = gapOf(plan);
-    if (TrainingFigures training = trainingOf(plan); training.steps > 0) {
-      json::Object whole{{"samples", plan.samples},
-                         {"steps", training.steps},
-                         {"time_s", training.seconds},
-                         {"energy_J", training.joules},
-                         {"price", training.price}};
-      if (plan.sequence > 0)
-        whole["tokens"] = plan.samples * plan.sequence;
-      o["training"] = std::move(whole);
-    }
-    Writer(plan).write(o);
-  }
-  json::Object sizes;
-  for (const auto &[name, value] : plan.sizes)
-    sizes[name] = value;
-  o["sizes"] = std::move(sizes);
-  return o;
-}
+json::Value toJson(const PlacementPlan &plan) { return toDocument(plan, describeDocument); }
+
+json::Value placementSchema() { return schemaOf<PlacementPlan>(describeDocument); }
 
 } // namespace accord

@@ -19,14 +19,14 @@ void writeStages(OpBuilder &builder, const PlacementPlan &plan) {
                                    placement.microbatches, plan.result.metrics.devices);
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const PlacedStage &stage = placement.stages[s];
-    const PlacementProblem::ParallelConfig &config = problem.parallelConfigs[stage.parallelConfig];
+    const ParallelConfig &config = problem.parallelConfigs[stage.parallelConfig];
     const GroupFigures &group = figures.groups[s % figures.groups.size()];
     NamedAttrList recompute;
     for (const RecomputeRun &run : recomputeRuns(problem, stage))
       recompute.set(run.policy, builder.getStrArrayAttr(texts(layerRuns(problem, run.layers))));
     std::string features = featuresText(config);
     plan::PipelineStageOp::create(
-        builder, unknown, builder.getI64IntegerAttr(static_cast<int64_t>(s)),
+        builder, unknown, builder.getI64IntegerAttr(s),
         builder.getStrArrayAttr(texts(layerRuns(problem, stage.layers))),
         builder.getStringAttr(problem.deviceTypes[config.deviceType].name), builder.getStringAttr(group.ranks()),
         builder.getI64IntegerAttr(config.tensor), builder.getI64IntegerAttr(config.data),

@@ -1,6 +1,6 @@
 // certificate/paths.json: what proves the bound of interleaved configurations.
+#include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 
 using namespace llvm;
@@ -64,14 +64,7 @@ std::string placementPaths(const std::vector<PathBound> &paths) {
 }
 
 Expected<std::vector<PathBound>> placementPathsFrom(StringRef text, StringRef path) {
-  auto value = parseJson(text, path);
-  if (!value)
-    return value.takeError();
-  json::Path::Root root("paths");
-  std::vector<PathBound> bounds;
-  if (readDocument(*value, bounds, root, describePaths))
-    return bounds;
-  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+  return readCertificate<std::vector<PathBound>>(text, path, "paths", describePaths);
 }
 
 } // namespace accord

@@ -1,8 +1,9 @@
 #include "lib/placement/output/PlacementReport.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementTrace.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/report/ReportPage.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/JsonLists.h"
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -12,41 +13,25 @@ namespace {
 /// Boxes of all device groups together; a browser draws them in an instant.
 constexpr size_t kMaxPasses = 16000;
 
-json::Array strings(const std::vector<std::string> &all) {
-  json::Array array;
-  for (const std::string &one : all)
-    array.push_back(jsonString(one));
-  return array;
-}
-
-template <size_t N> json::Array numbers(const std::array<int64_t, N> &all) {
-  json::Array array;
-  for (int64_t one : all)
-    array.push_back(one);
-  return array;
-}
-
 json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
-  json::Array all;
-  for (const GroupFigures &group : figures.groups) {
-    const PlacementProblem::ParallelConfig &parallelConfig = plan.problem.parallelConfigs[group.parallelConfig];
-    all.push_back(json::Object{{"deviceType", static_cast<int64_t>(parallelConfig.deviceType)},
-                               {"first", group.first},
-                               {"last", group.last},
-                               {"stride", group.stride},
-                               {"ranks", group.ranks()},
-                               {"devices", group.devices},
-                               {"tensor", parallelConfig.tensor},
-                               {"data", parallelConfig.data},
-                               {"zero", parallelConfig.zero},
-                               {"replicasPerNode", group.replicasPerNode},
-                               {"memory", numbers(group.memory)},
-                               {"capacity", group.capacity},
-                               {"step", numbers(group.step)},
-                               {"gradients", group.gradientBytes + group.expertGradientBytes},
-                               {"gradientSync", group.exchange}});
-  }
-  return all;
+  return list(figures.groups, [&](const GroupFigures &group) {
+    const ParallelConfig &config = plan.problem.parallelConfigs[group.parallelConfig];
+    return json::Object{{"deviceType", config.deviceType},
+                        {"first", group.first},
+                        {"last", group.last},
+                        {"stride", group.stride},
+                        {"ranks", group.ranks()},
+                        {"devices", group.devices},
+                        {"tensor", config.tensor},
+                        {"data", config.data},
+                        {"zero", config.zero},
+                        {"replicasPerNode", group.replicasPerNode},
+                        {"memory", json::Array(group.memory)},
+                        {"capacity", group.capacity},
+                        {"step", json::Array(group.step)},
+                        {"gradients", group.gradientBytes + group.expertGradientBytes},
+                        {"gradientSync", group.exchange}};
+  });
 }
 
 json::Array stages(const PlacementPlan &plan) {
@@ -62,7 +47,7 @@ json::Array stages(const PlacementPlan &plan) {
                                  fmt::join(layerRuns(plan.problem, run.layers), ", "));
     all.push_back(
         json::Object{{"layers", jsonString(fmt::format("{}", fmt::join(layerRuns(plan.problem, stage.layers), ", ")))},
-                     {"count", static_cast<int64_t>(stage.layers.size())},
+                     {"count", stage.layers.size()},
                      {"forward", times.forward},
                      {"backward", times.backward + times.weight},
                      {"inFlight", plan.result.metrics.inFlight[s]},
@@ -73,40 +58,50 @@ json::Array stages(const PlacementPlan &plan) {
 
 /// By group: [kind, stage, micro-batch, start, end, passes, busy] in one list.
 json::Array slices(const PipelinePicture &shown) {
-  json::Array all;
-  for (const std::vector<PipelineSlice> &group : shown.groups) {
+  return list(shown.groups, [](const std::vector<PipelineSlice> &group) {
     json::Array flat;
     for (const PipelineSlice &slice : group)
-      if (slice.kind != PipelineSlice::Kind::Bubble) {
-        flat.push_back(static_cast<int64_t>(slice.kind));
-        flat.push_back(static_cast<int64_t>(slice.stage));
-        flat.push_back(static_cast<int64_t>(slice.microbatch));
-        flat.push_back(slice.start);
-        flat.push_back(slice.end);
-        flat.push_back(slice.passes);
-        flat.push_back(slice.busy);
-      }
-    all.push_back(std::move(flat));
-  }
-  return all;
+      if (slice.kind != PipelineSlice::Kind::Bubble)
+        for (json::Value number :
+             std::initializer_list<json::Value>{to_underlying(slice.kind), slice.stage, slice.microbatch, slice.start,
+                                                slice.end, slice.passes, slice.busy})
+          flat.push_back(std::move(number));
+    return flat;
+  });
 }
 
 json::Array runnersUp(const PlacementPlan &plan) {
-  json::Array all;
-  for (const RunnerUp &other : plan.runnersUp) {
+  return list(plan.runnersUp, [&](const RunnerUp &other) {
     PlacementFigures figures = figuresOf(plan.problem, other.plan, other.metrics);
     const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
-    all.push_back(json::Object{{"degrees", jsonString(degreesText(plan.problem, other.plan))},
-                               {"schedule", name(other.plan.schedule)},
-                               {"microbatch", figures.microbatch},
-                               {"devices", other.metrics.devices},
-                               {"step", figures.seconds},
-                               {"value", other.metrics.value},
-                               {"bubble", figures.bubble},
-                               {"memory", maxMemoryGroup.peak()},
-                               {"capacity", maxMemoryGroup.capacity},
-                               {"fits", other.metrics.fits}});
-  }
+    return json::Object{{"degrees", jsonString(degreesText(plan.problem, other.plan))},
+                        {"schedule", name(other.plan.schedule)},
+                        {"microbatch", figures.microbatch},
+                        {"devices", other.metrics.devices},
+                        {"step", figures.seconds},
+                        {"value", other.metrics.value},
+                        {"bubble", figures.bubble},
+                        {"memory", maxMemoryGroup.peak()},
+                        {"capacity", maxMemoryGroup.capacity},
+                        {"fits", other.metrics.fits}};
+  });
+}
+
+json::Array front(const PlacementPlan &plan) {
+  return list(plan.front, [&](const Tradeoff &one) {
+    PlacementFigures figures = figuresOf(plan.problem, one.plan, one.metrics);
+    return json::Object{{"what", jsonString(one.what)},   {"degrees", jsonString(degreesText(plan.problem, one.plan))},
+                        {"devices", one.metrics.devices}, {"memory", figures.groups[figures.maxMemoryGroup].peak()},
+                        {"step", figures.seconds},        {"throughput", figures.throughput},
+                        {"energy", one.metrics.joules},   {"price", one.metrics.price}};
+  });
+}
+
+/// The printed names of the first enumerators.
+template <typename E> json::Array names(size_t count) {
+  json::Array all;
+  for (size_t i = 0; i < count; ++i)
+    all.push_back(name(static_cast<E>(i)));
   return all;
 }
 
@@ -120,7 +115,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"devices", metrics.devices},
                  {"memory", maxMemoryGroup.peak()},
                  {"capacity", maxMemoryGroup.capacity},
-                 {"maxMemoryGroup", static_cast<int64_t>(figures.maxMemoryGroup)},
+                 {"maxMemoryGroup", figures.maxMemoryGroup},
                  {"gap", gapOf(plan)},
                  {"energy", metrics.joules},
                  {"price", metrics.price},
@@ -143,35 +138,13 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
 
 json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &options) {
   const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
-  json::Array deviceTypes, shares, memories, whatIf, conflicts, front, sliceKinds, communication;
-  for (const PlacementProblem::DeviceType &deviceType : plan.problem.deviceTypes)
-    deviceTypes.push_back(json::Object{{"name", jsonString(deviceType.name)},
-                                       {"devices", deviceType.devices},
-                                       {"devicesPerNode", deviceType.devicesPerNode}});
-  for (size_t i = 0; i < kStepComponents; ++i)
-    shares.push_back(name(static_cast<StepComponent>(i)));
-  for (size_t i = 0; i < kStageMemories; ++i)
-    memories.push_back(name(static_cast<StageMemory>(i)));
-  for (size_t i = 0; i <= static_cast<size_t>(PipelineSlice::Kind::Summary); ++i)
-    sliceKinds.push_back(name(static_cast<PipelineSlice::Kind>(i)));
-  for (const Relaxation &one : plan.whatIf)
-    whatIf.push_back(json::Object{{"what", jsonString(one.what)}, {"value", one.value}});
-  for (const Conflict &c : plan.conflicts)
-    conflicts.push_back(json::Object{{"constraint", jsonString(c.constraint)},
-                                     {"file", jsonString(c.file)},
-                                     {"line", static_cast<int64_t>(c.line)},
-                                     {"detail", jsonString(c.detail)}});
-  for (const Tradeoff &one : plan.front) {
-    PlacementFigures its = figuresOf(plan.problem, one.plan, one.metrics);
-    front.push_back(json::Object{{"what", jsonString(one.what)},
-                                 {"degrees", jsonString(degreesText(plan.problem, one.plan))},
-                                 {"devices", one.metrics.devices},
-                                 {"memory", its.groups[its.maxMemoryGroup].peak()},
-                                 {"step", its.seconds},
-                                 {"throughput", its.throughput},
-                                 {"energy", one.metrics.joules},
-                                 {"price", one.metrics.price}});
-  }
+  json::Array deviceTypes = list(plan.problem.deviceTypes, [](const DeviceType &type) {
+    return json::Object{
+        {"name", jsonString(type.name)}, {"devices", type.devices}, {"devicesPerNode", type.devicesPerNode}};
+  });
+  json::Array whatIf = list(plan.whatIf, [](const Relaxation &one) {
+    return json::Object{{"what", jsonString(one.what)}, {"value", one.value}};
+  });
   json::Object o{{"model", jsonString(plan.model)},
                  {"cluster", jsonString(plan.cluster)},
                  {"job", jsonString(plan.job)},
@@ -186,27 +159,20 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                  {"unit", unit.unit},
                  {"scale", unit.scale},
                  {"deviceTypes", std::move(deviceTypes)},
-                 {"stepComponents", std::move(shares)},
-                 {"memories", std::move(memories)},
-                 {"sliceKinds", std::move(sliceKinds)},
+                 {"stepComponents", names<StepComponent>(kStepComponents)},
+                 {"memories", names<StageMemory>(kStageMemories)},
+                 {"sliceKinds", names<PipelineSlice::Kind>(to_underlying(PipelineSlice::Kind::Summary) + 1)},
                  {"whatIf", std::move(whatIf)},
-                 {"conflicts", std::move(conflicts)},
+                 {"conflicts", toDocument(plan.conflicts)},
                  {"relaxations", strings(plan.relaxations)},
                  {"assumptions", strings(plan.assumptions)},
-                 {"paretoFront", std::move(front)},
+                 {"paretoFront", front(plan)},
                  {"runnersUp", runnersUp(plan)}};
   if (!plan.result.plan)
     return o;
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
   PipelinePicture shown = picture(plan, figures, kMaxPasses);
-  for (const StageTransfer &transfer : figures.transfers)
-    if (transfer.bytes > 0)
-      communication.push_back(json::Object{{"from", static_cast<int64_t>(transfer.from)},
-                                           {"to", static_cast<int64_t>(transfer.to)},
-                                           {"bytes", transfer.bytes},
-                                           {"time", transfer.time},
-                                           {"intraNode", transfer.intraNode}});
   o["headline"] = headline(plan, figures, options);
   o["degrees"] = jsonString(degreesText(plan.problem, placement));
   o["microbatch"] = figures.microbatch;
@@ -219,7 +185,13 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
   o["groups"] = groups(plan, figures);
   o["stages"] = stages(plan);
   o["slices"] = slices(shown);
-  o["communication"] = std::move(communication);
+  o["communication"] = list(sentTransfers(figures), [](const StageTransfer &transfer) {
+    return json::Object{{"from", transfer.from},
+                        {"to", transfer.to},
+                        {"bytes", transfer.bytes},
+                        {"time", transfer.time},
+                        {"intraNode", transfer.intraNode}};
+  });
   return o;
 }
 

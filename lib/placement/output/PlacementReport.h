@@ -10,7 +10,7 @@ struct PlacementReportOptions {
   std::optional<int64_t> sequence; ///< tokens per sample, when the model has such a thing
 };
 
-/// The page: lib/emit/report/placement.{html,js} with style and numbers of the other report.
+/// The page: lib/report/page/placement.{html,js} with style and numbers of the other report.
 std::string toReport(const PlacementPlan &plan, const PlacementReportOptions &options = {});
 
 /// What the page's script reads.

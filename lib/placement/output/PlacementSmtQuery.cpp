@@ -1,6 +1,7 @@
 #include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/evaluate/Pipeline.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,7 +51,7 @@ private:
       int64_t layers = 0, back = 0;
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         const PlacementProblem::Cost &cost = *problem.cost(stage.layers[i], stage.parallelConfig);
-        int64_t recomputeTime = cost.recomputeChoices[stage.recomputeChoices[i]].recomputeTime;
+        int64_t recomputeTime = problem.choiceOf(stage, i).recomputeTime;
         forward.push_back(cost.forward), layers += cost.forward;
         backward.push_back(cost.backward + recomputeTime), back += cost.backward + recomputeTime;
         weight.push_back(cost.weight);
@@ -77,17 +78,15 @@ private:
         for (size_t i = 0; i < stage.layers.size(); ++i) {
           const PlacementProblem::Cost &cost = *problem.cost(stage.layers[i], stage.parallelConfig);
           staticMemory.push_back(cost.staticMemory);
-          activations.push_back(cost.recomputeChoices[stage.recomputeChoices[i]].activations);
-          workspace = std::max(workspace, cost.recomputeChoices[stage.recomputeChoices[i]].workspace);
+          activations.push_back(problem.choiceOf(stage, i).activations);
+          workspace = std::max(workspace, problem.choiceOf(stage, i).workspace);
         }
         parts.push_back(sum(staticMemory));
         parts.push_back(fmt::format("(* {} {})", metrics.inFlight[s], sum(activations)));
       }
       define(fmt::format("M{}", g), fmt::format("(+ {} {})", fmt::join(parts, " "), workspace));
       wrong.push_back(fmt::format("(not (= M{} {}))", g, metrics.memory[g]));
-      wrong.push_back(fmt::format(
-          "(> M{} {})", g,
-          problem.deviceTypes[problem.parallelConfigs[placement.stages[g].parallelConfig].deviceType].memory));
+      wrong.push_back(fmt::format("(> M{} {})", g, problem.deviceTypeOf(placement.stages[g].parallelConfig).memory));
     }
   }
 
@@ -158,7 +157,7 @@ private:
 
   static std::string nameOf(const Key &key) {
     static const char *const letters = "fbw";
-    return fmt::format("{}{}_{}", letters[static_cast<size_t>(std::get<2>(key))], std::get<0>(key), std::get<1>(key));
+    return fmt::format("{}{}_{}", letters[llvm::to_underlying(std::get<2>(key))], std::get<0>(key), std::get<1>(key));
   }
 
   /// Start times as they are stated.

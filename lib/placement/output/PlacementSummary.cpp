@@ -139,19 +139,15 @@ void memoryLines(const PlacementPlan &plan, const PlacementFigures &figures, con
   const PlacementProblem &problem = plan.problem;
   const PlanMetrics &metrics = plan.result.metrics;
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
-  double full = maxMemoryGroup.capacity > 0 ? static_cast<double>(maxMemoryGroup.peak()) / maxMemoryGroup.capacity : 0;
+  double full = maxMemoryGroup.capacity > 0 ? 1.0 * maxMemoryGroup.peak() / maxMemoryGroup.capacity : 0;
   std::string bar = shareBar(style, full, 20);
   lines.add("memory", fmt::format("{} {} of {} ({}) in stage {}", full > 1 ? inked(style, Ink::Red, bar) : bar,
                                   formatBytes(maxMemoryGroup.peak()), formatBytes(maxMemoryGroup.capacity),
                                   percent(full), figures.maxMemoryGroup));
   lines.add("", memoryParts(maxMemoryGroup));
   if (auto max = std::max_element(metrics.host.begin(), metrics.host.end()); max != metrics.host.end() && *max > 0)
-    lines.add(
-        "host memory",
-        fmt::format(
-            "{} of {} for each device", formatBytes(*max),
-            formatBytes(
-                problem.deviceTypes[problem.parallelConfigs[maxMemoryGroup.parallelConfig].deviceType].hostMemory)));
+    lines.add("host memory", fmt::format("{} of {} for each device", formatBytes(*max),
+                                         formatBytes(problem.deviceTypeOf(maxMemoryGroup.parallelConfig).hostMemory)));
 }
 
 /// Input, energy and price of a step, and of the whole training.
@@ -239,19 +235,17 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
     const StageTimes &times = plan.result.metrics.times[s];
     std::string layers = fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
     bool first = s == g;
-    table.row(
-        {layers, std::to_string(s),
-         first
-             ? fmt::format("{} {}",
+    table.row({layers, std::to_string(s),
+               first ? fmt::format(
+                           "{} {}",
                            plan.problem.deviceTypes[plan.problem.parallelConfigs[group.parallelConfig].deviceType].name,
                            group.ranks())
-             : fmt::format("as stage {}", g),
-         formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
-         formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
-         std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(static_cast<double>(group.peak())) : "",
-         first && plan.result.metrics.step > 0 ? percent(static_cast<double>(group.of(StepComponent::Bubble)) /
-                                                         static_cast<double>(plan.result.metrics.step))
-                                               : ""});
+                     : fmt::format("as stage {}", g),
+               formatSi(times.forward * 1e-12, "s"), formatSi((times.backward + times.weight) * 1e-12, "s"),
+               std::to_string(plan.result.metrics.inFlight[s]), first ? formatBytes(group.peak()) : "",
+               first && plan.result.metrics.step > 0
+                   ? percent(1.0 * group.of(StepComponent::Bubble) / plan.result.metrics.step)
+                   : ""});
   }
   return table.text(style);
 }
@@ -271,16 +265,14 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
       if (found.name != layer)
         continue;
       const PlacementProblem::Cost &cost = *problem.cost(id, placement.stages[s].parallelConfig);
-      const PlacementProblem::RecomputeChoice &recomputeChoice =
-          cost.recomputeChoices[placement.stages[s].recomputeChoices[i]];
+      const RecomputeChoice &recomputeChoice = problem.choiceOf(placement.stages[s], i);
       const GroupFigures &group = figures.groups[s % figures.groups.size()];
       auto time = [](int64_t ps) { return formatSi(ps * 1e-12, "s"); };
       auto bytes = [](int64_t count) { return formatBytes(count); };
       SummaryLines lines(style);
       lines.text = inked(style, Ink::Bold, found.name) + ", " + problem.classOf(id).name + "\n";
       lines.add("stage", fmt::format("{} of {}, {} {}", s, placement.stages.size(),
-                                     problem.deviceTypes[problem.parallelConfigs[group.parallelConfig].deviceType].name,
-                                     group.ranks()));
+                                     problem.deviceTypeOf(group.parallelConfig).name, group.ranks()));
       lines.add("micro-batch", fmt::format("forward {}, backward {} + {} of weights", time(cost.forward),
                                            time(cost.backward), time(cost.weight)));
       lines.add("recompute", recomputeChoice.policy +
@@ -322,18 +314,15 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   row("throughput", x.throughput, y.throughput, [](double v) { return formatSi(v, "samples/s"); });
   if (x.mfu > 0 && y.mfu > 0)
     row("MFU", x.mfu, y.mfu, percent);
-  row("devices", static_cast<double>(a.result.metrics.devices), static_cast<double>(b.result.metrics.devices), count);
-  auto whole = [&](const char *what, int64_t before, int64_t after) {
-    row(what, static_cast<double>(before), static_cast<double>(after), count);
-  };
+  auto whole = [&](const char *what, double before, double after) { row(what, before, after, count); };
+  whole("devices", a.result.metrics.devices, b.result.metrics.devices);
   whole("tensor parallel", x.tensor, y.tensor);
   whole("pipeline parallel", x.pipeline, y.pipeline);
   whole("data parallel", x.data, y.data);
   whole("virtual stages", a.result.plan->virtualStages, b.result.plan->virtualStages);
   whole("micro-batch", x.microbatch, y.microbatch);
   whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
-  row("peak memory", static_cast<double>(x.groups[x.maxMemoryGroup].peak()),
-      static_cast<double>(y.groups[y.maxMemoryGroup].peak()), formatBytes);
+  row("peak memory", x.groups[x.maxMemoryGroup].peak(), y.groups[y.maxMemoryGroup].peak(), formatBytes);
   row("bubble", x.bubble, y.bubble, percent);
   row("energy", a.result.metrics.joules, b.result.metrics.joules, [](double v) { return formatSi(v, "J"); });
   if (a.result.plan->schedule != b.result.plan->schedule)

@@ -63,14 +63,17 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
 
 const char *name(Kind kind) {
   static constexpr const char *kNames[] = {"forward", "backward", "weight", "exchange", "update", "bubble", "summary"};
-  return kNames[static_cast<size_t>(kind)];
+  return kNames[llvm::to_underlying(kind)];
 }
 
 PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t max) {
   const Placement &placement = *plan.result.plan;
   const PlanMetrics &metrics = plan.result.metrics;
   size_t groups = figures.groups.size();
-  PipelineRun run = simulate(placement.shape(), metrics.times, stageEdges(placement, figures.transfers), true);
+  StageEdges edges(placement.stages.size());
+  for (const StageTransfer &transfer : figures.transfers)
+    edges[transfer.to].push_back(transfer.from);
+  PipelineRun run = simulate(placement.shape(), metrics.times, edges, true);
   PipelinePicture shown;
   shown.step = metrics.step;
   size_t each = std::max<size_t>(2, max / groups / 2);
@@ -97,7 +100,7 @@ PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figur
     }
     for (size_t i = tail; i < passes.size(); ++i)
       one(passes[i]);
-    auto stage = static_cast<uint32_t>(g);
+    uint32_t stage = g;
     int64_t exchanged = run.groupEnd[g] + figures.groups[g].of(StepComponent::GradientSync);
     int64_t updated = exchanged + figures.groups[g].of(StepComponent::Update);
     append(slices, {Kind::GradientSync, stage, 0, run.groupEnd[g], exchanged, 1, 1});

@@ -17,9 +17,8 @@ struct PipelineSlice {
 };
 const char *name(PipelineSlice::Kind); ///< "forward", …
 
-/// Passes as `simulate` gives them, gaps between them as bubbles, then exchange and update. With
-/// more than `most` passes each group keeps as many at its beginning and its end, and one summary
-/// stands for those between.
+/// Passes as `simulate` gives them, gaps between them as bubbles, then exchange and update. With more than `most`
+/// passes each group keeps as many at its beginning and its end, and one summary stands for those between.
 struct PipelinePicture {
   std::vector<std::vector<PipelineSlice>> groups; ///< by start
   int64_t step = 0;
@@ -27,10 +26,9 @@ struct PipelinePicture {
 };
 PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t max);
 
-/// Trace event format, as `toTrace(const Plan &)`: process 1 has a thread for one device of each
-/// group; `args` of a slice: stage, microbatch, layers. Process 2 has the memory of a device of
-/// each group. Only the first and the last passes of long steps are there: `otherData.left_out`
-/// says how many are not.
+/// Trace event format, as `toTrace(const Plan &)`: process 1 has a thread for one device of each group; `args` of a
+/// slice: stage, microbatch, layers. Process 2 has the memory of a device of each group. Only the first and the last
+/// passes of long steps are there: `otherData.left_out` says how many are not.
 llvm::json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits = {});
 
 } // namespace accord

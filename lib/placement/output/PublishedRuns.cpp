@@ -1,6 +1,7 @@
 #include "lib/placement/output/PublishedRuns.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -73,13 +74,13 @@ private:
 
   /// The host's workers prepare the next batch meanwhile, whatever the placement.
   double loaded(double step) const {
-    double decode = parameters_[static_cast<size_t>(calibrate::Parameter::DecodeCost)];
+    double decode = parameters_[llvm::to_underlying(calibrate::Parameter::DecodeCost)];
     return std::max(step, case_.candidates.front().images * decode);
   }
 
   std::string degrees() {
     const Layout &l = layout();
-    auto whole = [](double x) { return static_cast<int64_t>(std::llround(x)); };
+    auto whole = [](double x) -> int64_t { return std::llround(x); };
     at_ = {whole(l.tensor),      whole(l.pipeline),          whole(l.virtualStages),
            whole(l.data),        case_.microbatches.front(), 0,
            whole(l.microbatches)};
@@ -104,7 +105,7 @@ private:
     }
     cluster.machine.fitted = calibrate::toCalibratedValues("published steps", parameters_);
     int64_t devices = at_.tensor * at_.pipeline * at_.data;
-    auto devicesPerNode = static_cast<int64_t>(std::llround(l.devicesPerNode));
+    int64_t devicesPerNode = std::llround(l.devicesPerNode);
     cluster.devicesPerNode = std::min(devices, devicesPerNode);
     cluster.servers = (devices + cluster.devicesPerNode - 1) / cluster.devicesPerNode;
     auto level = [](const char *name, int64_t endpoints, double bandwidth) {
@@ -113,7 +114,7 @@ private:
       network.bandwidth = BytesPerSecond(bandwidth), network.latency = Seconds(1e-5);
       return network;
     };
-    double link = parameters_[static_cast<size_t>(calibrate::Parameter::LinkBandwidth)];
+    double link = parameters_[llvm::to_underlying(calibrate::Parameter::LinkBandwidth)];
     if (cluster.devicesPerNode > 1)
       cluster.fabric.levels.push_back(level("links", cluster.devicesPerNode, link));
     if (cluster.servers > 1)
@@ -148,7 +149,7 @@ private:
       space.recomputePolicies = {"none", "selective", "full"};
     space.schedules = {at_.virtualStages > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB};
     space.virtualStages = {at_.virtualStages > 1 ? at_.virtualStages : 2};
-    if (tables() != PlacementProblem::Tables::Whole)
+    if (tables() != Tables::Whole)
       space.tables = {tables()};
     if (options_.choose)
       widen(space, devices);
@@ -170,9 +171,8 @@ private:
   }
 
   /// Tables with sparse gradients are divided among the devices.
-  PlacementProblem::Tables tables() const {
-    return case_.candidates.front().allToAllBytes > 0 && at_.data > 1 ? PlacementProblem::Tables::Columns
-                                                                      : PlacementProblem::Tables::Whole;
+  Tables tables() const {
+    return case_.candidates.front().allToAllBytes > 0 && at_.data > 1 ? Tables::Columns : Tables::Whole;
   }
 
   /// What planners usually choose among, besides what was run.
@@ -189,8 +189,8 @@ private:
       if (at_.batch % size == 0)
         add(space.microbatches, size);
     std::sort(space.microbatches.begin(), space.microbatches.end());
-    if (tables() != PlacementProblem::Tables::Whole)
-      for (auto other : {PlacementProblem::Tables::Whole, PlacementProblem::Tables::Rows})
+    if (tables() != Tables::Whole)
+      for (auto other : {Tables::Whole, Tables::Rows})
         add(space.tables, other);
     for (const char *policy : {"selective", "full"})
       add(space.recomputePolicies, std::string(policy));
@@ -206,8 +206,7 @@ private:
   }
   bool statesZero() const { return !row_.zero_stage.empty() && row_.zero_stage != "not stated"; }
 
-  /// The peak of the fullest device. Where the row does not state how memory was saved, of the way
-  /// that needs least.
+  /// The peak of the fullest device. Where the row does not state how memory was saved, of the way that needs least.
   int64_t minMemory(const PlacementProblem &problem, const Placement &forced) const {
     auto peak = [&](const Placement &plan) {
       std::vector<std::vector<uint32_t>> edges;
@@ -234,8 +233,8 @@ private:
     std::vector<size_t> count(problem.classes.size());
     for (const auto &layer : problem.layers)
       ++count[layer.of];
-    auto max = static_cast<Id>(std::max_element(count.begin(), count.end()) - count.begin());
-    auto stages = static_cast<size_t>(at_.pipeline * at_.virtualStages);
+    Id max = std::max_element(count.begin(), count.end()) - count.begin();
+    size_t stages = at_.pipeline * at_.virtualStages;
     if (stages > 1 && (count[max] < stages || count[max] % stages))
       return fmt::format("{} blocks in {} stages are not even", count[max], stages);
     size_t per = count[max] / stages, seen = 0;
@@ -260,31 +259,28 @@ private:
     }
     return plan;
   }
-  bool isOurs(const PlacementProblem::ParallelConfig &parallelConfig, int zero) const {
+  bool isOurs(const ParallelConfig &parallelConfig, int zero) const {
     return parallelConfig.tensor == at_.tensor && parallelConfig.sequence == workload_.sequence &&
            parallelConfig.data == at_.data && parallelConfig.tables == tables() &&
            parallelConfig.microbatch == at_.microbatch && (parallelConfig.data == 1 || parallelConfig.zero == zero);
   }
 
   std::string describe(const PlacementProblem &problem, const Placement &plan) const {
-    const PlacementProblem::ParallelConfig &parallelConfig =
-        problem.parallelConfigs[plan.stages.front().parallelConfig];
-    std::string text = fmt::format("t{} p{} d{} b{}", parallelConfig.tensor,
-                                   plan.stages.size() / static_cast<size_t>(plan.virtualStages), parallelConfig.data,
+    const ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages.front().parallelConfig];
+    std::string text = fmt::format("t{} p{} d{} b{}", parallelConfig.tensor, plan.groups(), parallelConfig.data,
                                    parallelConfig.microbatch);
     if (plan.virtualStages > 1)
       text += fmt::format(" v{}", plan.virtualStages);
     if (parallelConfig.sequence)
       text += " seq";
-    if (parallelConfig.tables != PlacementProblem::Tables::Whole)
+    if (parallelConfig.tables != Tables::Whole)
       text += fmt::format(" {} of tables", name(parallelConfig.tables));
     if (parallelConfig.zero > 0 && parallelConfig.data > 1)
       text += fmt::format(" z{}", parallelConfig.zero);
     std::map<std::string, size_t> policies;
     for (const PlacedStage &stage : plan.stages)
       for (size_t i = 0; i < stage.layers.size(); ++i)
-        ++policies
-            [problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy];
+        ++policies[problem.choiceOf(stage, i).policy];
     for (const auto &[policy, layers] : policies)
       if (policy != "none")
         text += fmt::format(" {} x {}", layers, policy);

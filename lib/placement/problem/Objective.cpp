@@ -1,5 +1,6 @@
 // The table of objectives. A new one is an enumerator and an entry here, and its formula in verify/ObjectiveRules.cpp.
 #include "lib/placement/problem/Objective.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <string>
 
 namespace accord {
@@ -28,7 +29,7 @@ const std::vector<ObjectiveFormula> &objectiveFormulas() {
 }
 
 const ObjectiveFormula &formulaOf(PlacementObjective objective) {
-  return objectiveFormulas()[static_cast<size_t>(objective)];
+  return objectiveFormulas()[llvm::to_underlying(objective)];
 }
 
 const ObjectiveFormula *findObjective(llvm::StringRef name) {
@@ -43,16 +44,6 @@ const ObjectiveFormula *findMinimized(llvm::StringRef word) {
     if (one.minimize && word == one.minimize)
       return &one;
   return nullptr;
-}
-
-const std::string &objectiveNames() {
-  static const std::string names = [] {
-    std::string text;
-    for (const ObjectiveFormula &one : objectiveFormulas())
-      text += (text.empty() ? "" : &one == &objectiveFormulas().back() ? " or " : ", ") + std::string(one.name);
-    return text;
-  }();
-  return names;
 }
 
 const char *name(PlacementObjective objective) { return formulaOf(objective).name; }

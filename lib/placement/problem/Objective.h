@@ -58,8 +58,6 @@ const ObjectiveFormula &formulaOf(PlacementObjective objective);
 const ObjectiveFormula *findObjective(llvm::StringRef name);
 /// The objective that `minimize WORD` states; nullptr: there is none.
 const ObjectiveFormula *findMinimized(llvm::StringRef word);
-/// Names of all objectives, for a message: "step_time, energy or price".
-const std::string &objectiveNames();
 
 const char *name(PlacementObjective objective); ///< `ObjectiveFormula::name`
 

@@ -1,6 +1,7 @@
 // One class for each schedule. A new one is an enumerator, a class here, and its rule in verify/ScheduleRules.cpp.
 #include "lib/placement/problem/PipelineSchedule.h"
 #include "lib/placement/problem/Placement.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +15,7 @@ using WeightGradients = ScheduleModel::WeightGradients;
 /// k-th forward or backward pass of the group.
 template <typename Make> std::vector<PipelinePass> inTurn(int64_t all, int64_t warmUp, Make pass) {
   std::vector<PipelinePass> order;
-  order.reserve(static_cast<size_t>(2 * all));
+  order.reserve(2 * all);
   for (int64_t k = 0; k < warmUp; ++k)
     order.push_back(pass(Pass::Forward, k));
   for (int64_t k = warmUp; k < all; ++k) {
@@ -77,12 +78,6 @@ protected:
 class ZeroBubble : public OneStage {
 public:
   ZeroBubble() : OneStage(PipelineSchedule::ZeroBubble, "zero_bubble", "zero bubble", WeightGradients::WhenIdle) {}
-
-  /// For tW <= tF <= tB and m >= p (Qi et al., ICLR 2024, table 2).
-  double closedForm(const PipelineShape &shape, double forward, double backward, double weight) const override {
-    auto m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
-    return m * (forward + backward + weight) + (p - 1) * (forward + backward - weight);
-  }
 
 protected:
   int64_t window(const PipelineShape &shape, int64_t) const override { return shape.groups; }
@@ -176,7 +171,7 @@ public:
           bool second = *letter >= 'a';
           char kind = second ? static_cast<char>(*letter - 'a' + 'A') : *letter;
           Pass pass = kind == 'F' ? Pass::Forward : kind == 'B' ? Pass::Backward : Pass::Weight;
-          uint32_t microbatch = done[second][static_cast<size_t>(pass)]++;
+          uint32_t microbatch = done[second][llvm::to_underlying(pass)]++;
           if (microbatch < shape.microbatches)
             order.push_back({pass, static_cast<uint32_t>(stageOf(group, second, p)), microbatch});
         }
@@ -195,24 +190,11 @@ public:
     }
     return maximal(found);
   }
-
-  /// For tF = tB = tW and m >= 2 p - 1, when no group waits between its passes.
-  double closedForm(const PipelineShape &shape, double forward, double backward, double weight) const override {
-    auto m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
-    return m * (forward + backward + weight) + (p - 1) * forward / 2;
-  }
 };
 
 } // namespace
 
 bool ScheduleModel::allows(int64_t groups, int64_t) const { return virtualStages == VirtualStages::One || groups > 1; }
-
-/// GPipe, 1F1B: (m + p - 1) (tF + tB); interleaved: (m + (p - 1) / v) (tF + tB) (Narayanan et al., SC 2021, section
-/// 2.2).
-double ScheduleModel::closedForm(const PipelineShape &shape, double forward, double backward, double weight) const {
-  auto m = static_cast<double>(shape.microbatches), p = static_cast<double>(shape.groups);
-  return (m + (p - 1) / static_cast<double>(shape.virtualStages)) * (forward + backward + weight);
-}
 
 const std::vector<const ScheduleModel *> &scheduleModels() {
   static const GPipe gpipe;
@@ -224,7 +206,7 @@ const std::vector<const ScheduleModel *> &scheduleModels() {
   return all;
 }
 
-const ScheduleModel &modelOf(PipelineSchedule schedule) { return *scheduleModels()[static_cast<size_t>(schedule)]; }
+const ScheduleModel &modelOf(PipelineSchedule schedule) { return *scheduleModels()[llvm::to_underlying(schedule)]; }
 
 const ScheduleModel *findSchedule(llvm::StringRef name) {
   for (const ScheduleModel *one : scheduleModels())
@@ -252,11 +234,11 @@ std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
 
 std::vector<int64_t> inFlightOf(const PipelineShape &shape, const std::vector<InFlightStates> &byGroup) {
   const ScheduleModel &model = modelOf(shape.schedule);
-  std::vector<int64_t> max(static_cast<size_t>(shape.groups * shape.virtualStages));
+  std::vector<int64_t> max(shape.groups * shape.virtualStages);
   for (int64_t g = 0; g < shape.groups; ++g)
-    for (const auto &held : byGroup[static_cast<size_t>(g)])
+    for (const auto &held : byGroup[g])
       for (size_t c = 0; c < held.size(); ++c) {
-        int64_t &mine = max[static_cast<size_t>(model.stageOf(g, static_cast<int64_t>(c), shape.groups))];
+        int64_t &mine = max[model.stageOf(g, c, shape.groups)];
         mine = std::max(mine, held[c]);
       }
   return max;
@@ -269,10 +251,6 @@ std::vector<int64_t> peakOf(const InFlightStates &held, const std::vector<int64_
   return max.second;
 }
 
-double closedForm(const PipelineShape &shape, double forward, double backward, double weight) {
-  return modelOf(shape.schedule).closedForm(shape, forward, backward, weight);
-}
-
 std::vector<int64_t> virtualStagesOf(const PlacementProblem &problem, const ScheduleModel &model) {
   if (model.virtualStages != VirtualStages::Listed)
     return {model.virtualStages == VirtualStages::One ? 1 : 2};
@@ -283,15 +261,12 @@ std::vector<int64_t> virtualStagesOf(const PlacementProblem &problem, const Sche
   return all;
 }
 
-size_t Placement::groupOf(size_t stage) const {
-  return static_cast<size_t>(modelOf(schedule).groupOf(static_cast<int64_t>(stage), static_cast<int64_t>(groups())));
-}
+size_t Placement::groupOf(size_t stage) const { return modelOf(schedule).groupOf(stage, groups()); }
 
 std::vector<size_t> Placement::stagesOf(size_t group) const {
   std::vector<size_t> stages;
   for (int64_t c = 0; c < virtualStages; ++c)
-    stages.push_back(
-        static_cast<size_t>(modelOf(schedule).stageOf(static_cast<int64_t>(group), c, static_cast<int64_t>(groups()))));
+    stages.push_back(modelOf(schedule).stageOf(group, c, groups()));
   return stages;
 }
 

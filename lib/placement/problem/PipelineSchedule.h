@@ -82,8 +82,6 @@ public:
   /// Vectors of what a group's stages hold, none of them below another. What any moment of its passes holds is no more
   /// than a mean of these, so that sums over the stages are largest at one of them.
   virtual InFlightStates inFlightStatesOf(const PipelineShape &shape, int64_t group) const = 0;
-  /// Step of equal stages whose passes take `forward`, `backward` and `weight`, all virtual stages of a group together.
-  virtual double closedForm(const PipelineShape &shape, double forward, double backward, double weight) const;
 };
 
 /// All schedules, in the order of the enumeration.
@@ -108,7 +106,5 @@ std::vector<int64_t> inFlightOf(const PipelineShape &shape, const std::vector<In
 /// When a group's stages hold most bytes, where each keeps `activations` of a micro-batch: one of `held`, of equal ones
 /// that with most of the first stage, then of the next.
 std::vector<int64_t> peakOf(const InFlightStates &held, const std::vector<int64_t> &activations);
-/// `ScheduleModel::closedForm` of the shape's schedule.
-double closedForm(const PipelineShape &shape, double forward, double backward, double weight);
 
 } // namespace accord

@@ -1,10 +1,11 @@
 // A training step cut into pipeline stages for groups of devices: the problem, a plan, what a plan is worth. Input and
-// answer of lib/place; lib/verify judges the same data again.
+// answer of placement/solve; placement/verify evaluates the same data again.
 #pragma once
 #include "lib/placement/problem/Objective.h"
 #include "lib/placement/problem/PipelineSchedule.h"
 #include "lib/placement/problem/PlacementPaths.h"
 #include "lib/support/Result.h"
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,13 +22,14 @@ int64_t minTime(const std::vector<AlphaBetaModel> &alternatives, double bytes);
 
 /// Times are picoseconds, sizes bytes of one device, all not negative.
 ///
-/// A *stage* is a set of layers run by `tensor * data` devices of one kind: `data` replicas of `tensor` devices that
-/// share each operation. The stages of a plan are in an order in which no edge points back; with `chunks` v > 1 device
-/// group s has stages s, p + s, ….
+/// A *stage* is a set of layers run by `tensor * data` devices of one device type: `data` replicas of `tensor` devices
+/// that
+/// share each operation. The stages of a plan are in an order in which no edge points back; with `virtualStages` v > 1
+/// device group s has stages s, p + s, ….
 struct PlacementProblem {
   using Id = uint32_t;
 
-  /// Equal devices. Ranks of a kind are numbered from 0, server after server.
+  /// Equal devices. Ranks of a type are numbered from 0, server after server.
   struct DeviceType {
     std::string name;
     int64_t devices = 1;
@@ -41,7 +43,7 @@ struct PlacementProblem {
     SourceLocation counted = {}; ///< of their number
   };
   /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the
-  /// last micro-batch, when `together` replicas at a time are in one server.
+  /// last micro-batch, when `replicasPerNode` replicas at a time are in one server.
   struct GradientSync {
     int64_t replicasPerNode = 1;
     std::vector<AlphaBetaModel> alternatives; ///< of the stage's gradient bytes on one device
@@ -49,8 +51,7 @@ struct PlacementProblem {
   /// Which ranks replicas and stages have. Devices that share operations are always neighbours.
   /// - `TensorDataPipeline`: the devices of a stage in a row, replica after replica; a stage after the other.
   /// - `TensorPipelineData`: the devices of a replica in a row, stage after stage; a replica after the other. Of plans
-  /// on one
-  ///   kind of devices whose stages have one form.
+  ///   on one device type whose stages have one parallel configuration.
   enum class RankOrder : uint8_t { TensorDataPipeline, TensorPipelineData };
   /// Beyond so many replicas that begin at different places of their servers, none is said to be in one server.
   static constexpr int64_t kMaxReplicas = 1 << 16;
@@ -64,12 +65,12 @@ struct PlacementProblem {
     int64_t data = 1;
     int zero = 0;                            ///< stage of ZeRO (Rajbhandari et al., SC 2020)
     int64_t microbatch = 1;                  ///< samples of one replica at a time
-    std::vector<GradientSync> gradientSyncs; ///< by `together`, ascending; empty if data is 1
+    std::vector<GradientSync> gradientSyncs; ///< by `replicasPerNode`, ascending; empty if data is 1
     std::vector<AlphaBetaModel>
         gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
     int64_t expert = 1; ///< replicas, neighbours, that divide the experts of a layer among them; divides `data`
-    /// Of gradients of experts over the data / expert replicas that have the same ones, when `together` of these are in
-    /// one server, which is as many as there are replicas together / expert; empty if that is one replica.
+    /// Of gradients of experts over the data / expert replicas that have the same ones, when `replicasPerNode` of these
+    /// are in one server, which is as many as `replicasPerNode` of all replicas / expert; empty if that is one replica.
     std::vector<GradientSync> expertGradientSyncs;
     Tables tables = Tables::Whole;
     bool ringOverlap = false; ///< products in pieces, beside the exchange of other pieces
@@ -84,29 +85,36 @@ struct PlacementProblem {
     int64_t recomputeTime = 0;   ///< time of computing again, in the backward pass of each micro-batch
     int64_t activations = 0;     ///< bytes from a micro-batch's forward to its backward pass
     int64_t workspace = 0;       ///< bytes besides, while the layer runs
-    int64_t hostActivations = 0; ///< as `kept`, in the host's memory
+    int64_t hostActivations = 0; ///< as `activations`, in the host's memory
   };
-  /// Of one layer in one form; times of one micro-batch.
+  /// Of one layer in one parallel configuration; times of one micro-batch.
   struct Cost {
     int64_t forward = 0;
-    int64_t backward = 0;                          ///< gradients of activations
-    int64_t weight = 0;                            ///< gradients of weights
-    int64_t update = 0;                            ///< once per step
-    int64_t staticMemory = 0;                      ///< weights, gradients and states of the optimizer
-    int64_t weightMemory = 0, gradientMemory = 0;  ///< of these; the rest are states
-    int64_t gradients = 0;                         ///< bytes that `Form::syncs` exchanges
-    int64_t expertGradients = 0;                   ///< bytes that `Form::expertSyncs` exchanges, after them
-    int64_t weights = 0;                           ///< bytes that `Form::gather` brings
+    int64_t backward = 0;                         ///< gradients of activations
+    int64_t weight = 0;                           ///< gradients of weights
+    int64_t update = 0;                           ///< once per step
+    int64_t staticMemory = 0;                     ///< weights, gradients and states of the optimizer
+    int64_t weightMemory = 0, gradientMemory = 0; ///< of these; the rest are states
+    int64_t gradients = 0;                        ///< bytes that `ParallelConfig::gradientSyncs` exchanges
+    int64_t expertGradients = 0; ///< bytes that `ParallelConfig::expertGradientSyncs` exchanges, after them
+    int64_t weights = 0;         ///< bytes that `ParallelConfig::gather` brings
     std::vector<RecomputeChoice> recomputeChoices; ///< at least one
     double joules = 0;            ///< of one step's work on all devices of the stage, idle power not counted
-    double recomputeJoules = 0;   ///< besides, for each picosecond of `again` of one step
+    double recomputeJoules = 0;   ///< besides, for each picosecond of `recomputeTime` of one step
     int64_t hostStaticMemory = 0; ///< besides, in the host's memory
     int64_t tied = 0;             ///< bytes of the gradient of what the layer has in common with another one: see `Tie`
+    /// The least that any recomputation choice has of a field; INT64_MAX where there are none.
+    int64_t minOf(int64_t RecomputeChoice::*field) const {
+      int64_t min = INT64_MAX;
+      for (const RecomputeChoice &choice : recomputeChoices)
+        min = std::min(min, choice.*field);
+      return min;
+    }
   };
   /// Layers that are equal in all but their place.
   struct LayerClass {
     std::string name;
-    std::vector<std::optional<Cost>> costs; ///< by form; nothing: it cannot run so
+    std::vector<std::optional<Cost>> costs; ///< by parallel configuration; nothing: it cannot run so
   };
   struct Layer {
     std::string name;
@@ -121,13 +129,15 @@ struct PlacementProblem {
     std::optional<int64_t> stage; ///< only in this one
     bool sameStage = false;       ///< all in one stage
     SourceLocation location;
+    /// Allows everything from now on.
+    void lift() { deviceTypes.clear(), stage.reset(), sameStage = false; }
   };
   /// A tensor that goes forward, and its gradient that comes back. Bytes of one sample, whole.
   struct Edge {
     Id from = 0, to = 0;
     int64_t bytes = 0;
   };
-  /// One device to one device of another stage, by kinds of both ends: inside a server, and across.
+  /// One device to one device of another stage, by device types of both ends: inside a server, and across.
   struct Link {
     AlphaBetaModel intraNode, interNode;
   };
@@ -143,7 +153,7 @@ struct PlacementProblem {
   struct Limits {
     int64_t step = 0;    ///< picoseconds
     double watts = 0;    ///< joules of a step / its time
-    int64_t devices = 0; ///< of all kinds together
+    int64_t devices = 0; ///< of all types together
     double joules = 0;   ///< of a step
     double price = 0;    ///< of a step
   };
@@ -159,7 +169,7 @@ struct PlacementProblem {
   std::vector<Layer> layers; ///< in an order in which no edge points back
   std::vector<PlacementConstraint> placementConstraints;
   std::vector<Edge> edges;
-  std::vector<Link> links; ///< [from kind * kinds + to kind]
+  std::vector<Link> links; ///< [from type * types + to type]
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> virtualStages{2}; ///< v, where `schedules` has Interleaved
   /// Numbers of device groups in a row that a plan may have, as ranges, ascending and apart; empty: any.
@@ -170,12 +180,14 @@ struct PlacementProblem {
   /// A class of which each stage has equally many layers, as launchers cut the blocks of transformers; nothing: stages
   /// are free.
   std::optional<Id> uniformClass;
-  bool uniformConfigPerDeviceType = true; ///< all stages on a kind have one form (what launchers of today can run)
+  /// All stages on a device type have one parallel configuration (what launchers of today can run).
+  bool uniformConfigPerDeviceType = true;
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after
   /// the other on each boundary and direction).
   bool blockingTransfers = true;
   /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more
-  /// than the share `hides` of it: exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
+  /// than the share `maxOverlap` of it: exchange - min(maxOverlap * exchange, overlapFraction * (backward + weight)) is
+  /// exposed.
   double overlapFraction = 0, maxOverlap = 1;
   int64_t hostOverheadPerMicrobatch = 0, hostOverheadPerStep = 0; ///< what the host takes, on every stage, and once
   int64_t minStep = 0; ///< a step takes this at least: its input comes no faster
@@ -204,28 +216,40 @@ struct PlacementProblem {
   }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id parallelConfig) const { return classOf(layer).costs[parallelConfig]; }
+  /// What a plan has chosen for the layer at a position of a stage.
+  const RecomputeChoice &choiceOf(const struct PlacedStage &stage, size_t position) const;
 };
+using ParallelConfig = PlacementProblem::ParallelConfig;
+using RecomputeChoice = PlacementProblem::RecomputeChoice;
+using GradientSync = PlacementProblem::GradientSync;
+using DeviceType = PlacementProblem::DeviceType;
+using LayerClass = PlacementProblem::LayerClass;
+using RankOrder = PlacementProblem::RankOrder;
+using Tables = PlacementProblem::Tables;
 
-const char *name(PlacementProblem::RankOrder); ///< "tensor_data_pipeline", "tensor_pipeline_data"
-const char *name(PlacementProblem::Tables);    ///< "whole", "rows", "columns"
+const char *name(RankOrder); ///< "tensor_data_pipeline", "tensor_pipeline_data"
+const char *name(Tables);    ///< "whole", "rows", "columns"
 
 /// One stage of a plan.
 struct PlacedStage {
   std::vector<PlacementProblem::Id> layers; ///< ascending
   PlacementProblem::Id parallelConfig = 0;
-  std::vector<uint32_t> recomputeChoices; ///< by position in `layers`: index into Cost::keeps
+  std::vector<uint32_t> recomputeChoices; ///< by position in `layers`: index into Cost::recomputeChoices
 };
+inline const RecomputeChoice &PlacementProblem::choiceOf(const PlacedStage &stage, size_t position) const {
+  return cost(stage.layers[position], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[position]];
+}
 
-/// A plan: p * chunks stages in order; stages s, p + s, … are on the same devices and have one form. Devices of a kind
-/// are given to device groups in order, from rank 0.
+/// A plan: p * `virtualStages` stages in order; stages s, p + s, … are on the same devices and have one parallel
+/// configuration. Devices of a device type are given to device groups in order, from rank 0.
 struct Placement {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int64_t virtualStages = 1;
   int64_t microbatches = 1;
   std::vector<PlacedStage> stages;
 
-  size_t groups() const { return stages.size() / static_cast<size_t>(virtualStages); }
-  PipelineShape shape() const { return {schedule, static_cast<int64_t>(groups()), virtualStages, microbatches}; }
+  size_t groups() const { return stages.size() / virtualStages; }
+  PipelineShape shape() const { return {schedule, int64_t(groups()), virtualStages, microbatches}; }
   size_t groupOf(size_t stage) const;
   std::vector<size_t> stagesOf(size_t group) const; ///< of a device group, from the model's first layer on
 };
@@ -249,8 +273,8 @@ struct PlanMetrics {
   std::vector<int64_t> host;     ///< peak bytes of the host's memory for one device, by device group
   std::vector<int64_t> inFlight; ///< by stage: micro-batches whose activations it holds when its group's memory peaks
   double joules = 0;             ///< of a step, all devices
-  bool fits = true;              ///< memory of every group, and of its host, is within its kind's
-  int64_t devices = 0;           ///< used, of all kinds
+  bool fits = true;              ///< memory of every group, and of its host, is within that of its type
+  int64_t devices = 0;           ///< used, of all types
   double value = 0;              ///< of the objective
   double price = 0;              ///< of a step
 };
@@ -261,14 +285,14 @@ struct PlacementResult {
   PlanMetrics metrics;
   double value = 0, bound = 0;       ///< of the objective: step time in picoseconds, joules, price, W s, bytes
   std::string proof;                 ///< what proves it
-  uint64_t examined = 0, pruned = 0; ///< configurations judged; and known to be no better without
+  uint64_t examined = 0, pruned = 0; ///< configurations evaluated; and known to be no better without
   std::vector<PathBound> paths;      ///< of the bound: where nothing simpler proves it
   double gap() const { return plan && value > 0 ? (value - bound) / value : 0; }
 };
 
-/// What makes a problem malformed: ids out of range, edges that point back, a class without costs by form, negative or
-/// too large numbers (a step beyond 2^61 ps or a memory beyond 2^61 bytes), no layers, kinds or forms. Code A0940; at
-/// most 20. Empty: every solver may compute on it.
+/// What makes a problem malformed: ids out of range, edges that point back, a class without costs by parallel
+/// configuration, negative or too large numbers (a step beyond 2^61 ps or a memory beyond 2^61 bytes), no layers,
+/// device types or parallel configurations. Code A0940; at most 20. Empty: every solver may compute on it.
 Errors check(const PlacementProblem &problem);
 
 } // namespace accord

@@ -94,11 +94,9 @@ private:
       else if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::Listed && p.virtualStages.empty())
         report(p.location, fmt::format("schedule {} has no number of virtual stages", name(schedule)));
     }
-    if (p.uniformClass &&
-        std::none_of(p.layers.begin(), p.layers.end(), [&](const auto &layer) { return layer.of == *p.uniformClass; }))
-      report(p.location, fmt::format("uniform stages divide the layers of class {}, of which there "
-                                     "are none",
-                                     *p.uniformClass));
+    if (p.uniformClass && std::ranges::find(p.layers, *p.uniformClass, &PlacementProblem::Layer::of) == p.layers.end())
+      report(p.location,
+             fmt::format("uniform stages divide the layers of class {}, of which there are none", *p.uniformClass));
     for (int64_t v : p.virtualStages)
       natural("a number of virtual stages", v, 1);
     natural("the batch", p.batch, 1);
@@ -128,7 +126,7 @@ private:
       alternatives("a link", {link.intraNode, link.interNode});
   }
 
-  void kindOf(const PlacementProblem::DeviceType &deviceType) {
+  void kindOf(const DeviceType &deviceType) {
     auto count = [&](const char *what, int64_t value, int64_t min) {
       natural(deviceType.location, fmt::format("'{}': {}", deviceType.name, what).c_str(), value, min);
     };
@@ -150,8 +148,8 @@ private:
     natural(what + "tensor parallel devices", parallelConfig.tensor, 1);
     natural(what + "replicas", parallelConfig.data, 1);
     natural(what + "a micro-batch", parallelConfig.microbatch, 1);
-    if (static_cast<double>(parallelConfig.data) * parallelConfig.tensor > kMax ||
-        static_cast<double>(parallelConfig.data) * parallelConfig.microbatch > kMax)
+    double data = parallelConfig.data;
+    if (data * parallelConfig.tensor > kMax || data * parallelConfig.microbatch > kMax)
       report(p.location, what + "devices or samples pass 2^61");
     if (parallelConfig.zero < 0 || parallelConfig.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, parallelConfig.zero));
@@ -171,7 +169,7 @@ private:
     alternatives(what + "gather", parallelConfig.gather);
   }
 
-  void layerClass(const PlacementProblem::LayerClass &one) {
+  void layerClass(const LayerClass &one) {
     if (one.costs.size() != p.parallelConfigs.size())
       return report(p.location, fmt::format("layers '{}' have costs of {} parallel configurations of {}", one.name,
                                             one.costs.size(), p.parallelConfigs.size()));
@@ -196,8 +194,8 @@ private:
       natural(what + name, value);
     number(p.location, what + "energy", cost.joules);
     number(p.location, what + "energy of recomputation", cost.recomputeJoules);
-    if (static_cast<double>(cost.weightMemory) + static_cast<double>(cost.gradientMemory) >
-        static_cast<double>(cost.staticMemory))
+    double weights = cost.weightMemory;
+    if (weights + cost.gradientMemory > cost.staticMemory)
       report(p.location, what + "weight and gradient memory are more than the static memory");
     if (cost.recomputeChoices.empty())
       report(p.location, what + "it keeps nothing for its backward pass, not even nothing");
@@ -216,9 +214,8 @@ private:
     return bytes > 0 ? min : 0;
   }
 
-  /// As if everything ran one after the other, each layer in a stage of its own: times that are the
-  /// least of lines are no longer in sum for all layers at once. Forms with as many samples per
-  /// micro-batch go together.
+  /// As if everything ran one after the other, each layer in a stage of its own: times that are the least of lines are
+  /// no longer in sum for all layers at once. Parallel configurations with as many samples per micro-batch go together.
   void totals() {
     std::map<int64_t, std::vector<Id>> bySamples;
     for (Id f = 0; f < p.parallelConfigs.size(); ++f)
@@ -246,10 +243,10 @@ private:
           continue;
         double recomputeTime = 0;
         for (const auto &recomputeChoice : cost->recomputeChoices) {
-          recomputeTime = std::max(recomputeTime, static_cast<double>(recomputeChoice.recomputeTime));
-          activationsHere = std::max(activationsHere, static_cast<double>(recomputeChoice.activations) +
-                                                          recomputeChoice.hostActivations);
-          workspace = std::max(workspace, static_cast<double>(recomputeChoice.workspace));
+          recomputeTime = std::max<double>(recomputeTime, recomputeChoice.recomputeTime);
+          activationsHere =
+              std::max(activationsHere, 1.0 * recomputeChoice.activations + recomputeChoice.hostActivations);
+          workspace = std::max<double>(workspace, recomputeChoice.workspace);
         }
         double sync = 0, experts = 0;
         for (const auto &one : p.parallelConfigs[f].gradientSyncs)
@@ -257,11 +254,11 @@ private:
         for (const auto &one : p.parallelConfigs[f].expertGradientSyncs)
           experts = std::max(experts, longest(one.alternatives, cost->expertGradients));
         sync += experts;
-        passHere = std::max(passHere, static_cast<double>(cost->forward) + cost->backward + cost->weight +
-                                          recomputeTime + 2 * longest(p.parallelConfigs[f].gather, cost->weights));
+        passHere = std::max(passHere, 1.0 * cost->forward + cost->backward + cost->weight + recomputeTime +
+                                          2 * longest(p.parallelConfigs[f].gather, cost->weights));
         onceHere = std::max(onceHere, cost->update + sync);
-        staticMemoryHere = std::max(staticMemoryHere, static_cast<double>(cost->staticMemory) + cost->hostStaticMemory);
-        tied = std::max(tied, static_cast<double>(cost->tied));
+        staticMemoryHere = std::max(staticMemoryHere, 1.0 * cost->staticMemory + cost->hostStaticMemory);
+        tied = std::max<double>(tied, cost->tied);
       }
       pass += passHere + p.hostOverheadPerMicrobatch;
       once += onceHere;
@@ -273,20 +270,18 @@ private:
       for (const AlphaBetaModel &way : {link.intraNode, link.interNode})
         once = std::max(once, once + p.ties.size() * longest({way}, tied));
     if (!(m * pass + once + p.hostOverheadPerStep <= kMax))
-      report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
-                                     "picoseconds",
-                                     samples));
+      report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 picoseconds", samples));
     if (!(staticMemory + m * activations + workspace <= kMax))
       report(p.location, fmt::format("with {} samples per micro-batch, memory passes 2^61 bytes", samples));
   }
 
-  /// Of one micro-batch in one direction. Where transfers run beside, a stage sends to each of its
-  /// readers what the largest takes.
+  /// Of one micro-batch in one direction. Where transfers run beside, a stage sends to each of its readers what the
+  /// largest takes.
   double transfers(double samples, const std::vector<Id> &parallelConfigs) const {
     double min = INFINITY, sum = 0;
     bool chain = true;
     for (Id f : parallelConfigs)
-      min = std::min(min, static_cast<double>(p.parallelConfigs[f].devices()));
+      min = std::min<double>(min, p.parallelConfigs[f].devices());
     for (const auto &edge : p.edges) {
       double max = 0;
       for (const auto &link : p.links)
@@ -302,9 +297,9 @@ private:
     for (const auto &deviceType : p.deviceTypes)
       devices += deviceType.devices;
     if (!p.groups.empty())
-      devices = std::min(devices, static_cast<double>(p.groups.back().max));
+      devices = std::min<double>(devices, p.groups.back().max);
     for (int64_t v : p.virtualStages)
-      virtualStages = std::max(virtualStages, static_cast<double>(v));
+      virtualStages = std::max<double>(virtualStages, v);
     return static_cast<size_t>(std::min(devices * virtualStages, 1e9));
   }
 

@@ -1,5 +1,5 @@
-// Why no interleaved plan of even stages has a step below a bound: means of paths through its passes, for `lib/verify`
-// to measure. Written by lib/place.
+// Why no interleaved plan of even stages has a step below a bound: means of paths through its passes, for the verifier
+// to measure. Written by lib/placement/solve.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -7,7 +7,8 @@
 
 namespace accord {
 
-/// All plans of one form, number of groups p, chunks v and micro-batches m: stages of floor(L / (p v)) of the L layers
+/// All plans of one parallel configuration, number of groups p, virtual stages v and micro-batches m: stages of floor(L
+/// / (p v)) of the L layers
 /// of a chain or of one more.
 ///
 /// A *path* is a way through the passes from the first one of group 0 to the last one of some group: along the order in

@@ -29,10 +29,10 @@ struct PlacementPlan {
   std::string precision, optimizer;
   PlacementProblem problem;
   PlacementResult result;
-  int64_t parameters = 0;               ///< trained scalars
-  double modelFlops = 0;                ///< of a step
-  std::vector<double> peakFlops;        ///< FLOP/s of one device in the plan's precision, by kind; empty: not known
-  std::vector<Conflict> conflicts;      ///< a smallest set, when there is no plan
+  int64_t parameters = 0;          ///< trained scalars
+  double modelFlops = 0;           ///< of a step
+  std::vector<double> peakFlops;   ///< FLOP/s of one device in the plan's precision, by device type; empty: not known
+  std::vector<Conflict> conflicts; ///< a smallest set, when there is no plan
   std::vector<std::string> relaxations; ///< what would make it feasible: "4.2 GiB more memory"
   std::vector<RunnerUp> runnersUp;      ///< best first, of other degrees
   std::vector<Relaxation> whatIf;

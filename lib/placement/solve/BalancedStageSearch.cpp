@@ -6,9 +6,9 @@
 namespace accord::placing {
 namespace {
 
-/// Least recomputation of a group if layers may be split between two ways to keep them, as a linear
-/// program: less is kept where it costs the least time per byte (Sinha and Zoltners, The
-/// multiple-choice knapsack problem, Operations Research 27(3), 1979). Nothing if none fits.
+/// Least recomputation of a group if layers may be split between two ways to keep them, as a linear program: less is
+/// kept where it costs the least time per byte (Sinha and Zoltners, The multiple-choice knapsack problem, Operations
+/// Research 27(3), 1979). Nothing if none fits.
 std::optional<int64_t> minRecomputeTime(const DownSetLattice &lattice, Id parallelConfig,
                                         const std::vector<Part> &parts, const std::vector<int64_t> &inFlight,
                                         int64_t memory) {
@@ -33,7 +33,7 @@ std::optional<int64_t> minRecomputeTime(const DownSetLattice &lattice, Id parall
       }
       workspace = std::max(workspace, room);
       recomputeTime += recomputeChoices[at].recomputeTime;
-      auto held = static_cast<double>(inFlight[i]);
+      double held = inFlight[i];
       bytes += held * recomputeChoices[at].activations;
       for (;;) { // along the lower hull
         size_t best = at;
@@ -71,8 +71,8 @@ std::optional<int64_t> minRecomputeTime(const DownSetLattice &lattice, Id parall
 
 BalancedStageSearch::BalancedStageSearch(const DownSetLattice &lattice, RecomputeSolver &recomputeSolver,
                                          const Configuration &configuration, SearchState &searchState)
-    : StagePlanner(lattice, recomputeSolver, configuration, searchState),
-      layers_(static_cast<int64_t>(problem_.layers.size())), minSize_(layers_ / stages_), larger_(layers_ % stages_) {
+    : StagePlanner(lattice, recomputeSolver, configuration, searchState), layers_(problem_.layers.size()),
+      minSize_(layers_ / stages_), larger_(layers_ % stages_) {
   if (configuration.schedule == PipelineSchedule::Interleaved)
     middle_ = middle();
   if (problem_.uniformClass && !(middle_ && onlyCut()))
@@ -106,8 +106,8 @@ std::optional<std::vector<int64_t>> BalancedStageSearch::onlyCut() const {
   return sizes;
 }
 
-/// The equal layers in the middle of a chain: after `first` others, and before `last` others.
-/// Nothing where a first or last stage could not hold the others.
+/// The equal layers in the middle of a chain: after `first` others, and before `last` others. Nothing where a first or
+/// last stage could not hold the others.
 std::optional<BalancedStageSearch::Middle> BalancedStageSearch::middle() const {
   if (!lattice_.chain || configuration_.parallelConfigs.size() != 1)
     return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<BalancedStageSearch::Middle> BalancedStageSearch::middle() const {
     ++found.last;
   for (int64_t i = found.first; i < size - found.last; ++i)
     if (layers[i].of != of ||
-        !mayRunOn(problem_, static_cast<Id>(i), problem_.parallelConfigs[configuration_.parallelConfigs[0]].deviceType))
+        !mayRunOn(problem_, i, problem_.parallelConfigs[configuration_.parallelConfigs[0]].deviceType))
       return std::nullopt;
   if (stages_ < 2 || minSize_ < std::max(found.first, found.last))
     return std::nullopt;
@@ -132,7 +132,7 @@ std::optional<BalancedStageSearch::Middle> BalancedStageSearch::middle() const {
 int64_t BalancedStageSearch::minCrossing(int64_t stage) const {
   int64_t low = stage * minSize_, high = std::min(layers_, low + std::min(stage, larger_)), bytes = INT64_MAX;
   for (int64_t node = low; node <= high; ++node)
-    bytes = std::min(bytes, lattice_.crossing(static_cast<uint32_t>(node)));
+    bytes = std::min(bytes, lattice_.crossing(node));
   return bytes;
 }
 
@@ -148,20 +148,9 @@ Part BalancedStageSearch::partOf(int64_t stage, int64_t size) const {
 
 StageBound BalancedStageSearch::boundOf(const Part &part, int64_t stage) const {
   Id parallelConfig = configuration_.parallelConfigs[0];
-  const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
   Sums sums = lattice_.between(parallelConfig, part.from, part.to);
-  int64_t gather = one.gather.empty() ? 0 : minTime(one.gather, sums.weights);
-  int64_t in = stage > 0 ? minTransfer(parallelConfig, minCrossing(stage), stage - 1) : 0;
-  int64_t out = stage + 1 < stages_ ? minTransfer(parallelConfig, minCrossing(stage + 1), stage) : 0;
-  StageBound bound;
-  bound.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gather;
-  bound.backward = sums.backward + sums.recomputeTime + gather;
-  bound.weight = sums.weight;
-  if (problem_.blockingTransfers)
-    bound.forward += in, bound.backward += out;
-  else
-    bound.send = out;
-  return bound;
+  return ConfigurationContext::boundOf(parallelConfig, sums, sums.recomputeTime, stage, minCrossing(stage),
+                                       stage + 1 < stages_ ? minCrossing(stage + 1) : 0);
 }
 
 int64_t BalancedStageSearch::minTiesOf(int64_t group) const {
@@ -267,7 +256,7 @@ double BalancedStageSearch::evaluateSizes(const std::vector<int64_t> &sizes) {
   std::vector<StagePlacement> stages;
   size_t at = 0;
   for (int64_t size : sizes) {
-    size_t to = at + static_cast<size_t>(size);
+    size_t to = at + size;
     stages.push_back({line_[at], line_[to], parallelConfig});
     if (lattice_.between(parallelConfig, line_[at], line_[to]).cannot)
       return INFINITY;
@@ -335,7 +324,7 @@ std::optional<BalancedPlans> BalancedStageSearch::balancedPlans() const {
   Id parallelConfig = configuration_.parallelConfigs[0];
   if (lattice_.all(parallelConfig).cannot)
     return std::nullopt;
-  const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+  const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
   BalancedPlans plans;
   plans.shape = shape();
   plans.more = larger_;
@@ -355,9 +344,9 @@ std::optional<BalancedPlans> BalancedStageSearch::balancedPlans() const {
     return found->second;
   };
   plans.middle = classOf(middle_->first);
-  auto extra = static_cast<uint32_t>(middle_->first);
+  uint32_t extra = middle_->first;
   Sums layer = lattice_.between(parallelConfig, extra, extra + 1);
-  auto gather = [&](int64_t weights) { return one.gather.empty() ? 0 : minTime(one.gather, weights); };
+  auto gather = [&](int64_t weights) { return minTime(one.gather, weights); };
   std::vector<StageWork> works(groups_);
   for (int64_t s = 0; s < stages_; ++s) {
     Part part = partOf(s, minSize_);
@@ -369,7 +358,7 @@ std::optional<BalancedPlans> BalancedStageSearch::balancedPlans() const {
     stage.backward = bound.backward + bound.weight - sums.recomputeTime;
     stage.moreForward = layer.forward + longer;
     stage.moreBackward = layer.backward + layer.weight + longer;
-    plans.send.push_back(static_cast<double>(bound.send));
+    plans.send.push_back(bound.send);
     for (int64_t i = part.from; i < part.to; ++i) {
       size_t of = classOf(i);
       auto found = std::ranges::find(stage.classes, of, &std::pair<size_t, double>::first);
@@ -417,8 +406,8 @@ struct BalancedStageSearch::Node {
   } ///< of a heap: the least bound first
 };
 
-/// Halves of a part at what is most between two whole numbers: layers of a group, or else of a
-/// stage. Empty: there is only one cut. `how`: as a certificate says it.
+/// Halves of a part at what is most between two whole numbers: layers of a group, or else of a stage. Empty: there is
+/// only one cut. `how`: as a certificate says it.
 std::vector<BalancedSubset> BalancedStageSearch::split(const Node &node, PathBound::Part &how) {
   size_t p = node.part.groups.size(), group = p, stage = node.larger.size();
   double max = 1e-6, n = 0;
@@ -433,7 +422,7 @@ std::vector<BalancedSubset> BalancedStageSearch::split(const Node &node, PathBou
     std::vector<BalancedSubset> halves(2, node.part);
     halves[0].groups[group].second = static_cast<int64_t>(std::floor(n));
     halves[1].groups[group].first = static_cast<int64_t>(std::floor(n)) + 1;
-    how.fork = PathBound::Part::Split::Group, how.of = static_cast<uint32_t>(group);
+    how.fork = PathBound::Part::Split::Group, how.of = group;
     how.max = halves[0].groups[group].second;
     return halves;
   }
@@ -448,7 +437,7 @@ std::vector<BalancedSubset> BalancedStageSearch::split(const Node &node, PathBou
     return {};
   std::vector<BalancedSubset> halves(2, node.part);
   halves[0].stages[stage] = 0, halves[1].stages[stage] = 1;
-  how.fork = PathBound::Part::Split::Stage, how.of = static_cast<uint32_t>(stage);
+  how.fork = PathBound::Part::Split::Stage, how.of = stage;
   return halves;
 }
 
@@ -463,7 +452,7 @@ std::optional<BalancedSubset> BalancedStageSearch::rootSubset() const {
       range = {0, 0};
     for (size_t s = 0; s < sizes.size(); ++s) {
       root.stages[s] = sizes[s] > minSize_;
-      auto &[min, max] = root.groups[s % static_cast<size_t>(groups_)];
+      auto &[min, max] = root.groups[s % groups_];
       min += root.stages[s], max += root.stages[s];
     }
   }
@@ -493,7 +482,7 @@ void BalancedStageSearch::evaluateMean(Minimax &minimax) {
   std::vector<StagePlacement> stages;
   uint32_t at = 0;
   for (char more : larger) {
-    uint32_t to = at + static_cast<uint32_t>(minSize_) + (more ? 1 : 0);
+    uint32_t to = at + minSize_ + (more ? 1 : 0);
     stages.push_back({at, to, configuration_.parallelConfigs[0]});
     at = to;
   }

@@ -1,4 +1,5 @@
 #include "lib/placement/solve/ConfigurationContext.h"
+#include "lib/placement/solve/PlacementSolver.h"
 #include <algorithm>
 #include <cmath>
 
@@ -10,15 +11,12 @@ ConfigurationContext::ConfigurationContext(const DownSetLattice &lattice, Recomp
       searchState_(searchState), model_(modelOf(configuration.schedule)), splitsWeights_(model_.splitsWeights()),
       groups_(configuration.min), stages_(configuration.min * configuration.virtualStages),
       microbatches_(configuration.microbatches), held_(recomputeSolver.held(shape())),
-      inFlight_(inFlightOf(shape(), held_)) {
+      inFlight_(inFlightOf(shape(), held_)), line_(lattice.line()) {
   for (Id parallelConfig : configuration.parallelConfigs)
     rates_.push_back(ratesOf(problem_, parallelConfig));
   minRates_ = rates_[0];
   for (const Rates &rates : rates_)
     minRates_ = minRates(minRates_, rates);
-  line_.push_back(0);
-  while (line_.back() != lattice.last())
-    line_.push_back(lattice.above(line_.back()).empty() ? line_.back() + 1 : lattice.above(line_.back()).front());
   if (configuration.parallelConfigs.size() == 1) {
     joules_ = lattice.all(configuration.parallelConfigs[0]).joules;
     return;
@@ -36,16 +34,16 @@ int64_t ConfigurationContext::minTransfer(Id parallelConfig, int64_t bytes, int6
   // Between stages `stage` and the next one; both ends have at least these devices.
   if (bytes <= 0 || groupOf(stage) == groupOf(stage + 1))
     return 0;
-  const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
-  double max = static_cast<double>(bytes) * (mine.data * mine.microbatch) / mine.devices();
+  const ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
+  double whole = bytes, max = whole * (mine.data * mine.microbatch) / mine.devices();
   int64_t devicesPerNode = problem_.deviceTypes[mine.deviceType].devicesPerNode;
   int64_t shortest = INT64_MAX;
   for (Id other : configuration_.parallelConfigs) {
-    const PlacementProblem::ParallelConfig &its = problem_.parallelConfigs[other];
+    const ParallelConfig &its = problem_.parallelConfigs[other];
     bool intraNode = false;
     if (configuration_.parallelConfigs.size() == 1) {
       int64_t a = groupOf(stage), b = groupOf(stage + 1);
-      if (mine.order == PlacementProblem::RankOrder::TensorPipelineData)
+      if (mine.order == RankOrder::TensorPipelineData)
         intraNode = replicasShareNode(problem_, parallelConfig, a, b, groups_);
       else
         intraNode = std::min(a, b) * mine.devices() / devicesPerNode ==
@@ -69,12 +67,12 @@ int64_t ConfigurationContext::minTies(Id parallelConfig, uint32_t from, uint32_t
   for (const PlacementProblem::Tie &tie : problem_.ties) {
     bool a = lattice_.holds(from, to, tie.a), b = lattice_.holds(from, to, tie.b);
     bool ends = tie.a == 0 && tie.b + 1 == problem_.layers.size();
-    if (a == b || (configuration_.virtualStages > 1 && !ends)) // maybe in another chunk of the group
+    if (a == b || (configuration_.virtualStages > 1 && !ends)) // maybe in another virtual stage of the group
       continue;
-    auto bytes = static_cast<double>(problem_.cost(a ? tie.a : tie.b, parallelConfig)->tied);
-    const PlacementProblem::ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
+    double bytes = problem_.cost(a ? tie.a : tie.b, parallelConfig)->tied;
+    const ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
     bool row = configuration_.parallelConfigs.size() == 1 && lattice_.chain && ends &&
-               mine.order == PlacementProblem::RankOrder::TensorDataPipeline;
+               mine.order == RankOrder::TensorDataPipeline;
     // First and last group: devices of all of them are in between.
     bool apart = row && groups_ * mine.devices() > problem_.deviceTypes[mine.deviceType].devicesPerNode;
     int64_t shortest = INT64_MAX;
@@ -99,24 +97,30 @@ StageWork &operator+=(StageWork &work, const Sums &sums) {
   return work;
 }
 
+StageBound ConfigurationContext::boundOf(Id parallelConfig, const Sums &sums, int64_t recomputeTime, int64_t stage,
+                                         int64_t in, int64_t out) const {
+  int64_t gather = minTime(problem_.parallelConfigs[parallelConfig].gather, sums.weights);
+  int64_t receives = stage > 0 ? minTransfer(parallelConfig, in, stage - 1) : 0;
+  int64_t sends = stage + 1 < stages_ ? minTransfer(parallelConfig, out, stage) : 0;
+  StageBound bound;
+  bound.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gather;
+  bound.backward = sums.backward + recomputeTime + gather;
+  bound.weight = sums.weight;
+  if (problem_.blockingTransfers)
+    bound.forward += receives, bound.backward += sends;
+  else
+    bound.send = sends;
+  return bound;
+}
+
 std::optional<StageBound> ConfigurationContext::stageAt(Id parallelConfig, uint32_t from, uint32_t to, int64_t stage) {
   auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[stage],
                                                          problem_.deviceTypeOf(parallelConfig).memory);
   if (!recomputeTime)
     return std::nullopt;
   Sums sums = lattice_.between(parallelConfig, from, to);
-  const PlacementProblem::ParallelConfig &f = problem_.parallelConfigs[parallelConfig];
-  int64_t gather = f.gather.empty() ? 0 : minTime(f.gather, sums.weights);
-  StageBound bound;
-  bound.forward = sums.forward + problem_.hostOverheadPerMicrobatch + gather;
-  bound.backward = sums.backward + *recomputeTime + gather;
-  bound.weight = sums.weight;
-  int64_t in = stage > 0 ? minTransfer(parallelConfig, lattice_.crossing(from), stage - 1) : 0;
-  int64_t out = stage + 1 < stages_ ? minTransfer(parallelConfig, lattice_.crossing(to), stage) : 0;
-  if (problem_.blockingTransfers)
-    bound.forward += in, bound.backward += out;
-  else
-    bound.send = out;
+  StageBound bound =
+      boundOf(parallelConfig, sums, *recomputeTime, stage, lattice_.crossing(from), lattice_.crossing(to));
   if (configuration_.virtualStages == 1) {
     // More recomputation hides more of the exchange, but not more than it takes.
     StageWork work;
@@ -152,7 +156,7 @@ Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages
   Rates sum;
   std::vector<char> seen(configuration_.parallelConfigs.size());
   int64_t left = groups_;
-  for (size_t s = 0; s < stages.size() && s < static_cast<size_t>(groups_); ++s, --left)
+  for (size_t s = 0; s < stages.size() && left > 0; ++s, --left)
     for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f)
       if (configuration_.parallelConfigs[f] == stages[s].parallelConfig)
         sum += rates_[f], seen[f] = 1;
@@ -160,8 +164,7 @@ Rates ConfigurationContext::minRatesOf(const std::vector<StagePlacement> &stages
     for (size_t f = 0; f < seen.size() && left > 0; ++f)
       if (!seen[f])
         sum += rates_[f], --left;
-  auto n = static_cast<double>(left);
-  sum += {n * minRates_.watts, n * minRates_.price, n * minRates_.tdp, left * minRates_.devices};
+  sum += left * minRates_;
   return sum;
 }
 
@@ -175,11 +178,18 @@ Rates &Rates::operator+=(const Rates &b) {
   return *this;
 }
 
+Rates ratesOf(const DeviceType &deviceType, int64_t devices) {
+  double n = devices;
+  return {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts, devices};
+}
+
 Rates ratesOf(const PlacementProblem &problem, Id parallelConfig) {
-  const PlacementProblem::DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
-  auto n = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
-  return {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts,
-          problem.parallelConfigs[parallelConfig].devices()};
+  return ratesOf(problem.deviceTypeOf(parallelConfig), problem.parallelConfigs[parallelConfig].devices());
+}
+
+Rates operator*(int64_t groups, const Rates &each) {
+  double n = groups;
+  return {n * each.watts, n * each.price, n * each.tdp, groups * each.devices};
 }
 
 Rates minRates(Rates a, const Rates &b) {
@@ -187,9 +197,14 @@ Rates minRates(Rates a, const Rates &b) {
           std::min(a.devices, b.devices)};
 }
 
+bool isFeasible(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics, double maxTdpTime) {
+  return metrics.fits && satisfiesLimits(problem, metrics) &&
+         !(maxTdpTime > 0 && tdpTimeOf(problem, plan, metrics) > maxTdpTime);
+}
+
 double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime) {
   constexpr double Slack = 1 + 1e-12; // sums taken in another order
-  step = std::max(step, static_cast<double>(problem.minStep));
+  step = std::max<double>(step, problem.minStep);
   double seconds = step * 1e-12;
   const PlacementProblem::Limits &limits = problem.limits;
   joules += rates.watts * seconds;
@@ -209,7 +224,7 @@ double stepFor(const PlacementProblem &problem, double value, const Rates &rates
   double of = formula.countsJoules ? value - joules * problem.costPerJoule : value;
   double step = std::isinf(of) ? INFINITY : of <= 0 ? 0 : rate > 0 ? of / rate : INFINITY;
   if (problem.limits.step > 0)
-    step = std::min(step, static_cast<double>(problem.limits.step));
+    step = std::min<double>(step, problem.limits.step);
   return step * (1 + 1e-9);
 }
 

@@ -19,13 +19,17 @@ struct Rates {
 
   Rates &operator+=(const Rates &b);
 };
+/// So many devices of a type.
+Rates ratesOf(const DeviceType &deviceType, int64_t devices);
+/// A group in a parallel configuration.
 Rates ratesOf(const PlacementProblem &problem, Id parallelConfig);
+Rates operator*(int64_t groups, const Rates &each);
 /// Least of each.
 Rates minRates(Rates a, const Rates &b);
 
-/// No plan with these or higher rates that takes `step` or longer and works with `joules` or more
-/// is worth less; infinite where a limit is passed. `mostTdpTime` is a limit, too, of step time *
-/// thermal design power in W s (0: none).
+/// No plan with these or higher rates that takes `step` or longer and works with `joules` or more is worth less;
+/// infinite where a limit is passed. `maxTdpTime` is a limit, too, of step time * thermal design power in W s (0:
+/// none).
 double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime);
 
 /// Steps longer than this have no value below `value`, at these rates or higher ones.
@@ -51,7 +55,6 @@ struct SearchState {
   uint64_t examined = 0, pruned = 0;
   int64_t budget = 0; ///< work left
   const std::atomic<bool> *stop = nullptr;
-  std::function<void(const Placement &, const PlanMetrics &)> onPlanEvaluated;
   ProvedPathBounds proved;
 
   /// A plan is of use if its value is below this.
@@ -65,7 +68,16 @@ struct SearchState {
     return true;
   }
   void recordPruned(double bound) { residualBound = std::min(residualBound, bound); }
+  /// Takes a plan that is better than the best known one.
+  void take(const Placement &better, PlanMetrics its) {
+    value = its.value;
+    plan = better;
+    metrics = std::move(its);
+  }
 };
+
+/// Whether a plan fits and is within the limits; `maxTdpTime` as above.
+bool isFeasible(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics, double maxTdpTime);
 
 /// A stage's times, none of them more than in any plan.
 struct StageBound {
@@ -113,9 +125,7 @@ protected:
 
   int64_t groupOf(int64_t stage) const { return model_.groupOf(stage, groups_); }
   /// Stage `index` of a group.
-  size_t stageOf(size_t group, size_t index) const {
-    return static_cast<size_t>(model_.stageOf(static_cast<int64_t>(group), static_cast<int64_t>(index), groups_));
-  }
+  size_t stageOf(int64_t group, int64_t index) const { return model_.stageOf(group, index, groups_); }
   PipelineShape shape() const {
     return {configuration_.schedule, groups_, configuration_.virtualStages, microbatches_};
   }
@@ -123,6 +133,10 @@ protected:
   bool mayHold(int64_t stages, uint32_t node) const {
     return lattice_.mayHold(stages, node) && lattice_.isUniformPrefix(stages, stages_, node);
   }
+  /// Times of a stage with this work, recomputation included; `in` and `out`: bytes of a sample that cross into it and
+  /// out of it.
+  StageBound boundOf(Id parallelConfig, const Sums &sums, int64_t recomputeTime, int64_t stage, int64_t in,
+                     int64_t out) const;
   /// What a stage takes at least; nothing where it does not fit into the memory of its devices.
   std::optional<StageBound> stageAt(Id parallelConfig, uint32_t from, uint32_t to, int64_t stage);
   /// Least time of a transfer of `bytes` of a sample between `stage` and the next one.

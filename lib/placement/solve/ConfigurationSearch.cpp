@@ -24,8 +24,8 @@ ConfigurationSearch::ConfigurationSearch(const DownSetLattice &lattice, Recomput
 
 namespace {
 
-/// Most layers with sum x_k time_k <= time and sum x_k bytes_k <= bytes over the ways k to keep
-/// them: a linear program of two rows, whose best vertex uses at most two ways.
+/// Most layers with sum x_k time_k <= time and sum x_k bytes_k <= bytes over the ways k to keep them: a linear program
+/// of two rows, whose best vertex uses at most two ways.
 double maxBytesWithin(const std::vector<std::pair<double, double>> &alternatives, double time, double bytes) {
   if (time < 0 || bytes < 0)
     return -1;
@@ -49,7 +49,7 @@ double maxBytesWithin(const std::vector<std::pair<double, double>> &alternatives
 
 /// One group in one parallel configuration.
 struct Capacity {
-  double fixed, bytes;                                   ///< time that other layers take, memory that they leave
+  double fixed = 0, bytes = 0;                           ///< time that other layers take, memory that they leave
   std::vector<std::pair<double, double>> alternatives{}; ///< time and bytes of a layer by recomputation choice
 };
 /// Groups of equal capacities, by parallel configuration.
@@ -61,29 +61,23 @@ struct GroupCapacity {
 /// `unit`: the most frequent class. `ends`: what else the group has to hold.
 Capacity capacityOf(const PlacementProblem &problem, Id unit, Id parallelConfig, int64_t inFlight,
                     const std::vector<Id> &ends, int64_t overhead) {
-  int64_t time = 0, bytes = 0, workspace = INT64_MAX, memory = problem.deviceTypeOf(parallelConfig).memory;
+  int64_t time = 0, bytes = 0, memory = problem.deviceTypeOf(parallelConfig).memory;
   for (Id layer : ends) {
     const auto &cost = problem.cost(layer, parallelConfig);
     if (problem.layers[layer].of == unit || !cost)
       continue;
-    int64_t recomputeTime = INT64_MAX, activations = INT64_MAX;
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-      recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime),
-      activations = std::min(activations, recomputeChoice.activations);
-    time += cost->forward + cost->backward + cost->weight + recomputeTime;
-    bytes += cost->staticMemory + inFlight * activations;
+    time += cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime);
+    bytes += cost->staticMemory + inFlight * cost->minOf(&RecomputeChoice::activations);
   }
-  Capacity capacity{static_cast<double>(time + overhead), 0};
+  Capacity capacity;
+  capacity.fixed = time + overhead;
   const auto &cost = problem.classes[unit].costs[parallelConfig];
   if (cost)
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-      workspace = std::min(workspace, recomputeChoice.workspace);
-      capacity.alternatives.push_back(
-          {static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime),
-           static_cast<double>(cost->staticMemory + inFlight * recomputeChoice.activations)});
-    }
+    for (const RecomputeChoice &choice : cost->recomputeChoices)
+      capacity.alternatives.emplace_back(cost->forward + cost->backward + cost->weight + choice.recomputeTime,
+                                         cost->staticMemory + inFlight * choice.activations);
   // A group without any of these layers needs no room to work on them.
-  capacity.bytes = std::max<int64_t>(0, memory - bytes - (cost ? workspace : 0));
+  capacity.bytes = std::max<int64_t>(0, memory - bytes - (cost ? cost->minOf(&RecomputeChoice::workspace) : 0));
   return capacity;
 }
 
@@ -104,13 +98,13 @@ bool holdWithin(const std::vector<GroupCapacity> &groups, int64_t count, double 
 } // namespace
 
 double ConfigurationSearch::capacityBound() {
-  if (!mayHold(stages_, lattice_.last())) // a layer is pinned to a stage that is not there
+  if (!mayHold(stages_, lattice_.last())) // a layer is constrained to a stage that is not there
     return INFINITY;
   std::vector<int64_t> counts(problem_.classes.size());
   for (const PlacementProblem::Layer &layer : problem_.layers)
     ++counts[layer.of];
-  auto unit = static_cast<Id>(std::ranges::max_element(counts) - counts.begin());
-  auto end = static_cast<Id>(problem_.layers.size() - 1);
+  Id unit = std::ranges::max_element(counts) - counts.begin();
+  Id end = problem_.layers.size() - 1;
   std::vector<GroupCapacity> groups;
   int64_t lastInFlight = -1, lastGroup = groupOf(stages_ - 1);
   for (int64_t g = 0; g < groups_; ++g) {
@@ -133,7 +127,7 @@ double ConfigurationSearch::capacityBound() {
       group.capacities.push_back(capacityOf(problem_, unit, parallelConfig, inFlight, ends,
                                             problem_.hostOverheadPerMicrobatch * configuration_.virtualStages));
   }
-  double high = std::min(static_cast<double>(longest()) / microbatches_, 4e18);
+  double high = std::min(1.0 * longest() / microbatches_, 4e18);
   if (!holdWithin(groups, counts[unit], high))
     return std::isinf(searchState_.value) && high < 4e18 ? INFINITY : searchState_.cutoff();
   double low = 0;
@@ -165,18 +159,24 @@ template <typename Fits> static uint32_t farthest(uint32_t good, uint32_t end, u
   return good;
 }
 
+/// Whether a stage fits in memory and takes no longer than a limit per micro-batch, transfers and the host left out.
+static bool isWithin(const DownSetLattice &lattice, RecomputeSolver &solver, Id parallelConfig, uint32_t from,
+                     uint32_t to, int64_t inFlight, int64_t limit) {
+  Sums sums = lattice.between(parallelConfig, from, to);
+  if (sums.cannot || sums.time() > limit)
+    return false;
+  auto recomputeTime =
+      solver.minRecomputeTime(parallelConfig, from, to, inFlight, lattice.problem.deviceTypeOf(parallelConfig).memory);
+  return recomputeTime && sums.time() - sums.recomputeTime + *recomputeTime <= limit;
+}
+
 /// As far along the line as a stage goes within the bottleneck.
 uint32_t ConfigurationSearch::reach(int64_t stage, uint32_t from, Id parallelConfig, int64_t bottleneck) {
-  auto count = static_cast<uint32_t>(line_.size() - 1);
-  auto max = static_cast<uint32_t>(count - (stages_ - 1 - stage));
-  auto step = static_cast<uint32_t>(std::max<int64_t>(1, count / stages_));
+  uint32_t count = line_.size() - 1;
+  uint32_t max = count - (stages_ - 1 - stage);
+  uint32_t step = std::max<int64_t>(1, count / stages_);
   uint32_t to = farthest(from, std::max(from, max), step, [&](uint32_t to) {
-    Sums sums = lattice_.between(parallelConfig, line_[from], line_[to]);
-    if (sums.cannot || sums.time() > bottleneck)
-      return false;
-    auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, line_[from], line_[to], inFlight_[stage],
-                                                           problem_.deviceTypeOf(parallelConfig).memory);
-    return recomputeTime && sums.time() - sums.recomputeTime + *recomputeTime <= bottleneck;
+    return isWithin(lattice_, recomputeSolver_, parallelConfig, line_[from], line_[to], inFlight_[stage], bottleneck);
   });
   while (to > from && !mayHold(stage + 1, line_[to]))
     --to;
@@ -187,10 +187,10 @@ uint32_t ConfigurationSearch::reach(int64_t stage, uint32_t from, Id parallelCon
 /// that are not used yet.
 bool ConfigurationSearch::mayTake(const std::vector<StagePlacement> &stages, const std::vector<int64_t> &used,
                                   Id parallelConfig) const {
-  auto s = static_cast<int64_t>(stages.size());
+  int64_t s = stages.size();
   if (s >= groups_)
-    return parallelConfig == stages[static_cast<size_t>(groupOf(s))].parallelConfig;
-  const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    return parallelConfig == stages[groupOf(s)].parallelConfig;
+  const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
   if (used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
     return false;
   if (!configuration_.each)
@@ -227,7 +227,7 @@ std::optional<std::vector<StagePlacement>> ConfigurationSearch::greedy(int64_t b
 }
 
 void ConfigurationSearch::seed(bool moves) {
-  if (stages_ >= static_cast<int64_t>(line_.size()))
+  if (stages_ > lattice_.count(0, lattice_.last()))
     return;
   if (configuration_.virtualStages > 1)
     return seedBalanced(moves);
@@ -252,22 +252,21 @@ void ConfigurationSearch::seed(bool moves) {
 
 void ConfigurationSearch::listStates() {
   collapsed_ = false;
-  states_.assign(static_cast<size_t>(groups_) + 1, {});
-  follow_.assign(static_cast<size_t>(groups_) + 1, {});
+  states_.assign(groups_ + 1, {});
+  follow_.assign(groups_ + 1, {});
   states_[0] = {std::vector<int64_t>(problem_.deviceTypes.size())};
   size_t parallelConfigs = configuration_.parallelConfigs.size(), total = 0;
-  for (size_t k = 1; k <= static_cast<size_t>(groups_); ++k) {
+  for (int64_t k = 1; k <= groups_; ++k) {
     std::map<std::vector<int64_t>, int64_t> at;
     follow_[k].assign(states_[k - 1].size() * parallelConfigs, -1);
     for (size_t u = 0; u < states_[k - 1].size(); ++u)
       for (size_t f = 0; f < parallelConfigs; ++f) {
         auto used = states_[k - 1][u];
-        const PlacementProblem::ParallelConfig &parallelConfig =
-            problem_.parallelConfigs[configuration_.parallelConfigs[f]];
+        const ParallelConfig &parallelConfig = problem_.parallelConfigs[configuration_.parallelConfigs[f]];
         used[parallelConfig.deviceType] += parallelConfig.devices();
         if (used[parallelConfig.deviceType] > problem_.deviceTypes[parallelConfig.deviceType].devices)
           continue;
-        auto [found, added] = at.emplace(used, static_cast<int64_t>(states_[k].size()));
+        auto [found, added] = at.emplace(used, states_[k].size());
         if (added)
           states_[k].push_back(used);
         follow_[k][u * parallelConfigs + f] = found->second;
@@ -276,8 +275,8 @@ void ConfigurationSearch::listStates() {
     if (states_[k].size() > 256 || total > 4096) {
       // Too many: devices are not counted, which only makes the bound lower.
       collapsed_ = true;
-      states_.assign(static_cast<size_t>(groups_) + 1, {std::vector<int64_t>(problem_.deviceTypes.size())});
-      follow_.assign(static_cast<size_t>(groups_) + 1, std::vector<int64_t>(parallelConfigs, 0));
+      states_.assign(groups_ + 1, {std::vector<int64_t>(problem_.deviceTypes.size())});
+      follow_.assign(groups_ + 1, std::vector<int64_t>(parallelConfigs, 0));
       return;
     }
   }
@@ -303,15 +302,9 @@ int64_t ConfigurationSearch::limitAt(int64_t stage, uint32_t from) const {
 /// Whether a stage fits in memory and takes no longer than its limit, transfers left out, in any parallel
 /// configuration.
 bool ConfigurationSearch::fitsWithin(int64_t stage, uint32_t from, uint32_t to) {
-  int64_t limit = limitAt(stage, from);
+  int64_t limit = limitAt(stage, from) - problem_.hostOverheadPerMicrobatch;
   return std::ranges::any_of(configuration_.parallelConfigs, [&](Id parallelConfig) {
-    Sums sums = lattice_.between(parallelConfig, from, to);
-    if (sums.cannot || sums.time() + problem_.hostOverheadPerMicrobatch > limit)
-      return false;
-    auto recomputeTime = recomputeSolver_.minRecomputeTime(parallelConfig, from, to, inFlight_[stage],
-                                                           problem_.deviceTypeOf(parallelConfig).memory);
-    return recomputeTime &&
-           sums.time() - sums.recomputeTime + *recomputeTime + problem_.hostOverheadPerMicrobatch <= limit;
+    return isWithin(lattice_, recomputeSolver_, parallelConfig, from, to, inFlight_[stage], limit);
   });
 }
 
@@ -319,22 +312,22 @@ bool ConfigurationSearch::fitsWithin(int64_t stage, uint32_t from, uint32_t to) 
 /// can from either end is best, as what fits in a stage also fits without some of its layers. Transfers, which may
 /// shrink with more layers, are not looked at here.
 void ConfigurationSearch::windows() {
-  auto count = static_cast<uint32_t>(lattice_.last());
-  low_.assign(static_cast<size_t>(stages_) + 1, 0);
-  high_.assign(static_cast<size_t>(stages_) + 1, count);
+  uint32_t count = lattice_.last();
+  low_.assign(stages_ + 1, 0);
+  high_.assign(stages_ + 1, count);
   if (!lattice_.above(0).empty())
     return;
   high_[0] = 0, low_[stages_] = count;
-  uint32_t step = static_cast<uint32_t>(std::max<int64_t>(1, count / stages_));
+  uint32_t step = std::max<int64_t>(1, count / stages_);
   for (int64_t s = 0; s < stages_; ++s) {
     uint32_t from = high_[s];
     uint32_t to = farthest(from, count, step, [&](uint32_t to) { return fitsWithin(s, from, to); });
-    high_[s + 1] = std::min(to, static_cast<uint32_t>(count - (stages_ - 1 - s)));
+    high_[s + 1] = std::min<uint32_t>(to, count - (stages_ - 1 - s));
   }
   for (int64_t s = stages_; s-- > 0;) {
     uint32_t to = low_[s + 1];
     uint32_t from = farthest(to, 0, step, [&](uint32_t from) { return fitsWithin(s, from, to); });
-    low_[s] = std::max(from, static_cast<uint32_t>(s));
+    low_[s] = std::max<uint32_t>(from, s);
   }
 }
 
@@ -347,13 +340,13 @@ ConfigurationSearch::Cell *ConfigurationSearch::cellAt(int64_t stage, uint32_t n
 /// Whether the table is small enough.
 bool ConfigurationSearch::makeCells() {
   constexpr int64_t Never = INT64_MAX;
-  auto cellsOf = [&](int64_t s) { return static_cast<size_t>(high_[s] - low_[s] + 1) * states_[stages_ - s].size(); };
+  auto cellsOf = [&](int64_t s) { return (high_[s] - low_[s] + size_t(1)) * states_[stages_ - s].size(); };
   double cells = 0;
   for (int64_t s = 0; s <= stages_; ++s)
-    cells += static_cast<double>(cellsOf(s));
+    cells += cellsOf(s);
   if (cells > 2e7)
     return false;
-  cells_.assign(static_cast<size_t>(stages_) + 1, {});
+  cells_.assign(stages_ + 1, {});
   for (int64_t s = 0; s <= stages_; ++s)
     cells_[s].assign(cellsOf(s), {Never, Never, Never, 0, 0, 0});
   *cellAt(stages_, lattice_.last(), 0) = {0, 0, 0, 0, 0, 0};
@@ -384,7 +377,7 @@ void ConfigurationSearch::fillCells(int64_t stage, uint32_t from, uint32_t to, s
       suffix.end = std::max({behind->end, head + mine.end, head + mine.leave + tail});
       suffix.leave = suffix.end;
     }
-    Cell *cell = cellAt(stage, from, static_cast<uint32_t>(state));
+    Cell *cell = cellAt(stage, from, state);
     if (suffix.end < cell->end)
       cell->next = to, cell->parallelConfig = configuration_.parallelConfigs[parallelConfig], cell->state = u;
     cell->end = std::min(cell->end, suffix.end);
@@ -420,7 +413,7 @@ std::optional<Rates> ConfigurationSearch::ratesOfState(const std::vector<int64_t
   Rates rates;
   if (configuration_.each) { // devices tell the groups of each parallel configuration
     for (size_t f = 0; f < configuration_.parallelConfigs.size(); ++f) {
-      const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[configuration_.parallelConfigs[f]];
+      const ParallelConfig &one = problem_.parallelConfigs[configuration_.parallelConfigs[f]];
       int64_t n = used[one.deviceType] / one.devices();
       if (n <= 0)
         return std::nullopt;
@@ -429,11 +422,8 @@ std::optional<Rates> ConfigurationSearch::ratesOfState(const std::vector<int64_t
     }
     return rates;
   }
-  for (size_t d = 0; d < used.size(); ++d) {
-    const PlacementProblem::DeviceType &deviceType = problem_.deviceTypes[d];
-    auto n = static_cast<double>(used[d]);
-    rates += {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts, used[d]};
-  }
+  for (size_t d = 0; d < used.size(); ++d)
+    rates += ratesOf(problem_.deviceTypes[d], used[d]);
   return rates;
 }
 
@@ -517,7 +507,7 @@ int64_t ConfigurationSearch::minStepBehind(const Prefix &prefix, const Move &mov
       min = std::min(min, cell->end);
       continue;
     }
-    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[move.parallelConfig];
+    const ParallelConfig &one = problem_.parallelConfigs[move.parallelConfig];
     bool room = true;
     for (size_t deviceType = 0; deviceType < states[u].size(); ++deviceType)
       room &= prefix.used[deviceType] + states[u][deviceType] + (deviceType == one.deviceType ? one.devices() : 0) <=
@@ -530,7 +520,7 @@ int64_t ConfigurationSearch::minStepBehind(const Prefix &prefix, const Move &mov
 
 /// Lower bound of the step of plans that begin with the prefix and the move; nothing where none is of use.
 std::optional<int64_t> ConfigurationSearch::minStep(const Prefix &prefix, uint32_t node, const Move &move) {
-  auto s = static_cast<int64_t>(prefix.stages.size()), left = stages_ - 1 - s;
+  int64_t s = prefix.stages.size(), left = stages_ - 1 - s;
   int64_t step = std::max(prefix.step, microbatches_ * (prefix.loads[groupOf(s)] + move.stage.work()));
   if (configuration_.virtualStages == 1) {
     SuffixBound mine = extend({}, move.stage, -1);
@@ -553,7 +543,7 @@ std::optional<int64_t> ConfigurationSearch::minStep(const Prefix &prefix, uint32
     rest += other;
   if (configuration_.parallelConfigs.size() == 1) {
     int64_t min = lattice_.between(move.parallelConfig, move.to, lattice_.last()).time();
-    rest += static_cast<double>(min) + (left * problem_.hostOverheadPerMicrobatch);
+    rest += 1.0 * min + left * problem_.hostOverheadPerMicrobatch;
   }
   return std::max(step, static_cast<int64_t>(rest / groups_ * microbatches_ * (1 - 1e-12)));
 }
@@ -561,7 +551,7 @@ std::optional<int64_t> ConfigurationSearch::minStep(const Prefix &prefix, uint32
 /// Lists the stage from `node` to `to` if it may lead to a better plan; whether larger ones may.
 bool ConfigurationSearch::consider(Prefix &prefix, uint32_t node, uint32_t to, Id parallelConfig, int64_t limit,
                                    std::vector<Move> &moves) {
-  auto s = static_cast<int64_t>(prefix.stages.size()), left = stages_ - 1 - s;
+  int64_t s = prefix.stages.size(), left = stages_ - 1 - s;
   --searchState_.budget, --work_;
   Sums sums = lattice_.between(parallelConfig, node, to);
   if (sums.cannot)
@@ -598,7 +588,7 @@ bool ConfigurationSearch::consider(Prefix &prefix, uint32_t node, uint32_t to, I
 }
 
 ConfigurationSearch::Prefix ConfigurationSearch::advance(const Prefix &prefix, uint32_t node, const Move &move) const {
-  auto s = static_cast<int64_t>(prefix.stages.size());
+  int64_t s = prefix.stages.size();
   Prefix next = prefix;
   next.stages.push_back({node, move.to, move.parallelConfig});
   int64_t &load = next.loads[groupOf(s)];
@@ -606,7 +596,7 @@ ConfigurationSearch::Prefix ConfigurationSearch::advance(const Prefix &prefix, u
   next.step = std::max(next.step, microbatches_ * load);
   if (s >= groups_)
     return next;
-  const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[move.parallelConfig];
+  const ParallelConfig &parallelConfig = problem_.parallelConfigs[move.parallelConfig];
   next.used[parallelConfig.deviceType] += parallelConfig.devices();
   if (!lattice_.chain)
     return next;
@@ -622,7 +612,7 @@ ConfigurationSearch::Prefix ConfigurationSearch::advance(const Prefix &prefix, u
 }
 
 void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
-  auto s = static_cast<int64_t>(prefix.stages.size());
+  int64_t s = prefix.stages.size();
   if (s == stages_) {
     planStages(prefix.stages, true);
     return;
@@ -630,7 +620,7 @@ void ConfigurationSearch::dive(Prefix &prefix, uint32_t node) {
   std::vector<Move> moves;
   int64_t limit = longest();
   for (Id parallelConfig : configuration_.parallelConfigs) {
-    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
     if (s >= groups_ ? parallelConfig != prefix.stages[groupOf(s)].parallelConfig
                      : prefix.used[one.deviceType] + one.devices() > problem_.deviceTypes[one.deviceType].devices)
       continue;
@@ -660,7 +650,7 @@ bool ConfigurationSearch::search(int64_t work, double bound) {
   Prefix prefix;
   prefix.used.resize(problem_.deviceTypes.size());
   prefix.loads.resize(groups_);
-  if (stages_ < static_cast<int64_t>(line_.size()))
+  if (stages_ <= lattice_.count(0, lattice_.last()))
     dive(prefix, 0);
   if (searchState_.gap > 0) // what could not reach the goal was not looked at
     searchState_.recordPruned(searchState_.cutoff());

@@ -71,8 +71,7 @@ private:
   uint32_t stamps_ = 0;
 };
 
-/// Calls `visit` with the sets that contain `from`, up to `max`, until it says that
-/// larger ones are of no use.
+/// Calls `visit` with the sets that contain `from`, up to `max`, until it says that larger ones are of no use.
 template <typename Visit> void ConfigurationSearch::stagesFrom(uint32_t from, uint32_t max, Visit visit) {
   if (lattice_.above(0).empty()) { // a line
     for (uint32_t to = from + 1; to <= max && visit(to); ++to)

@@ -17,7 +17,7 @@ Configurations::Configurations(const DownSetLattice &lattice)
   std::map<int64_t, std::vector<Id>> bySamples;
   for (Id parallelConfig = 0; parallelConfig < problem_.parallelConfigs.size(); ++parallelConfig) {
     rates_.push_back(ratesOf(problem_, parallelConfig));
-    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
     if (one.data > 0 && one.microbatch > 0 && one.data <= problem_.batch / one.microbatch &&
         problem_.batch % (one.data * one.microbatch) == 0 &&
         one.devices() <= problem_.deviceTypes[one.deviceType].devices)
@@ -28,7 +28,7 @@ Configurations::Configurations(const DownSetLattice &lattice)
 }
 
 void Configurations::listTogether() {
-  std::map<std::pair<int64_t, Id>, std::vector<Id>> sets; // by stage, or by pin
+  std::map<std::pair<int64_t, Id>, std::vector<Id>> sets; // by stage, or by constraint
   for (Id layer = 0; layer < problem_.layers.size(); ++layer)
     for (Id id : problem_.layers[layer].placementConstraints) {
       const PlacementProblem::PlacementConstraint &constraint = problem_.placementConstraints[id];
@@ -53,27 +53,24 @@ void Configurations::listTogether() {
 
 /// With one micro-batch in flight, and as little kept as can be.
 bool Configurations::fits(const std::vector<Id> &layers, Id parallelConfig) const {
-  const PlacementProblem::DeviceType &deviceType = problem_.deviceTypeOf(parallelConfig);
+  const DeviceType &deviceType = problem_.deviceTypeOf(parallelConfig);
   int64_t bytes = 0, workspace = 0;
   for (Id layer : layers) {
     const auto &cost = problem_.cost(layer, parallelConfig);
     if (!cost || cost->recomputeChoices.empty() ||
         !mayRunOn(problem_, layer, problem_.parallelConfigs[parallelConfig].deviceType))
       return false;
-    int64_t activations = INT64_MAX, room = INT64_MAX;
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-      activations = std::min(activations, recomputeChoice.activations),
-      room = std::min(room, recomputeChoice.workspace);
-    bytes += cost->staticMemory + activations, workspace = std::max(workspace, room);
+    bytes += cost->staticMemory + cost->minOf(&RecomputeChoice::activations);
+    workspace = std::max(workspace, cost->minOf(&RecomputeChoice::workspace));
   }
   return bytes + workspace <= deviceType.memory;
 }
 
-/// Which forms groups may have together: one of each kind, or any.
+/// Which parallel configurations groups may have together: one of each device type, or any.
 void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &with) {
   int64_t microbatches = problem_.batch / samples;
   auto alone = [&](Id parallelConfig) { // has to be the form of all groups
-    return problem_.parallelConfigs[parallelConfig].order == PlacementProblem::RankOrder::TensorPipelineData;
+    return problem_.parallelConfigs[parallelConfig].order == RankOrder::TensorPipelineData;
   };
   if (!problem_.uniformConfigPerDeviceType) {
     std::vector<Id> mixed;
@@ -114,8 +111,8 @@ void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &wit
 }
 
 void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each) {
-  auto layers = static_cast<int64_t>(problem_.layers.size());
-  // Groups: each takes the devices of the smallest form of its kind at least.
+  int64_t layers = problem_.layers.size();
+  // Groups: each takes the devices of the smallest parallel configuration of its device type at least.
   int64_t max = 0, minDevices = INT64_MAX;
   for (size_t deviceType = 0; deviceType < problem_.deviceTypes.size(); ++deviceType) {
     int64_t smallest = 0;
@@ -128,7 +125,7 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelCo
   }
   if (problem_.limits.devices > 0)
     max = std::min(max, problem_.limits.devices / minDevices);
-  int64_t min = each ? static_cast<int64_t>(parallelConfigs.size()) : 1;
+  int64_t min = each ? parallelConfigs.size() : 1;
   auto within = [&](PipelineSchedule schedule, int64_t virtualStages, int64_t from, int64_t to) {
     int64_t max = kMaxSearchedPasses / virtualStages / microbatches;
     if (to > max) {
@@ -175,27 +172,25 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelCo
   }
 }
 
-/// Time of one micro-batch if all devices shared the work evenly: each layer takes time * devices
-/// of its form from the devices of its kind. For any weights of the kinds, the weighted sum over
-/// the layers, each in its least form, is at most time * the weighted sum of the devices; a kind's
+/// Time of one micro-batch if all devices shared the work evenly: each layer takes time * devices of its parallel
+/// configuration from the devices of its device type. For any weights of the device types, the weighted sum over the
+/// layers, each in its least parallel configuration, is at most time * the weighted sum of the devices; a device type's
 /// weight is one over what it would take for all layers.
 double Configurations::deviceTime(const Configuration &configuration) const {
   size_t deviceTypes = problem_.deviceTypes.size();
   std::vector<std::vector<double>> min(counts_.size(), std::vector<double>(deviceTypes, INFINITY));
   std::vector<double> all(deviceTypes), devices(deviceTypes), shares(deviceTypes, 1);
   for (Id parallelConfig : configuration.parallelConfigs) {
-    const PlacementProblem::ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-    auto n = static_cast<double>(one.devices());
-    // Of one form, no more than the groups take.
-    auto use = static_cast<double>(problem_.deviceTypes[one.deviceType].devices);
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    double n = one.devices();
+    // Of one parallel configuration, no more than the groups take.
+    double use = problem_.deviceTypes[one.deviceType].devices;
     if (configuration.each)
-      use = n * std::min(std::floor(use / n), static_cast<double>(configuration.max));
+      use = n * std::min<double>(std::floor(use / n), configuration.max);
     devices[one.deviceType] = std::max(devices[one.deviceType], use);
     for (Id of = 0; of < counts_.size(); ++of)
       if (const auto &cost = problem_.classes[of].costs[parallelConfig]; cost && !cost->recomputeChoices.empty()) {
-        int64_t recomputeTime = INT64_MAX;
-        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-          recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
+        int64_t recomputeTime = cost->minOf(&RecomputeChoice::recomputeTime);
         double time = n * (cost->forward + cost->backward + cost->weight + recomputeTime);
         min[of][one.deviceType] = std::min(min[of][one.deviceType], time);
       }
@@ -225,44 +220,40 @@ double Configurations::deviceTime(const Configuration &configuration) const {
   return total > 0 ? work / total : 0;
 }
 
-/// Stages wait for each other's tensors on the best link between two of them, each gathers its
-/// weights, and each exchanges its gradients. Times of a sum of bytes are no more than the sum of
-/// the times. With what is hidden behind the last backward pass left out, m passes and what is
-/// exposed are no less for any longer passes, for m >= 1 >= hidden.
+/// Stages wait for each other's tensors on the best link between two of them, each gathers its weights, and each
+/// exchanges its gradients. Times of a sum of bytes are no more than the sum of the times. With what is hidden behind
+/// the last backward pass left out, m passes and what is exposed are no less for any longer passes, for m >= 1 >=
+/// hidden.
 Configurations::Outside Configurations::outsideOf(const Configuration &configuration) const {
   Outside outside;
   if (configuration.parallelConfigs.size() != 1)
     return outside;
   Id id = configuration.parallelConfigs.front();
-  const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs[id];
+  const ParallelConfig &parallelConfig = problem_.parallelConfigs[id];
   const PlacementProblem::Link &link = problem_.link(parallelConfig.deviceType, parallelConfig.deviceType);
   int64_t crossings = configuration.min * configuration.virtualStages - 1 - modelOf(configuration.schedule).turns();
   if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
-    double bytes =
-        static_cast<double>(crossing_) * (parallelConfig.data * parallelConfig.microbatch) / parallelConfig.devices();
+    double bytes = 1.0 * crossing_ * (parallelConfig.data * parallelConfig.microbatch) / parallelConfig.devices();
     int64_t takes = minTime({link.interNode}, bytes);
-    bool apart = parallelConfig.order == PlacementProblem::RankOrder::TensorDataPipeline &&
+    bool apart = parallelConfig.order == RankOrder::TensorDataPipeline &&
                  2 * parallelConfig.devices() > problem_.deviceTypes[parallelConfig.deviceType].devicesPerNode;
     if (!apart)
       takes = std::min(takes, minTime({link.intraNode}, bytes));
-    outside.passes += 2 * static_cast<double>(crossings) * static_cast<double>(takes);
+    outside.passes += 2.0 * crossings * takes;
   }
   double weights = 0, gradients = 0, behind = 0, update = 0;
   for (Id of = 0; of < counts_.size(); ++of)
     if (const auto &cost = problem_.classes[of].costs[id]; cost && counts_[of] > 0) {
-      auto n = static_cast<double>(counts_[of]);
+      double n = counts_[of];
       weights += n * cost->weights;
       gradients += n * cost->gradients;
       update += n * cost->update;
-      int64_t recomputeTime = INT64_MAX;
-      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-        recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-      behind += n * (cost->backward + cost->weight + recomputeTime);
+      behind += n * (cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime));
     }
-  outside.passes += 2 * static_cast<double>(minTime(parallelConfig.gather, weights));
+  outside.passes += 2.0 * minTime(parallelConfig.gather, weights);
   double exchange = INFINITY;
-  for (const PlacementProblem::GradientSync &sync : parallelConfig.gradientSyncs)
-    exchange = std::min(exchange, static_cast<double>(minTime(sync.alternatives, gradients)));
+  for (const GradientSync &sync : parallelConfig.gradientSyncs)
+    exchange = std::min<double>(exchange, minTime(sync.alternatives, gradients));
   if (parallelConfig.gradientSyncs.empty())
     exchange = 0;
   exchange = std::max(0.0, exchange - 1); // rounded up
@@ -276,10 +267,10 @@ double Configurations::boundOf(const Configuration &configuration) const {
     if (std::none_of(configuration.parallelConfigs.begin(), configuration.parallelConfigs.end(),
                      [&](Id parallelConfig) { return holds[parallelConfig] != 0; }))
       return INFINITY;
-  // The least of each layer in any of the forms.
+  // The least of each layer in any of the parallel configurations.
   double total = 0, max = 0, joules = 0, staticMemory = 0, ratio = 1, memory = 0;
   for (Id parallelConfig : configuration.parallelConfigs)
-    memory = std::max(memory, static_cast<double>(problem_.deviceTypeOf(parallelConfig).memory));
+    memory = std::max<double>(memory, problem_.deviceTypeOf(parallelConfig).memory);
   bool split = modelOf(configuration.schedule).splitsWeights();
   for (Id of = 0; of < counts_.size(); ++of) {
     if (counts_[of] == 0)
@@ -289,14 +280,13 @@ double Configurations::boundOf(const Configuration &configuration) const {
       const auto &cost = problem_.classes[of].costs[parallelConfig];
       if (!cost || cost->recomputeChoices.empty())
         continue;
-      int64_t recomputeTime = INT64_MAX, workspace = INT64_MAX;
-      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-        recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime),
-        workspace = std::min(workspace, recomputeChoice.activations + recomputeChoice.workspace);
-      auto all = static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeTime);
+      int64_t workspace = INT64_MAX;
+      for (const RecomputeChoice &choice : cost->recomputeChoices)
+        workspace = std::min(workspace, choice.activations + choice.workspace);
+      double all = cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime);
       time = std::min(time, all);
       energy = std::min(energy, cost->joules);
-      bytes = std::min(bytes, static_cast<double>(cost->staticMemory));
+      bytes = std::min<double>(bytes, cost->staticMemory);
       if (all > 0) // of ZeroBubble the weight gradients may end beside later groups' passes
         ratio = std::min(ratio, split ? cost->forward / all : 1);
       if (cost->staticMemory + workspace > problem_.deviceTypeOf(parallelConfig).memory &&
@@ -305,24 +295,24 @@ double Configurations::boundOf(const Configuration &configuration) const {
     }
     if (std::isinf(time))
       return INFINITY;
-    auto n = static_cast<double>(counts_[of]);
+    double n = counts_[of];
     total += n * time, joules += n * energy, staticMemory += n * bytes;
     max = std::max(max, time);
   }
   auto min = configuration.min, groups = configuration.max;
   if (staticMemory > groups * memory)
     return INFINITY;
-  auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
+  double m = configuration.microbatches, p = groups;
   Outside outside = outsideOf(configuration);
   total += outside.passes;
   total += min * configuration.virtualStages * problem_.hostOverheadPerMicrobatch;
-  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s,
-  // for each s, where rho is the share of a stage's work that is on that way. Its least over all
-  // shares w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
+  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s, for each s, where rho
+  // is the share of a stage's work that is on that way. Its least over all shares w of the total makes all of these
+  // equal: total * rho / (1 - (1 - rho / m)^p).
   double factor = m / p;
   if (lattice_.chain && configuration.virtualStages == 1 && ratio > 1e-9)
     factor = std::max(factor, ratio / (1 - std::pow(1 - ratio / m, p)));
-  // See `Span` for where even stages are known to be best.
+  // See `SuffixBound` for where even stages are known to be best.
   if (lattice_.chain && (configuration.schedule == PipelineSchedule::GPipe ||
                          (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
     factor = std::max(factor, (m + p - 1) / p);
@@ -336,8 +326,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
     for (Id parallelConfig : configuration.parallelConfigs)
       rates += rates_[parallelConfig], --left;
   left = std::max<int64_t>(left, 0);
-  auto n = static_cast<double>(left);
-  rates += {n * smallest.watts, n * smallest.price, n * smallest.tdp, left * smallest.devices};
+  rates += left * smallest;
   return valueOf(problem_, step * (1 - 1e-12) + problem_.hostOverheadPerStep, rates, joules, lattice_.maxTdpTime);
 }
 

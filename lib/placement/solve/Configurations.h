@@ -6,10 +6,10 @@
 
 namespace accord::placing {
 
-constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `Space`
+constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `DownSetLattice`
 
-/// A first search: `place` for objectives that have bounds by time, without a choice between equal
-/// plans. `mostTdpTime`: see `Space`.
+/// A first search: `place` for objectives that have bounds by time, without a choice between equal plans. `maxTdpTime`:
+/// see `DownSetLattice`.
 PlacementResult solveByTimeBounds(const PlacementProblem &problem, const PlacementOptions &options,
                                   double maxTdpTime = 0);
 
@@ -32,8 +32,7 @@ public:
   std::array<Configuration, 2> halvesOf(const Configuration &configuration) const;
 
 private:
-  /// Picoseconds besides the layers, in all stages together: of a micro-batch's passes, and after
-  /// the last one.
+  /// Picoseconds besides the layers, in all stages together: of a micro-batch's passes, and after the last one.
   struct Outside {
     double passes = 0, exposed = 0;
   };
@@ -48,8 +47,9 @@ private:
   const PlacementProblem &problem_;
   std::vector<int64_t> counts_; ///< layers by class
   int64_t crossing_ = 0;        ///< bytes of a sample between any two stages, at least
-  std::vector<Rates> rates_;    ///< by form
-  /// By set of layers that pins put into one stage, form: whether the form can hold it.
+  std::vector<Rates> rates_;    ///< by parallel configuration
+  /// By set of layers that constraints put into one stage, parallel configuration: whether the parallel configuration
+  /// can hold it.
   std::vector<std::vector<char>> holds_;
 };
 

@@ -1,33 +1,16 @@
 #include "lib/placement/solve/DownSetLattice.h"
 #include "lib/support/SplitMix.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <map>
 
 namespace accord::placing {
 
-Sums operator-(Sums a, const Sums &b) {
-  a.forward -= b.forward, a.backward -= b.backward, a.weight -= b.weight, a.recomputeTime -= b.recomputeTime;
-  a.maxRecomputeTime -= b.maxRecomputeTime, a.update -= b.update, a.staticMemory -= b.staticMemory;
-  a.gradients -= b.gradients, a.weights -= b.weights, a.joules -= b.joules, a.cannot -= b.cannot;
-  a.activations -= b.activations, a.minActivations -= b.minActivations, a.hostStaticMemory -= b.hostStaticMemory;
-  a.expertGradients -= b.expertGradients;
-  return a;
-}
-
-Sums &Sums::operator+=(const Sums &b) {
-  forward += b.forward, backward += b.backward, weight += b.weight, recomputeTime += b.recomputeTime;
-  maxRecomputeTime += b.maxRecomputeTime, update += b.update, staticMemory += b.staticMemory, gradients += b.gradients;
-  weights += b.weights, joules += b.joules, cannot += b.cannot;
-  activations += b.activations, minActivations += b.minActivations, hostStaticMemory += b.hostStaticMemory;
-  expertGradients += b.expertGradients;
-  return *this;
-}
-
 bool mayRunOn(const PlacementProblem &problem, Id layer, Id deviceType) {
   for (Id constraint : problem.layers[layer].placementConstraints) {
     const std::vector<Id> &deviceTypes = problem.placementConstraints[constraint].deviceTypes;
-    if (!deviceTypes.empty() && std::find(deviceTypes.begin(), deviceTypes.end(), deviceType) == deviceTypes.end())
+    if (!deviceTypes.empty() && !llvm::is_contained(deviceTypes, deviceType))
       return false;
   }
   return true;
@@ -46,28 +29,18 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id parallelConfig) {
   sums.update = cost->update, sums.staticMemory = cost->staticMemory, sums.gradients = cost->gradients;
   sums.weights = cost->weights, sums.hostStaticMemory = cost->hostStaticMemory;
   sums.expertGradients = cost->expertGradients;
-  sums.recomputeTime = std::numeric_limits<int64_t>::max();
-  double joules = std::numeric_limits<double>::infinity();
-  sums.minActivations = std::numeric_limits<int64_t>::max();
-  for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-    if (recomputeChoice.recomputeTime < sums.recomputeTime ||
-        (recomputeChoice.recomputeTime == sums.recomputeTime && recomputeChoice.activations < sums.activations))
-      sums.activations = recomputeChoice.activations;
-    sums.minActivations = std::min(sums.minActivations, recomputeChoice.activations);
-    sums.recomputeTime = std::min(sums.recomputeTime, recomputeChoice.recomputeTime);
-    sums.maxRecomputeTime = std::max(sums.maxRecomputeTime, recomputeChoice.recomputeTime);
-    joules = std::min(joules, cost->recomputeJoules * recomputeChoice.recomputeTime);
+  sums.recomputeTime = cost->minOf(&RecomputeChoice::recomputeTime);
+  sums.activations = INT64_MAX;
+  sums.minActivations = cost->minOf(&RecomputeChoice::activations);
+  double joules = INFINITY;
+  for (const RecomputeChoice &choice : cost->recomputeChoices) {
+    if (choice.recomputeTime == sums.recomputeTime)
+      sums.activations = std::min(sums.activations, choice.activations);
+    sums.maxRecomputeTime = std::max(sums.maxRecomputeTime, choice.recomputeTime);
+    joules = std::min(joules, cost->recomputeJoules * choice.recomputeTime);
   }
   sums.joules = cost->joules + joules;
   return sums;
-}
-
-Sums times(Sums a, int64_t n) {
-  a.forward *= n, a.backward *= n, a.weight *= n, a.recomputeTime *= n, a.maxRecomputeTime *= n, a.update *= n;
-  a.staticMemory *= n, a.gradients *= n, a.weights *= n, a.activations *= n, a.minActivations *= n;
-  a.joules *= n, a.cannot *= n, a.hostStaticMemory *= n;
-  a.expertGradients *= n;
-  return a;
 }
 
 uint64_t scatter(uint64_t x) { return SplitMix(x).next(); } // classes get unrelated summands
@@ -93,12 +66,10 @@ DownSetLattice::DownSetLattice(const PlacementProblem &given, size_t maxDownSets
   for (size_t i = 1; i < n; ++i)
     linear &= follows[i] != 0, chain &= sends[i] != 0;
   path &= chain;
-  if (linear)
-    listPrefixes();
-  else if (!listSets(maxDownSets)) {
+  nodes_ = n + 1; // the prefixes
+  if (!linear && !listSets(maxDownSets)) {
     complete = false;
     sets_.clear(), above_.clear();
-    listPrefixes();
   }
   hash_.assign(nodes_, 0), size_.assign(nodes_, 0);
   auto each = [&](uint32_t node, auto add) {
@@ -111,17 +82,17 @@ DownSetLattice::DownSetLattice(const PlacementProblem &given, size_t maxDownSets
     auto bits = sets_[node];
     for (size_t w = bits.size(); w-- > 0;)
       if (bits[w]) {
-        auto bit = static_cast<size_t>(63 - __builtin_clzll(bits[w]));
+        size_t bit = 63 - __builtin_clzll(bits[w]);
         bits[w] &= ~(uint64_t{1} << bit);
         auto at = std::lower_bound(sets_.begin(), sets_.begin() + node, bits, [](const auto &a, const auto &b) {
           size_t x = 0, y = 0;
           for (uint64_t v : a)
-            x += static_cast<size_t>(__builtin_popcountll(v));
+            x += __builtin_popcountll(v);
           for (uint64_t v : b)
-            y += static_cast<size_t>(__builtin_popcountll(v));
+            y += __builtin_popcountll(v);
           return x != y ? x < y : a < b;
         });
-        add(static_cast<uint32_t>(at - sets_.begin()), static_cast<Id>(w * 64 + bit));
+        add(at - sets_.begin(), w * 64 + bit);
         return;
       }
   };
@@ -156,10 +127,9 @@ DownSetLattice::DownSetLattice(const PlacementProblem &given, size_t maxDownSets
     for (Id of = 0; of < counts.size(); ++of) {
       Sums one = sumsOf(problem, of, parallelConfig);
       all.cannot += one.cannot ? 0 : placementConstraints[problem.parallelConfigs[parallelConfig].deviceType][of];
-      all += times(one, counts[of]);
+      all.add(one, counts[of]);
       if (!one.cannot)
-        for (const PlacementProblem::RecomputeChoice &recomputeChoice :
-             problem.classes[of].costs[parallelConfig]->recomputeChoices)
+        for (const RecomputeChoice &recomputeChoice : problem.classes[of].costs[parallelConfig]->recomputeChoices)
           workspace = std::max(workspace, recomputeChoice.workspace);
     }
     all_.push_back(all);
@@ -180,9 +150,8 @@ const std::vector<Sums> &DownSetLattice::of(Id parallelConfig) const {
   for (uint32_t node = 1; node < nodes_; ++node) {
     const PlacementProblem::Layer &layer = problem.layers[added_[node]];
     sums[node] = sums[below_[node]];
-    sums[node] += mayRunOn(problem, added_[node], problem.parallelConfigs[parallelConfig].deviceType)
-                      ? byClass[layer.of]
-                      : cannot;
+    bool may = mayRunOn(problem, added_[node], problem.parallelConfigs[parallelConfig].deviceType);
+    sums[node].add(may ? byClass[layer.of] : cannot);
   }
   return sums;
 }
@@ -204,8 +173,7 @@ bool DownSetLattice::constraintsHold(int64_t stages, uint32_t node) const {
     std::vector<int64_t> held(nodes_); // layers of it in a set
     for (uint32_t at = 0; at < nodes_; ++at) {
       if (at > 0) {
-        const std::vector<Id> &of = problem.layers[added_[at]].placementConstraints;
-        held[at] = held[below_[at]] + (std::find(of.begin(), of.end(), constraint) != of.end());
+        held[at] = held[below_[at]] + llvm::is_contained(problem.layers[added_[at]].placementConstraints, constraint);
       }
       if (one.stage)
         may[at] &= held[at] == (*one.stage < stages ? all[constraint] : 0);
@@ -215,8 +183,6 @@ bool DownSetLattice::constraintsHold(int64_t stages, uint32_t node) const {
   }
   return may[node];
 }
-
-void DownSetLattice::listPrefixes() { nodes_ = static_cast<uint32_t>(problem.layers.size() + 1); }
 
 bool DownSetLattice::listSets(size_t maxDownSets) {
   size_t n = problem.layers.size(), words = (n + 63) / 64;
@@ -242,7 +208,7 @@ bool DownSetLattice::listSets(size_t maxDownSets) {
           return false;
       }
     for (auto &[set, node] : next) {
-      node = static_cast<uint32_t>(sets_.size());
+      node = sets_.size();
       sets_.push_back(set);
     }
     above_.resize(sets_.size());
@@ -250,7 +216,7 @@ bool DownSetLattice::listSets(size_t maxDownSets) {
       above_[node].push_back(next[set]);
     level = std::move(next);
   }
-  nodes_ = static_cast<uint32_t>(sets_.size());
+  nodes_ = sets_.size();
   return true;
 }
 
@@ -263,15 +229,15 @@ std::vector<Id> DownSetLattice::layersBetween(uint32_t from, uint32_t to) const 
   }
   for (size_t w = 0; w < sets_[to].size(); ++w)
     for (uint64_t bits = sets_[to][w] & ~sets_[from][w]; bits; bits &= bits - 1)
-      layers.push_back(static_cast<Id>(w * 64 + static_cast<size_t>(__builtin_ctzll(bits))));
+      layers.push_back(w * 64 + __builtin_ctzll(bits));
   return layers;
 }
 
-bool DownSetLattice::holds(uint32_t from, uint32_t to, Id layer) const {
-  if (sets_.empty())
-    return from <= layer && layer < to;
-  auto has = [&](uint32_t node) { return (sets_[node][layer / 64] >> (layer % 64) & 1) != 0; };
-  return has(to) && !has(from);
+std::vector<uint32_t> DownSetLattice::line() const {
+  std::vector<uint32_t> line{0};
+  while (line.back() != last())
+    line.push_back(above(line.back()).empty() ? line.back() + 1 : above(line.back()).front());
+  return line;
 }
 
 std::vector<int64_t> DownSetLattice::chains(const std::vector<int64_t> &time) const {
@@ -288,11 +254,8 @@ std::vector<int64_t> DownSetLattice::chains(const std::vector<int64_t> &time) co
 
 int64_t DownSetLattice::before(const std::vector<int64_t> &chainTo, uint32_t from, uint32_t to) const {
   int64_t longest = 0;
-  auto in = [&](uint32_t node, Id layer) {
-    return sets_.empty() ? layer < node : (sets_[node][layer / 64] >> (layer % 64) & 1) != 0;
-  };
   for (const PlacementProblem::Edge &edge : problem.edges)
-    if (edge.bytes > 0 && in(from, edge.from) && !in(from, edge.to) && in(to, edge.to))
+    if (edge.bytes > 0 && has(from, edge.from) && holds(from, to, edge.to))
       longest = std::max(longest, chainTo[edge.from]);
   return longest;
 }

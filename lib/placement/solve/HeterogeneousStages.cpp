@@ -26,7 +26,7 @@ double lowerBoundByCuts(const PlacementProblem &problem, double below) {
         open.push(std::move(half));
       continue;
     }
-    SearchState searchState; // of its own: what is judged on the way says nothing here
+    SearchState searchState; // of its own: what is evaluated on the way says nothing here
     searchState.value = std::min(min, below);
     searchState.budget = int64_t{1} << 40;
     ConfigurationSearch shape(lattice, recomputeChoices, one, searchState);
@@ -46,22 +46,19 @@ constexpr int Bottlenecks = 128;
 class StagePlans {
 public:
   StagePlans(const PlacementProblem &problem, double below)
-      : problem_(problem), lattice_(problem, kMaxDownSets), recomputeSolver_(lattice_) {
+      : problem_(problem), lattice_(problem, kMaxDownSets), recomputeSolver_(lattice_), line_(lattice_.line()) {
     best_.value = below;
-    line_.push_back(0);
-    while (line_.back() != lattice_.last())
-      line_.push_back(lattice_.above(line_.back()).empty() ? line_.back() + 1 : lattice_.above(line_.back()).front());
   }
 
   PlacementResult run() {
-    const PlacementProblem::ParallelConfig &parallelConfig = problem_.parallelConfigs.front();
+    const ParallelConfig &parallelConfig = problem_.parallelConfigs.front();
     int64_t samples = parallelConfig.data * parallelConfig.microbatch, devices = 0;
-    for (const PlacementProblem::DeviceType &deviceType : problem_.deviceTypes)
+    for (const DeviceType &deviceType : problem_.deviceTypes)
       devices = std::max(devices, deviceType.devices);
     if (problem_.limits.devices > 0)
       devices = std::min(devices, problem_.limits.devices);
     m_ = problem_.batch / samples;
-    auto layers = static_cast<int64_t>(problem_.layers.size());
+    int64_t layers = problem_.layers.size();
     for (PipelineSchedule schedule : problem_.schedules)
       for (int64_t p = 1; p <= std::min(layers, devices / parallelConfig.devices()); ++p)
         if (modelOf(schedule).virtualStages == ScheduleModel::VirtualStages::One && problem_.mayHaveGroups(p) &&
@@ -90,17 +87,12 @@ private:
     PipelineSchedule schedule = PipelineSchedule::OneFOneB;
     PlanMetrics metrics;
   };
-  struct Best {
-    double value = INFINITY;
-    std::optional<Placement> plan;
-    PlanMetrics metrics;
-  };
 
   double costOf(Id parallelConfig) const {
     return problem_.objective == PlacementObjective::TdpTime ? problem_.deviceTypeOf(parallelConfig).tdpWatts : 0;
   }
 
-  /// Forms for a stage of these layers, from the fastest on, each cheaper than those before it.
+  /// Parallel configurations for a stage of these layers, from the fastest on, each cheaper than those before it.
   const std::vector<Way> &alternatives(int64_t inFlight, uint32_t from, uint32_t to) {
     auto [at, isNew] = ways_.try_emplace({inFlight, from, to});
     if (!isNew)
@@ -125,15 +117,15 @@ private:
   }
 
   void groups(PipelineSchedule schedule, int64_t p) {
-    auto count = static_cast<uint32_t>(line_.size() - 1);
-    auto stages = static_cast<size_t>(p);
+    uint32_t count = line_.size() - 1;
+    size_t stages = p;
     std::vector<int64_t> inFlight = inFlightOf({schedule, p, 1, m_});
     double total = 0, longest = 0, slowest = 0;
     for (const PlacementProblem::Layer &layer : problem_.layers) {
       double min = INFINITY, max = 0;
       for (Id parallelConfig = 0; parallelConfig < problem_.parallelConfigs.size(); ++parallelConfig)
         if (const auto &cost = problem_.classes[layer.of].costs[parallelConfig]) {
-          auto time = static_cast<double>(cost->forward + cost->backward + cost->weight);
+          double time = cost->forward + cost->backward + cost->weight;
           min = std::min(min, time), max = std::max(max, time);
         }
       total += min, longest = std::max(longest, min), slowest += max;
@@ -143,14 +135,14 @@ private:
     double low = std::max(total / p, longest);
     if (problem_.objective == PlacementObjective::StepTime && low * m_ >= best_.value)
       return;
-    // From even stages of the fastest forms to uneven ones of the slowest, if they are cheaper.
+    // From even stages of the fastest parallel configurations to uneven ones of the slowest, if they are cheaper.
     double range = 2.5;
     if (problem_.objective == PlacementObjective::TdpTime && total > 0)
       range *= slowest / total;
     std::set<std::pair<std::vector<uint32_t>, std::vector<Id>>> seen;
     std::optional<Start> found;
     for (int i = 0; i <= Bottlenecks; ++i) {
-      auto limit = static_cast<int64_t>(low * std::pow(range, static_cast<double>(i) / Bottlenecks)) + 1;
+      auto limit = static_cast<int64_t>(low * std::pow(range, 1.0 * i / Bottlenecks)) + 1;
       struct Cell {
         double cost = INFINITY, time = INFINITY;
         uint32_t next = 0;
@@ -159,7 +151,7 @@ private:
       std::vector<std::vector<Cell>> cells(stages + 1, std::vector<Cell>(count + 1));
       cells[stages][count] = {0, 0, 0, 0};
       for (size_t s = stages; s-- > 0;)
-        for (auto from = static_cast<uint32_t>(s); from + (stages - s) <= count; ++from) {
+        for (uint32_t from = s; from + (stages - s) <= count; ++from) {
           if (s == 0 && from > 0)
             break;
           Cell &cell = cells[s][from];
@@ -205,7 +197,7 @@ private:
   bool evaluateStart(Start &start) {
     if (judged_ >= kMaxEvaluated)
       return false;
-    auto p = static_cast<int64_t>(start.parallelConfigs.size());
+    int64_t p = start.parallelConfigs.size();
     const std::vector<InFlightStates> &held = recomputeSolver_.held({start.schedule, p, 1, m_});
     Placement plan;
     plan.schedule = start.schedule;
@@ -227,13 +219,10 @@ private:
       return false;
     ++judged_;
     start.metrics = evaluate(problem_, plan);
-    if (!start.metrics.fits || !satisfiesLimits(problem_, start.metrics))
+    if (!isFeasible(problem_, plan, start.metrics, 0))
       return false;
-    if (start.metrics.value < best_.value) {
-      best_.value = start.metrics.value;
-      best_.metrics = start.metrics;
-      best_.plan = std::move(plan);
-    }
+    if (start.metrics.value < best_.value)
+      best_.take(plan, start.metrics);
     return true;
   }
 
@@ -272,7 +261,7 @@ private:
   int64_t m_ = 1;
   std::map<std::tuple<int64_t, uint32_t, uint32_t>, std::vector<Way>> ways_;
   std::vector<Start> starts_;
-  Best best_;
+  SearchState best_;
   size_t judged_ = 0;
 };
 

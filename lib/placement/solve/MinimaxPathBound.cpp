@@ -9,19 +9,19 @@ namespace accord::placing {
 struct MinimaxPathBound::Priced {
   const BalancedPlans &plans;
   const BalancedPlans::Group &group;
-  std::vector<size_t> stages;                           ///< by chunk
-  std::vector<double> forward, backward, recomputeTime; ///< weights by chunk; of recomputation
-  std::vector<double> held;                             ///< by chunk: the mean of the moments
+  std::vector<size_t> stages;                           ///< by virtual stage
+  std::vector<double> forward, backward, recomputeTime; ///< weights by virtual stage; of recomputation
+  std::vector<double> held;                             ///< by virtual stage: the mean of the moments
 
   struct Best {
     double value = INFINITY, threshold = 0;
-    std::vector<double> more; ///< by chunk: what a layer more costs
+    std::vector<double> more; ///< by virtual stage: what a layer more costs
   };
 
   double recomputeCost(size_t virtualStage, size_t of, double price, double threshold,
-                       const PlacementProblem::RecomputeChoice **which = nullptr, bool small = true) const {
+                       const RecomputeChoice **which = nullptr, bool small = true) const {
     double best = INFINITY;
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : plans.classes[of].recomputeChoices) {
+    for (const RecomputeChoice &recomputeChoice : plans.classes[of].recomputeChoices) {
       if (recomputeChoice.workspace > threshold)
         break;
       double cost = recomputeTime[virtualStage] * recomputeChoice.recomputeTime +
@@ -36,7 +36,7 @@ struct MinimaxPathBound::Priced {
     return best;
   }
 
-  /// What the group costs with its fewest layers, and with one more of each chunk.
+  /// What the group costs with its fewest layers, and with one more of each virtual stage.
   Best at(double price, double threshold) const {
     Best best{0, threshold, {}};
     for (size_t c = 0; c < stages.size(); ++c) {
@@ -52,8 +52,8 @@ struct MinimaxPathBound::Priced {
     return best;
   }
 
-  /// Which chunks get one layer more first: those that have to, then the cheapest. Of others the
-  /// cost is infinite.
+  /// Which virtual stages get one layer more first: those that have to, then the cheapest. Of others the cost is
+  /// infinite.
   std::vector<size_t> order(Best &best, const BalancedSubset &part, size_t &min) const {
     std::vector<size_t> list(stages.size());
     std::iota(list.begin(), list.end(), 0);
@@ -100,7 +100,7 @@ MinimaxPathBound::MinimaxPathBound(const BalancedPlans &plans) : plans_(plans), 
   for (const BalancedPlans::Group &group : plans.groups)
     weights_.emplace_back(group.held.size(), 1.0 / group.held.size());
   for (const BalancedPlans::Class &one : plans.classes)
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : one.recomputeChoices)
+    for (const RecomputeChoice &recomputeChoice : one.recomputeChoices)
       thresholds_.push_back(recomputeChoice.workspace);
   std::sort(thresholds_.begin(), thresholds_.end());
   thresholds_.erase(std::unique(thresholds_.begin(), thresholds_.end()), thresholds_.end());
@@ -132,7 +132,7 @@ void MinimaxPathBound::add(MeanPlan plan) {
 
 /// The group for given weights of its passes. The exchange that shows is a line below it.
 MinimaxPathBound::Priced MinimaxPathBound::priced(size_t g, const PathCounts &counts) const {
-  auto p = static_cast<size_t>(plans_.shape.groups), v = static_cast<size_t>(plans_.shape.virtualStages);
+  size_t p = plans_.shape.groups, v = plans_.shape.virtualStages;
   const BalancedPlans::Group &group = plans_.groups[g];
   Priced mine{plans_, group, {}, {}, {}, {}, std::vector<double>(v)};
   bool shows = exchangeShows(group);
@@ -183,8 +183,7 @@ std::vector<double> MinimaxPathBound::minCosts(const BalancedSubset &part, size_
   }
   bool shows = exchangeShows(group);
   for (size_t n = 0; n <= max; ++n)
-    if (auto k = static_cast<int64_t>(n);
-        k < part.groups[g].first || k > part.groups[g].second || choices[n].threshold < 0)
+    if (int64_t k = n; k < part.groups[g].first || k > part.groups[g].second || choices[n].threshold < 0)
       value[n] = INFINITY;
     else
       value[n] += ends * (group.update[n] + (shows ? group.exchange[n] - plans_.overlapFraction * group.overlapTime[n]
@@ -210,7 +209,7 @@ void MinimaxPathBound::takeGroup(const BalancedSubset &part, size_t g, size_t n,
     for (size_t c = 0; c < v; ++c) {
       recomputeTime[side].push_back(0), activations[side].push_back(0);
       auto take = [&](size_t of, double count) {
-        const PlacementProblem::RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
+        const RecomputeChoice *recomputeChoice = &plans_.classes[of].recomputeChoices.front();
         mine.recomputeCost(c, of, price, threshold, &recomputeChoice, side == 0);
         recomputeTime[side].back() += count * recomputeChoice->recomputeTime;
         activations[side].back() += count * recomputeChoice->activations;
@@ -256,8 +255,8 @@ void MinimaxPathBound::reweigh(size_t g, const std::vector<double> &full) {
 }
 
 double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCounts &counts, MeanPlan &mean) {
-  auto p = static_cast<size_t>(plans_.shape.groups), v = static_cast<size_t>(plans_.shape.virtualStages);
-  auto more = static_cast<size_t>(plans_.more);
+  size_t p = plans_.shape.groups, v = plans_.shape.virtualStages;
+  size_t more = plans_.more;
   size_t max = std::min(v, more);
   std::vector<std::vector<Choice>> choices(p, std::vector<Choice>(max + 1)); // by group, number of larger stages
   std::vector<Priced> groups;
@@ -305,9 +304,9 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
   };
   for (size_t j = chosen_.size(); j-- > 0;)
     if (!inside(chosen_[j])) {
-      chosen_.erase(chosen_.begin() + static_cast<std::ptrdiff_t>(j));
+      chosen_.erase(chosen_.begin() + j);
       for (auto &row : lengths_)
-        row.erase(row.begin() + static_cast<std::ptrdiff_t>(j));
+        row.erase(row.begin() + j);
     }
   double best = -1;
   PathCounts center;
@@ -362,7 +361,7 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
     PathCounts path;
     if (double step = order_.longest(mean.times, path); step < limit_)
       limit_ = step, mean_ = std::move(mean);
-    work_ += static_cast<int64_t>(order_.size() / 4 + paths_.size() * (paths_.size() + chosen_.size()));
+    work_ += order_.size() / 4 + paths_.size() * (paths_.size() + chosen_.size());
     add(std::move(path));
     if (limit_ - best <= 1e-5 * limit_)
       break;
@@ -376,11 +375,11 @@ void MinimaxPathBound::forget(const std::vector<double> &weights) {
   constexpr size_t kMaxPaths = 48;
   for (size_t k = std::min(paths_.size(), weights.size()); paths_.size() > kMaxPaths && k-- > fixed_;)
     if (weights[k] <= 0) {
-      paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(k));
-      lengths_.erase(lengths_.begin() + static_cast<std::ptrdiff_t>(k));
+      paths_.erase(paths_.begin() + k);
+      lengths_.erase(lengths_.begin() + k);
     }
   if (chosen_.size() > kMaxPaths) {
-    auto drop = static_cast<std::ptrdiff_t>(chosen_.size() - kMaxPaths);
+    size_t drop = chosen_.size() - kMaxPaths;
     chosen_.erase(chosen_.begin(), chosen_.begin() + drop);
     for (auto &row : lengths_)
       row.erase(row.begin(), row.begin() + drop);
@@ -405,13 +404,12 @@ void MinimaxProofTree::prove(size_t node, const MinimaxProof &proof, double boun
 
 namespace {
 
-/// After how many forward passes a group first holds so many micro-batches of each chunk.
+/// After how many forward passes a group first holds so many micro-batches of each virtual stage.
 int64_t momentOf(const std::vector<PipelinePass> &order, const PipelineShape &shape, const std::vector<int64_t> &held) {
   std::vector<int64_t> now(held.size());
   int64_t forward = 0;
   for (const PipelinePass &pass : order) {
-    auto virtualStage = static_cast<size_t>(pass.stage / static_cast<uint64_t>(shape.groups));
-    now[virtualStage] += pass.pass == Pass::Forward ? 1 : -1;
+    now[pass.stage / shape.groups] += pass.pass == Pass::Forward ? 1 : -1;
     if (pass.pass == Pass::Forward && ++forward && now == held)
       return forward;
   }
@@ -429,7 +427,7 @@ PathBound MinimaxProofTree::written(const PipelineShape &shape, uint32_t paralle
     std::vector<PipelinePass> order = passesOf(shape, g);
     moments.emplace_back();
     for (const auto &one : held[g])
-      moments.back().push_back(static_cast<uint32_t>(momentOf(order, shape, one)));
+      moments.back().push_back(momentOf(order, shape, one));
   }
   std::vector<size_t> left{0};
   while (!left.empty()) {
@@ -444,7 +442,7 @@ PathBound MinimaxProofTree::written(const PipelineShape &shape, uint32_t paralle
       continue;
     std::map<uint32_t, double> weights;
     for (const auto &[way, weight] : node.proof->paths) {
-      auto [found, added] = known.emplace(way.get(), static_cast<uint32_t>(all.paths.size()));
+      auto [found, added] = known.emplace(way.get(), all.paths.size());
       if (added)
         all.paths.push_back(*way);
       weights[found->second] += weight;

@@ -7,8 +7,8 @@
 
 namespace accord::placing {
 
-/// All plans of one configuration whose stages have `least` layers or one more, in picoseconds and
-/// bytes, none of them more than in any plan.
+/// All plans of one configuration whose stages have `least` layers or one more, in picoseconds and bytes, none of them
+/// more than in any plan.
 struct BalancedPlans {
   struct Stage {
     double forward = 0, backward = 0;               ///< of the fewest layers, without recomputation
@@ -17,13 +17,12 @@ struct BalancedPlans {
   };
   struct Class {
     double staticMemory = 0;
-    std::vector<PlacementProblem::RecomputeChoice> recomputeChoices; ///< by ascending `working`
+    std::vector<RecomputeChoice> recomputeChoices; ///< by ascending `workspace`
   };
   struct Group {
     InFlightStates held;
-    /// By number of chunks with one layer more: exposed are `exchange` - hidden * (`hides` +
-    /// recomputation), or the share of `exchange` that nothing hides. What a group does at the end
-    /// besides is `update`.
+    /// By number of virtual stages with one layer more: exposed are `exchange` - hidden * (`hides` + recomputation), or
+    /// the share of `exchange` that nothing hides. What a group does at the end besides is `update`.
     std::vector<double> exchange, overlapTime, update;
   };
   PipelineShape shape;
@@ -36,7 +35,7 @@ struct BalancedPlans {
   std::vector<Group> groups;
 };
 
-/// Some of these plans: how many chunks of each group have one layer more, and which stages.
+/// Some of these plans: how many virtual stages of each group have one layer more, and which stages.
 struct BalancedSubset {
   std::vector<std::pair<int64_t, int64_t>> groups; ///< fewest, most
   std::vector<int8_t> stages;                      ///< 0 no, 1 yes, -1 either
@@ -54,21 +53,20 @@ struct MinimaxProof {
   std::vector<std::vector<double>> moments; ///< by group, position in `Group::held`
 };
 
-/// A game between paths and plans. A plan's step is its longest path, so the least step is no less
-/// than what a mean of paths takes at least, whatever the weights: and for these, plans fall apart
-/// into layers, but for the memory of a group and the number of layers. Memory is a price per byte
-/// (Lagrangian relaxation; Geoffrion, Mathematical Programming Study 2, 1974) of a mean of the
-/// moments when it may be fullest. Both sides answer the other's best mean in turn (McMahan,
-/// Gordon, Blum: Planning in the presence of cost functions controlled by an adversary, ICML 2003).
+/// A game between paths and plans. A plan's step is its longest path, so the least step is no less than what a mean of
+/// paths takes at least, whatever the weights: and for these, plans fall apart into layers, but for the memory of a
+/// group and the number of layers. Memory is a price per byte (Lagrangian relaxation; Geoffrion, Mathematical
+/// Programming Study 2, 1974) of a mean of the moments when it may be fullest. Both sides answer the other's best mean
+/// in turn (McMahan, Gordon, Blum: Planning in the presence of cost functions controlled by an adversary, ICML 2003).
 class MinimaxPathBound {
 public:
   explicit MinimaxPathBound(const BalancedPlans &plans);
 
-  /// A lower bound of the steps of these plans: the best within so many rounds, or the first that
-  /// reaches `enough`. Infinite where none fits. Paths of earlier calls are remembered.
+  /// A lower bound of the steps of these plans: the best within so many rounds, or the first that reaches `enough`.
+  /// Infinite where none fits. Paths of earlier calls are remembered.
   double bound(const BalancedSubset &part, double enough, size_t rounds);
-  /// Of the last call: the plans that are hardest to beat, and what they take. The bound comes near
-  /// to it with more rounds.
+  /// Of the last call: the plans that are hardest to beat, and what they take. The bound comes near to it with more
+  /// rounds.
   const MeanPlan &mean() const { return mean_; }
   double limit() const { return limit_; }
   const MinimaxProof &proof() const { return proof_; } ///< of the last call's bound
@@ -117,7 +115,7 @@ public:
   /// Takes the proof if its bound is better.
   void prove(size_t node, const MinimaxProof &proof, double bound);
 
-  /// Paths and moments once each, halves in preorder. `held`: of each group, as of `EvenPlans`.
+  /// Paths and moments once each, halves in preorder. `held`: of each group, as of `BalancedPlans`.
   PathBound written(const PipelineShape &shape, uint32_t parallelConfig, const std::vector<InFlightStates> &held) const;
 
 private:

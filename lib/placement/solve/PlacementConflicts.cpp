@@ -28,87 +28,64 @@ std::string bytes(double amount) {
 
 std::vector<Limit> limitsOf(const PlacementProblem &problem) {
   std::vector<Limit> all;
-  double everything = 0, onHost = 0;
+  double everything = 0, largest = 1;
   for (const PlacementProblem::Layer &layer : problem.layers) {
     double max = 0;
     for (const auto &cost : problem.classes[layer.of].costs)
       if (cost)
-        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-          max = std::max(max, cost->staticMemory + static_cast<double>(recomputeChoice.activations) * problem.batch +
-                                  recomputeChoice.workspace);
+        for (const RecomputeChoice &choice : cost->recomputeChoices)
+          max = std::max(max, cost->staticMemory + 1.0 * choice.activations * problem.batch + choice.workspace);
     everything += max;
   }
   everything = std::min(everything, 4e18);
-  int64_t largest = 1;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
-    largest = std::max(largest, parallelConfig.devices());
-  auto room = static_cast<double>(largest) * problem.layers.size();
+  for (const ParallelConfig &config : problem.parallelConfigs)
+    largest = std::max<double>(largest, config.devices());
+  double room = largest * problem.layers.size();
+  // A number of each device: `field` of a device type, which `max` is enough of.
+  auto ofDevices = [&](const char *what, Id k, int64_t DeviceType::*field, const SourceLocation &at, double max,
+                       auto needs) {
+    const DeviceType &type = problem.deviceTypes[k];
+    double now = type.*field;
+    all.push_back({fmt::format("{} of '{}'", what, type.name), at,
+                   [=](PlacementProblem &p) {
+                     int64_t &amount = p.deviceTypes[k].*field;
+                     amount = std::max<int64_t>(amount, max);
+                   },
+                   [=](PlacementProblem &p, double amount) { p.deviceTypes[k].*field = amount; }, now,
+                   std::max(now, max), [=, name = type.name](double amount) { return needs(amount - now, name); }});
+  };
   for (Id k = 0; k < problem.deviceTypes.size(); ++k) {
-    const PlacementProblem::DeviceType &deviceType = problem.deviceTypes[k];
-    auto now = static_cast<double>(deviceType.memory);
-    all.push_back({fmt::format("memory of '{}'", deviceType.name), deviceType.location,
-                   [k, everything](PlacementProblem &p) {
-                     p.deviceTypes[k].memory = std::max(p.deviceTypes[k].memory, static_cast<int64_t>(everything));
-                   },
-                   [k](PlacementProblem &p, double amount) { p.deviceTypes[k].memory = static_cast<int64_t>(amount); },
-                   now, std::max(now, everything),
-                   [now, name = deviceType.name](double amount) {
-                     return fmt::format("{} more memory on each '{}'", bytes(amount - now), name);
-                   }});
-    if (onHost > 0) {
-      now = deviceType.hostMemory;
-      all.push_back(
-          {fmt::format("host memory of '{}'", deviceType.name), deviceType.location,
-           [k, onHost](PlacementProblem &p) {
-             p.deviceTypes[k].hostMemory = std::max(p.deviceTypes[k].hostMemory, static_cast<int64_t>(onHost));
-           },
-           [k](PlacementProblem &p, double amount) { p.deviceTypes[k].hostMemory = static_cast<int64_t>(amount); }, now,
-           std::max(now, onHost),
-           [now, name = deviceType.name](double amount) {
-             return fmt::format("{} more host memory for each '{}'", bytes(amount - now), name);
-           }});
-    }
-    now = deviceType.devices;
-    all.push_back({fmt::format("devices of '{}'", deviceType.name), deviceType.counted,
-                   [k, room](PlacementProblem &p) {
-                     p.deviceTypes[k].devices = std::max(p.deviceTypes[k].devices, static_cast<int64_t>(room));
-                   },
-                   [k](PlacementProblem &p, double amount) { p.deviceTypes[k].devices = static_cast<int64_t>(amount); },
-                   now, std::max(now, room),
-                   [now, name = deviceType.name](double amount) {
-                     return fmt::format("{:.0f} more devices of '{}'", amount - now, name);
-                   }});
+    const DeviceType &type = problem.deviceTypes[k];
+    ofDevices("memory", k, &DeviceType::memory, type.location, everything, [](double more, const std::string &name) {
+      return fmt::format("{} more memory on each '{}'", bytes(more), name);
+    });
+    ofDevices("devices", k, &DeviceType::devices, type.counted, room, [](double more, const std::string &name) {
+      return fmt::format("{:.0f} more devices of '{}'", more, name);
+    });
   }
-  for (Id constraint = 0; constraint < problem.placementConstraints.size(); ++constraint)
-    all.push_back({problem.placementConstraints[constraint].text,
-                   problem.placementConstraints[constraint].location,
-                   [constraint](PlacementProblem &p) {
-                     p.placementConstraints[constraint].deviceTypes.clear();
-                     p.placementConstraints[constraint].stage.reset();
-                     p.placementConstraints[constraint].sameStage = false;
-                   },
+  for (Id id = 0; id < problem.placementConstraints.size(); ++id) {
+    const PlacementProblem::PlacementConstraint &one = problem.placementConstraints[id];
+    all.push_back({one.text,
+                   one.location,
+                   [id](PlacementProblem &p) { p.placementConstraints[id].lift(); },
                    {},
                    0,
                    0,
-                   [text = problem.placementConstraints[constraint].text](double) {
-                     return fmt::format("leaving out '{}'", text);
-                   }});
-  if (problem.limits.step > 0)
-    all.push_back({"step time", problem.location, [](PlacementProblem &p) { p.limits.step = 0; },
-                   [](PlacementProblem &p, double amount) { p.limits.step = static_cast<int64_t>(amount); },
-                   static_cast<double>(problem.limits.step), 2e18,
-                   [](double amount) { return fmt::format("a step of {:.4g} s", amount * 1e-12); }});
-  if (problem.limits.devices > 0)
-    all.push_back({"number of devices", problem.location, [](PlacementProblem &p) { p.limits.devices = 0; },
-                   [](PlacementProblem &p, double amount) { p.limits.devices = static_cast<int64_t>(amount); },
-                   static_cast<double>(problem.limits.devices),
-                   std::max(room, static_cast<double>(problem.limits.devices)),
-                   [](double amount) { return fmt::format("{:.0f} devices", amount); }});
-  auto real = [&](const char *what, double PlacementProblem::Limits::*limit, const char *unit) {
-    if (problem.limits.*limit > 0)
+                   [text = one.text](double) { return fmt::format("leaving out '{}'", text); }});
+  }
+  auto ofPlan = [&](const char *what, auto PlacementProblem::Limits::*limit, double max, auto needs) {
+    double now = problem.limits.*limit;
+    if (now > 0)
       all.push_back({what, problem.location, [limit](PlacementProblem &p) { p.limits.*limit = 0; },
-                     [limit](PlacementProblem &p, double amount) { p.limits.*limit = amount; }, problem.limits.*limit,
-                     1e30, [what, unit](double amount) { return fmt::format("{} of {:.4g}{}", what, amount, unit); }});
+                     [limit](PlacementProblem &p, double amount) { p.limits.*limit = amount; }, now, std::max(now, max),
+                     needs});
+  };
+  ofPlan("step time", &PlacementProblem::Limits::step, 2e18,
+         [](double amount) { return fmt::format("a step of {:.4g} s", amount * 1e-12); });
+  ofPlan("number of devices", &PlacementProblem::Limits::devices, room,
+         [](double amount) { return fmt::format("{:.0f} devices", amount); });
+  auto real = [&](const char *what, double PlacementProblem::Limits::*limit, const char *unit) {
+    ofPlan(what, limit, 1e30, [=](double amount) { return fmt::format("{} of {:.4g}{}", what, amount, unit); });
   };
   real("power", &PlacementProblem::Limits::watts, " W");
   real("energy", &PlacementProblem::Limits::joules, " J");
@@ -123,8 +100,8 @@ bool feasible(const PlacementProblem &problem, PlacementOptions options) {
   return place(problem, options).plan.has_value();
 }
 
-/// The least amount of one limit with which there is a plan, all others as they are: within 1/1000
-/// of it, or exact where it is a small number.
+/// The least amount of one limit with which there is a plan, all others as they are: within 1/1000 of it, or exact
+/// where it is a small number.
 std::optional<double> minRelaxation(PlacementProblem problem, const Limit &limit, const PlacementOptions &options) {
   auto holds = [&](double amount) {
     limit.set(problem, amount);
@@ -150,18 +127,17 @@ std::optional<double> minRelaxation(PlacementProblem problem, const Limit &limit
 } // namespace
 
 PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOptions &options) {
-  PlacementConflict searchState;
+  PlacementConflict conflict;
   if (feasible(problem, options))
-    return searchState;
+    return conflict;
   std::vector<Limit> all = limitsOf(problem);
   PlacementProblem freed = problem;
   for (const Limit &limit : all)
     limit.lift(freed);
   if (!feasible(freed, options)) {
-    searchState.conflicts.push_back({"parallel configurations and schedules", problem.location.file,
-                                     problem.location.line,
-                                     "no combination in the search space divides the batch and runs all layers"});
-    return searchState;
+    conflict.conflicts.push_back({"parallel configurations and schedules", problem.location.file, problem.location.line,
+                                  "no combination in the search space divides the batch and runs all layers"});
+    return conflict;
   }
   // Deletion: a limit stays lifted if the rest conflict without it.
   std::vector<char> lifted(all.size());
@@ -185,15 +161,15 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
     } else if (auto amount = minRelaxation(problem, all[i], options)) {
       detail = all[i].needs(*amount);
     }
-    searchState.conflicts.push_back(
+    conflict.conflicts.push_back(
         {all[i].what, all[i].location.file, all[i].location.line,
          !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would suffice")
          : detail.empty() ? "more of it alone does not help"
                           : "needs " + detail});
     if (!detail.empty())
-      searchState.relaxations.push_back(detail);
+      conflict.relaxations.push_back(detail);
   }
-  return searchState;
+  return conflict;
 }
 
 } // namespace accord

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <fmt/format.h>
-#include <queue>
+#include <utility>
 
 namespace accord {
 
@@ -64,16 +64,12 @@ private:
     if (!options_.known || !findViolations(problem, *options_.known).empty())
       return;
     PlanMetrics metrics = evaluate(problem, *options_.known);
-    if (!metrics.fits || !satisfiesLimits(problem, metrics) || !(metrics.value < searchState_.value) ||
-        (lattice_.maxTdpTime > 0 && tdpTimeOf(problem, *options_.known, metrics) > lattice_.maxTdpTime))
-      return;
-    searchState_.value = metrics.value;
-    searchState_.plan = *options_.known;
-    searchState_.metrics = std::move(metrics);
+    if (metrics.value < searchState_.value && isFeasible(problem, *options_.known, metrics, lattice_.maxTdpTime))
+      searchState_.take(*options_.known, std::move(metrics));
   }
 
-  /// First plans of configurations that look good: by their bound and the closed form of what even
-  /// stages wait, which bounds do not know of where devices differ or chunks are interleaved.
+  /// First plans of configurations that look good: by their bound and the closed form of what even stages wait, which
+  /// bounds do not know of where devices differ or virtual stages are interleaved.
   void guess() {
     constexpr size_t kMaxExamined = 2'000, kMaxTried = 48;
     std::vector<Configuration> looked = all_.list, tried;
@@ -88,8 +84,8 @@ private:
       for (int64_t p : groups) {
         Configuration exact = one;
         exact.min = exact.max = p;
-        auto m = static_cast<double>(one.microbatches);
-        double waits = static_cast<double>(p - 1) / one.virtualStages / m;
+        double m = one.microbatches;
+        double waits = (p - 1.0) / one.virtualStages / m;
         bool known = one.parallelConfigs.size() == 1 && one.virtualStages == 1 && lattice_.chain;
         exact.bound = all_.boundOf(exact) * (known ? 1 : 1 + waits);
         if (!std::isinf(exact.bound))
@@ -101,6 +97,15 @@ private:
     for (size_t i = 0; i < std::min(tried.size(), kMaxTried) && !searchState_.isExhausted(); ++i)
       if (tried[i].bound < searchState_.value && searchState_.budget > enough)
         ConfigurationSearch(lattice_, recomputeSolver_, tried[i], searchState_).seed(false);
+  }
+
+  /// Whether a configuration has no plan of use, or there is no time left to look for one; then its bound counts.
+  bool isLeftOut(const Configuration &one) {
+    if (searchState_.canPrune(one.bound))
+      return ++searchState_.pruned, true;
+    if (searchState_.isExhausted())
+      searchState_.recordPruned(one.bound);
+    return searchState_.isExhausted();
   }
 
   /// Bounds and first plans, by increasing bound.
@@ -155,20 +160,11 @@ private:
     }
   }
 
-  /// Tables, once the easy plans of all configurations are known: the better the plan at hand, the
-  /// smaller they are.
+  /// Tables, once the easy plans of all configurations are known: the better the plan at hand, the smaller they are.
   void table() {
-    std::vector<Configuration> open = std::move(open_);
-    open_.clear();
-    for (Configuration &one : open) {
-      if (searchState_.canPrune(one.bound)) {
-        ++searchState_.pruned;
+    for (Configuration &one : std::exchange(open_, {})) {
+      if (isLeftOut(one))
         continue;
-      }
-      if (searchState_.isExhausted()) {
-        searchState_.recordPruned(one.bound);
-        continue;
-      }
       ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
       one.bound = std::max(one.bound, one.virtualStages > 1 ? shape.minimaxBound(kMaxParts) : shape.table());
       report("bounds", one.bound);
@@ -181,18 +177,9 @@ private:
   /// What bounds leave open, to the end or to a limit; what is left then once more.
   void search() {
     for (int round = 0; round < 2; ++round) {
-      std::vector<Configuration> open = std::move(open_);
-      open_.clear();
-      for (size_t i = 0; i < open.size(); ++i) {
-        const Configuration &one = open[i];
-        if (searchState_.canPrune(one.bound)) {
-          ++searchState_.pruned;
+      for (const Configuration &one : std::exchange(open_, {})) {
+        if (isLeftOut(one))
           continue;
-        }
-        if (searchState_.isExhausted()) {
-          searchState_.recordPruned(one.bound);
-          continue;
-        }
         ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
         double bound = std::max(one.bound, shape.table());
         report("search", bound);
@@ -264,13 +251,13 @@ constexpr double Equal = 1e-9;
 
 PlacementProblem within(PlacementProblem problem, int64_t memory) {
   problem.objective = PlacementObjective::StepTime;
-  for (PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
+  for (DeviceType &deviceType : problem.deviceTypes)
     deviceType.memory = std::min(deviceType.memory, memory);
   return problem;
 }
 
-/// The least memory with which a plan fits, by bisection: there is one or there is none. A memory
-/// of which neither is known within the search's work raises what is tried, but not the bound.
+/// The least memory with which a plan fits, by bisection: there is one or there is none. A memory of which neither is
+/// known within the search's work raises what is tried, but not the bound.
 PlacementResult minMemory(const PlacementProblem &problem, const PlacementOptions &options) {
   PlacementOptions how = options; // the first plan will do
   how.gap = 1;
@@ -298,12 +285,12 @@ PlacementResult minMemory(const PlacementProblem &problem, const PlacementOption
         none = middle;
     }
     if (options.progress)
-      options.progress({"memory", static_cast<double>(high), static_cast<double>(none + 1)});
+      options.progress({"memory", 1.0 * high, none + 1.0});
   }
   best.examined = examined, best.pruned = pruned;
   best.metrics = evaluate(problem, *best.plan);
   best.value = best.metrics.value;
-  best.bound = std::min(static_cast<double>(none + 1), best.value);
+  best.bound = std::min<double>(none + 1, best.value);
   best.proof = fmt::format("{}by bisection of the memory in {} searches, in those below for any "
                            "plan that fits",
                            best.bound >= best.value ? "optimal: " : "", trials + 1);

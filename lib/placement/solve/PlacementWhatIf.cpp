@@ -40,14 +40,14 @@ std::vector<Change> changesOf(const PlacementProblem &problem) {
     return all.back().problem;
   };
   for (Id k = 0; k < problem.deviceTypes.size(); ++k) {
-    const PlacementProblem::DeviceType &deviceType = problem.deviceTypes[k];
+    const DeviceType &deviceType = problem.deviceTypes[k];
     change(fmt::format("memory of '{}' + 10 %", deviceType.name)).deviceTypes[k].memory = tenthMore(deviceType.memory);
     int64_t devices = tenthMore(deviceType.devices, deviceType.devicesPerNode);
     change(fmt::format("{} more of '{}'", devices - deviceType.devices, deviceType.name)).deviceTypes[k].devices =
         devices;
   }
   bool several = false, gradientSyncs = false;
-  for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
+  for (const DeviceType &deviceType : problem.deviceTypes)
     several |= deviceType.devices > deviceType.devicesPerNode;
   if (problem.layers.size() > 1 && (several || problem.deviceTypes.size() > 1))
     for (PlacementProblem::Link &link : change("bandwidth between stages in different servers + 10 %").links)
@@ -55,12 +55,12 @@ std::vector<Change> changesOf(const PlacementProblem &problem) {
   if (problem.layers.size() > 1)
     for (PlacementProblem::Link &link : change("bandwidth between stages in a server + 10 %").links)
       link.intraNode.perByte /= 1.1;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : problem.parallelConfigs)
+  for (const ParallelConfig &parallelConfig : problem.parallelConfigs)
     gradientSyncs |= !parallelConfig.gradientSyncs.empty() || !parallelConfig.gather.empty();
   if (gradientSyncs)
-    for (PlacementProblem::ParallelConfig &parallelConfig :
+    for (ParallelConfig &parallelConfig :
          change("bandwidth of exchanging gradients and weights + 10 %").parallelConfigs) {
-      for (PlacementProblem::GradientSync &sync : parallelConfig.gradientSyncs)
+      for (GradientSync &sync : parallelConfig.gradientSyncs)
         faster(sync.alternatives);
       faster(parallelConfig.gather);
     }
@@ -75,14 +75,8 @@ std::vector<Change> changesOf(const PlacementProblem &problem) {
     change("limit of the energy + 10 %").limits.joules *= 1.1;
   if (limits.price > 0)
     change("limit of the price + 10 %").limits.price *= 1.1;
-  for (Id constraint = 0; constraint < problem.placementConstraints.size(); ++constraint) {
-    PlacementProblem::PlacementConstraint &one =
-        change(fmt::format("without '{}'", problem.placementConstraints[constraint].text))
-            .placementConstraints[constraint];
-    one.deviceTypes.clear();
-    one.stage.reset();
-    one.sameStage = false;
-  }
+  for (Id id = 0; id < problem.placementConstraints.size(); ++id)
+    change(fmt::format("without '{}'", problem.placementConstraints[id].text)).placementConstraints[id].lift();
   return all;
 }
 
@@ -114,9 +108,7 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
   auto add = [&](const PlacementResult &one, std::string what) {
     all.push_back({std::move(what), *one.plan, one.metrics});
   };
-  auto maxMemory = [](const Tradeoff &one) {
-    return *std::max_element(one.metrics.memory.begin(), one.metrics.memory.end());
-  };
+  auto maxMemory = [](const Tradeoff &one) { return maxDeviceMemory(one.metrics); };
   add(result, "this plan");
   PlacementOptions how = options;
   how.progress = nullptr;
@@ -144,8 +136,8 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
     add(one, fmt::format("{} % of its memory", 25 * quarters));
   }
   auto metrics = [&](const Tradeoff &t) {
-    return std::array<double, 5>{static_cast<double>(t.metrics.devices), static_cast<double>(maxMemory(t)),
-                                 static_cast<double>(t.metrics.step), t.metrics.joules, t.metrics.price};
+    return std::array{1.0 * t.metrics.devices, 1.0 * maxMemory(t), 1.0 * t.metrics.step, t.metrics.joules,
+                      t.metrics.price};
   };
   std::vector<Tradeoff> front;
   for (const Tradeoff &one : all)
@@ -166,10 +158,11 @@ namespace {
 using Degrees = std::pair<size_t, std::set<std::pair<int64_t, int64_t>>>;
 
 Degrees degreesOf(const PlacementProblem &problem, const Placement &plan) {
-  Degrees degrees{plan.stages.size() / static_cast<size_t>(plan.virtualStages), {}};
-  for (const PlacedStage &stage : plan.stages)
-    degrees.second.insert(
-        {problem.parallelConfigs[stage.parallelConfig].tensor, problem.parallelConfigs[stage.parallelConfig].data});
+  Degrees degrees{plan.groups(), {}};
+  for (const PlacedStage &stage : plan.stages) {
+    const ParallelConfig &config = problem.parallelConfigs[stage.parallelConfig];
+    degrees.second.insert({config.tensor, config.data});
+  }
   return degrees;
 }
 
@@ -199,8 +192,8 @@ std::vector<RunnerUp> sorted(std::map<Degrees, RunnerUp> &best, size_t max) {
   return list;
 }
 
-/// Plans of other degrees that take little memory: short steps with room for a little more than the
-/// answer takes, then more.
+/// Plans of other degrees that take little memory: short steps with room for a little more than the answer takes, then
+/// more.
 std::vector<RunnerUp> ofLittleMemory(const PlacementProblem &problem, const PlacementResult &result, size_t max,
                                      const PlacementOptions &options) {
   std::map<Degrees, RunnerUp> best;
@@ -233,7 +226,7 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
     return ofLittleMemory(problem, result, max, options);
   // Equal values do not matter where they are the step's time.
   double slack = problem.objective == PlacementObjective::StepTime ? 0 : 2 * Equal;
-  DownSetLattice lattice(problem, 40'000);
+  DownSetLattice lattice(problem, kMaxDownSets);
   RecomputeSolver recomputeChoices(lattice);
   Configurations all(lattice);
   Degrees mine = degreesOf(problem, *result.plan);
@@ -260,8 +253,8 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
     searchState.budget = 2'000'000;
     searchState.stop = options.stop;
     if (one.parallelConfigs.size() == 1) { // degrees are known: only what beats their best
-      const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[one.parallelConfigs[0]];
-      Degrees degrees{static_cast<size_t>(one.min), {{parallelConfig.tensor, parallelConfig.data}}};
+      const ParallelConfig &parallelConfig = problem.parallelConfigs[one.parallelConfigs[0]];
+      Degrees degrees(one.min, {{parallelConfig.tensor, parallelConfig.data}});
       if (degrees == mine)
         continue;
       if (auto found = best.find(degrees); found != best.end()) {

@@ -93,7 +93,7 @@ int64_t relaxed(const std::vector<KnapsackItem> &items, const std::vector<std::v
   std::vector<Step> steps;
   double recomputeTime = 0, over = -static_cast<double>(budget);
   for (size_t i = 0; i < items.size(); ++i) {
-    auto n = static_cast<double>(items[i].count);
+    double n = items[i].count;
     recomputeTime += n * alternatives[i][0].recomputeTime;
     over += n * alternatives[i][0].bytes;
     for (size_t at = 0; at + 1 < alternatives[i].size();) { // the cheapest slope from here
@@ -246,7 +246,7 @@ std::optional<KnapsackSolution> solveKnapsack(const std::vector<KnapsackItem> &i
     return solveJointKnapsack(items, held, budget);
   std::set<int64_t> thresholds;
   for (const KnapsackItem &item : items)
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : *item.recomputeChoices)
+    for (const RecomputeChoice &recomputeChoice : *item.recomputeChoices)
       thresholds.insert(recomputeChoice.workspace);
   KnapsackSolution optimum;
   int64_t bound = Never;
@@ -277,7 +277,7 @@ std::optional<KnapsackSolution> solveKnapsack(const std::vector<KnapsackItem> &i
     int64_t fastest = 0; // whatever the memory
     for (const KnapsackItem &item : items) {
       int64_t recomputeTime = Never;
-      for (const PlacementProblem::RecomputeChoice &recomputeChoice : *item.recomputeChoices)
+      for (const RecomputeChoice &recomputeChoice : *item.recomputeChoices)
         recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
       fastest += item.count * recomputeTime;
     }
@@ -328,7 +328,7 @@ bool enumerateChoices(const std::vector<KnapsackItem> &items, const std::vector<
 
 namespace {
 
-/// For one threshold of `working`.
+/// For one threshold of `workspace`.
 class JointKnapsack {
 public:
   JointKnapsack(const std::vector<KnapsackItem> &items, const std::vector<std::vector<int64_t>> &held,
@@ -394,8 +394,8 @@ private:
       }
   }
 
-  /// Least recomputation where only the weighed mean of the moments has to fit, with layers that
-  /// may be split; sets `full_`, bytes by moment.
+  /// Least recomputation where only the weighed mean of the moments has to fit, with layers that may be split; sets
+  /// `full_`, bytes by moment.
   double relax() {
     std::vector<double> mean(items_.size());
     for (size_t i = 0; i < items_.size(); ++i)
@@ -417,7 +417,7 @@ private:
     for (const Step &step : steps_) {
       if (over <= 0)
         break;
-      auto n = static_cast<double>(items_[step.item].count);
+      double n = items_[step.item].count;
       double saves = n * step.bytes * mean[step.item];
       double part = saves > 0 ? std::min(1.0, over / saves) : 0;
       recomputeTime += part * n * step.time, over -= part * saves;
@@ -496,7 +496,7 @@ std::optional<KnapsackSolution> solveJointKnapsack(const std::vector<KnapsackIte
   int64_t fastest = 0, bound = INT64_MAX;
   for (const KnapsackItem &item : items) {
     int64_t recomputeTime = INT64_MAX;
-    for (const PlacementProblem::RecomputeChoice &recomputeChoice : *item.recomputeChoices) {
+    for (const RecomputeChoice &recomputeChoice : *item.recomputeChoices) {
       thresholds.insert(recomputeChoice.workspace);
       recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
     }

@@ -1,5 +1,6 @@
 #include "lib/placement/solve/RecomputeSolver.h"
 #include "lib/placement/solve/RecomputeKnapsack.h"
+#include "lib/search/ParetoFront.h"
 #include <algorithm>
 #include <map>
 
@@ -73,10 +74,7 @@ GroupRecomputeChoice optionOf(const Places &places, const KnapsackChoice &choice
 }
 
 bool noWorse(const GroupRecomputeChoice &a, const GroupRecomputeChoice &b) {
-  for (size_t i = 0; i < a.recomputeTime.size(); ++i)
-    if (a.recomputeTime[i] > b.recomputeTime[i])
-      return false;
-  return a.joules <= b.joules;
+  return isAtMost(a.recomputeTime, b.recomputeTime) && a.joules <= b.joules;
 }
 
 /// Of the choices one of the least recomputation; nothing if there are none.

@@ -11,7 +11,7 @@ namespace accord::placing {
 struct Part {
   uint32_t from = 0, to = 0; ///< nodes of the space
 };
-/// Micro-batches in flight by part, at each moment when they may be the most: `heldOf`.
+/// Micro-batches in flight by part, at each moment when they may be the most: `inFlightStatesOf`.
 
 /// A choice for a group: by part, by position in `layersBetween`.
 struct GroupRecomputeChoice {
@@ -20,10 +20,10 @@ struct GroupRecomputeChoice {
   double joules = 0;                  ///< of what is computed again; 0 for `Times` and `Distinct`
 };
 
-/// A multiple-choice knapsack: least recomputation with resident + inFlight * kept + working <=
-/// memory, at each moment. Of one part exact: fronts of (again, bytes) merged with dominance, one
-/// layer class at a time, equal layers counted and the largest class last, for each threshold of
-/// `working`; where fronts grow beyond the cap, its linear relaxation bounds it.
+/// A multiple-choice knapsack: least recomputation with staticMemory + inFlight * activations + working <= memory, at
+/// each moment. Of one part exact: fronts of (again, bytes) merged with dominance, one layer class at a time, equal
+/// layers counted and the largest class last, for each threshold of `workspace`; where fronts grow beyond the cap, its
+/// linear relaxation bounds it.
 class RecomputeSolver {
 public:
   explicit RecomputeSolver(const DownSetLattice &lattice) : lattice_(lattice) {}
@@ -47,7 +47,7 @@ public:
   Options options(Id parallelConfig, const std::vector<Part> &parts, const InFlightStates &held, int64_t memory,
                   Which which);
 
-  /// What the groups of a pipeline hold (`heldOf`), by group: configurations differ in little else.
+  /// What the groups of a pipeline hold (`inFlightStatesOf`), by group: configurations differ in little else.
   const std::vector<InFlightStates> &held(const PipelineShape &shape);
 
 private:

@@ -7,7 +7,7 @@ namespace accord::placing {
 /// When each stage may begin its first forward pass, and how long it takes from its last backward pass until it and all
 /// earlier groups have finished, against all that the group runs in between.
 int64_t StagePlanner::minStepOfGroups(const std::vector<StageTimes> &times, const StageEdges &edges) const {
-  auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.virtualStages);
+  size_t p = groups_, v = configuration_.virtualStages;
   int64_t m = microbatches_;
   bool split = splitsWeights_, interleaves = configuration_.schedule == PipelineSchedule::Interleaved;
   std::vector<int64_t> head(times.size()), after(times.size());
@@ -61,7 +61,7 @@ int64_t StagePlanner::minStepOfGroups(const std::vector<StageTimes> &times, cons
 /// micro-batch goes on to the last stage and back through all. Between are all passes but the first and the last
 /// `warm`, virtual stage after virtual stage, p at a time.
 int64_t StagePlanner::minStepThroughChain(const std::vector<StageTimes> &times) const {
-  auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.virtualStages);
+  size_t p = groups_, v = configuration_.virtualStages;
   int64_t step = 0, through = times[0].stepTail;
   auto passes = [&](const StageTimes &time) {
     return time.forward + time.backward + (splitsWeights_ ? 0 : time.weight);
@@ -69,13 +69,13 @@ int64_t StagePlanner::minStepThroughChain(const std::vector<StageTimes> &times) 
   for (size_t s = 0; s < times.size(); ++s)
     through += passes(times[s]) + (s + 1 < times.size() ? 2 * times[s].send : 0);
   for (size_t g = 0; g < p; ++g) {
-    auto behind = static_cast<int64_t>(p - g - 1), all = microbatches_ * static_cast<int64_t>(v);
-    int64_t warm = v > 1 ? 2 * behind + static_cast<int64_t>((v - 1) * p) + 1 : behind + 1;
+    int64_t behind = p - g - 1, all = microbatches_ * configuration_.virtualStages;
+    int64_t warm = v > 1 ? 2 * behind + (configuration_.virtualStages - 1) * groups_ + 1 : behind + 1;
     if (warm >= all)
       continue;
     int64_t between = through;
     for (size_t c = 0; c < v; ++c) {
-      auto round = static_cast<int64_t>(p * v), first = static_cast<int64_t>(c * p);
+      int64_t round = p * v, first = c * p;
       int64_t left = v == 1 ? warm : warm / round * groups_ + std::clamp<int64_t>(warm % round - first, 0, groups_);
       between += (microbatches_ - left) * passes(times[c * p + g]);
     }
@@ -111,13 +111,13 @@ int64_t StagePlanner::minStepOf(const PlanMetrics &metrics, const StageEdges &ed
 }
 
 double StagePlanner::planStages(const std::vector<StagePlacement> &stages, bool exhaustive) {
-  auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.virtualStages);
+  size_t p = groups_, v = configuration_.virtualStages;
   if (configuration_.each)
     for (Id parallelConfig : configuration_.parallelConfigs)
       if (std::none_of(stages.begin(), stages.end(), [&](auto &one) { return one.parallelConfig == parallelConfig; }))
         return INFINITY;
   for (size_t s = 0; s < stages.size(); ++s)
-    if (!mayHold(static_cast<int64_t>(s) + 1, stages[s].to))
+    if (!mayHold(s + 1, stages[s].to))
       return INFINITY;
   Placement plan;
   plan.schedule = configuration_.schedule;
@@ -125,8 +125,8 @@ double StagePlanner::planStages(const std::vector<StagePlacement> &stages, bool 
   plan.microbatches = microbatches_;
   for (const StagePlacement &stage : stages)
     plan.stages.push_back({lattice_.layersBetween(stage.from, stage.to), stage.parallelConfig, {}});
-  // With a fixed order of passes, less recomputation never makes a step longer: its last pass is
-  // that of the first chunk, and what it hides less of the exchange it takes less itself.
+  // With a fixed order of passes, less recomputation never makes a step longer: its last pass is that of the first
+  // virtual stage, and what it hides less of the exchange it takes less itself.
   bool monotone = model_.hasFixedOrder() && problem_.limits.watts <= 0 && problem_.overlapFraction <= 1 &&
                   (problem_.overlapFraction <= 0 || configuration_.virtualStages == 1);
   bool energy = formulaOf(problem_.objective).countsJoules || problem_.limits.joules > 0 || problem_.limits.watts > 0;
@@ -166,7 +166,7 @@ double StagePlanner::planStages(const std::vector<StagePlacement> &stages, bool 
 /// What each group recomputes, group after group: the least times of those to come bound what is left.
 double StagePlanner::chooseRecomputation(const std::vector<StagePlacement> &stages, Placement &plan,
                                          const std::vector<RecomputeSolver::Options> &options, bool exhaustive) {
-  auto p = static_cast<size_t>(groups_);
+  size_t p = groups_;
   auto recomputeChoice = [&](size_t g, const GroupRecomputeChoice &option) {
     for (size_t c = 0; c < option.recomputeChoices.size(); ++c)
       plan.stages[stageOf(g, c)].recomputeChoices = option.recomputeChoices[c];
@@ -176,14 +176,13 @@ double StagePlanner::chooseRecomputation(const std::vector<StagePlacement> &stag
   StageEdges edges;
   PlanMetrics metrics = evaluateStages(problem_, plan, edges);
   std::vector<StageTimes> &times = metrics.times;
-  searchState_.budget -= static_cast<int64_t>(10 * stages.size());
+  searchState_.budget -= 10 * stages.size();
   std::vector<StageWork> works(p);
   std::vector<double> joules(p + 1, metrics.joules); // of the work, and of all again from g on
   for (const RecomputeSolver::Options &of : options)
     joules[p] -= of.list[0].joules;
   for (size_t s = 0; s < stages.size(); ++s)
-    works[static_cast<size_t>(groupOf(static_cast<int64_t>(s)))] +=
-        lattice_.between(stages[s].parallelConfig, stages[s].from, stages[s].to);
+    works[groupOf(s)] += lattice_.between(stages[s].parallelConfig, stages[s].from, stages[s].to);
   for (size_t g = 0; g < p; ++g)
     for (size_t c = 0; c < options[g].list[0].recomputeTime.size(); ++c)
       times[stageOf(g, c)].backward -= options[g].list[0].recomputeTime[c];
@@ -226,14 +225,13 @@ double StagePlanner::chooseRecomputation(const std::vector<StagePlacement> &stag
     best = std::min(best, bound);
     return true;
   };
-  auto simulated = [&] { return simulate(shape(), times, edges).step; };
   std::function<void(size_t, double)> next = [&](size_t g, double energy) {
     if (exhaustive && searchState_.isExhausted()) {
       complete_ = false;
       return;
     }
-    searchState_.budget -= static_cast<int64_t>(stages.size());
-    work_ -= static_cast<int64_t>(stages.size());
+    searchState_.budget -= stages.size();
+    work_ -= stages.size();
     bool changed = g == 0 || options[g - 1].list.size() > 1;
     if (changed && canPrune(minStepOf(metrics, edges), energy + joules[g]))
       return;
@@ -247,21 +245,15 @@ double StagePlanner::chooseRecomputation(const std::vector<StagePlacement> &stag
       return;
     }
     ++searchState_.examined;
-    searchState_.budget -= static_cast<int64_t>(stages.size()) * microbatches_;
-    if (canPrune(simulated(), energy + joules[p]))
+    searchState_.budget -= stages.size() * microbatches_;
+    if (canPrune(simulate(shape(), times, edges).step, energy + joules[p]))
       return;
     PlanMetrics evaluated = evaluate(problem_, plan);
-    if (!evaluated.fits || !satisfiesLimits(problem_, evaluated) ||
-        (lattice_.maxTdpTime > 0 && tdpTimeOf(problem_, plan, evaluated) > lattice_.maxTdpTime))
+    if (!isFeasible(problem_, plan, evaluated, lattice_.maxTdpTime))
       return;
     best = std::min(best, evaluated.value);
-    if (searchState_.onPlanEvaluated)
-      searchState_.onPlanEvaluated(plan, evaluated);
-    if (evaluated.value < searchState_.value) {
-      searchState_.value = evaluated.value;
-      searchState_.plan = plan;
-      searchState_.metrics = std::move(evaluated);
-    }
+    if (evaluated.value < searchState_.value)
+      searchState_.take(plan, std::move(evaluated));
   };
   next(0, 0);
   return best;

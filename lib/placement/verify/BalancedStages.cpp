@@ -17,7 +17,7 @@ BalancedStages::BalancedStages(const PlacementProblem &problem, const Configurat
   std::map<Id, uint32_t> known;
   for (Id l = 0; l < p.layers.size() && possible; ++l) {
     possible = min > 0 && p.cost(l, parallelConfig) && mayBeOn(p, l, p.parallelConfigs[parallelConfig].deviceType);
-    auto [found, isNew] = known.emplace(p.layers[l].of, static_cast<uint32_t>(costs.size()));
+    auto [found, isNew] = known.emplace(p.layers[l].of, costs.size());
     if (isNew && possible)
       costs.push_back(&*p.cost(l, parallelConfig));
     classes.push_back(found->second);
@@ -26,7 +26,7 @@ BalancedStages::BalancedStages(const PlacementProblem &problem, const Configurat
     return;
   for (const auto *cost : costs)
     for (const auto &recomputeChoice : cost->recomputeChoices)
-      if (auto workspace = static_cast<double>(recomputeChoice.workspace); workspace <= memory)
+      if (double workspace = recomputeChoice.workspace; workspace <= memory)
         thresholds.push_back(workspace);
   std::sort(thresholds.begin(), thresholds.end());
   thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
@@ -36,9 +36,7 @@ BalancedStages::BalancedStages(const PlacementProblem &problem, const Configurat
 double BalancedStages::joules() const {
   double sum = 0;
   for (uint32_t of : classes) {
-    int64_t recomputeTime = INT64_MAX;
-    for (const auto &recomputeChoice : costs[of]->recomputeChoices)
-      recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
+    int64_t recomputeTime = costs[of]->minOf(&RecomputeChoice::recomputeTime);
     sum += costs[of]->joules + recomputeTime * costs[of]->recomputeJoules;
   }
   return sum;
@@ -46,9 +44,9 @@ double BalancedStages::joules() const {
 
 void BalancedStages::cut() {
   std::vector<int64_t> equalUntil(layers, layers);
-  for (auto l = static_cast<size_t>(layers) - 1; l-- > 0;)
-    equalUntil[l] = classes[l] == classes[l + 1] ? equalUntil[l + 1] : static_cast<int64_t>(l) + 1;
-  crossing.assign(static_cast<size_t>(layers) + 1, 0);
+  for (int64_t l = layers - 1; l-- > 0;)
+    equalUntil[l] = classes[l] == classes[l + 1] ? equalUntil[l + 1] : l + 1;
+  crossing.assign(layers + 1, 0);
   for (const auto &edge : p.edges)
     if (edge.to == edge.from + 1)
       crossing[edge.to] = std::max(crossing[edge.to], edge.bytes);
@@ -65,11 +63,11 @@ void BalancedStages::cut() {
       for (int64_t at = low; at <= high; ++at) {
         Window window;
         if (equalUntil[at] >= high + size)
-          window = {{classes[at], static_cast<double>(size)}}, high = at;
+          window = {{classes[at], 1.0 * size}}, high = at;
         std::map<uint32_t, double> counts;
         for (int64_t l = at; l < at + size && window.empty(); ++l)
           counts[classes[l]] += 1;
-        work += counts.empty() ? 1 : static_cast<uint64_t>(size);
+        work += counts.empty() ? 1 : size;
         if (window.empty())
           window.assign(counts.begin(), counts.end());
         seen.insert(std::move(window));
@@ -83,7 +81,7 @@ void BalancedStages::cut() {
           gradients += n * costs[of]->gradients;
           experts += n * costs[of]->expertGradients;
         }
-        stage.gather[extra] = std::min(stage.gather[extra], static_cast<double>(minReplayTime(f.gather, weights)));
+        stage.gather[extra] = std::min<double>(stage.gather[extra], minReplayTime(f.gather, weights));
         stage.gradients[extra] = std::min(stage.gradients[extra], gradients);
         stage.experts[extra] = std::min(stage.experts[extra], experts);
       }
@@ -97,7 +95,7 @@ void BalancedStages::cut() {
 bool BalancedStages::onOneNode(int64_t a, int64_t b) const {
   const auto &f = p.parallelConfigs[parallelConfig];
   int64_t size = p.deviceTypes[f.deviceType].devicesPerNode;
-  if (f.order == PlacementProblem::RankOrder::TensorDataPipeline)
+  if (f.order == RankOrder::TensorDataPipeline)
     return std::min(a, b) * f.devices() / size == ((std::max(a, b) + 1) * f.devices() - 1) / size;
   int64_t different = std::min(f.data, size / std::gcd(size, f.tensor * groups));
   if (different > PlacementProblem::kMaxReplicas)
@@ -116,7 +114,7 @@ double BalancedStages::transfer(int64_t stage) const {
   if (groups == 1 || c.parallelConfigs.size() > 1)
     return 0;
   int64_t low = stage * min, high = std::min(low + std::min(stage, larger), layers - 1);
-  auto bytes = static_cast<double>(*std::min_element(crossing.begin() + low, crossing.begin() + high + 1));
+  double bytes = *std::min_element(crossing.begin() + low, crossing.begin() + high + 1);
   const auto &f = p.parallelConfigs[parallelConfig];
   const auto &link = p.link(f.deviceType, f.deviceType);
   bool intraNode = onOneNode((stage - 1) % groups, stage % groups);
@@ -145,12 +143,8 @@ double BalancedStages::forward(int64_t stage) const {
 
 double BalancedStages::backward(int64_t stage) const {
   std::vector<double> each;
-  for (const auto *cost : costs) {
-    int64_t recomputeTime = INT64_MAX;
-    for (const auto &recomputeChoice : cost->recomputeChoices)
-      recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
-    each.push_back(cost->backward + cost->weight + recomputeTime);
-  }
+  for (const auto *cost : costs)
+    each.push_back(cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime));
   const Stage &part = parts[stage];
   return minOverWindows(part.windows[0], each) + part.gather[0] + (p.blockingTransfers ? arrives(stage + 1) : 0);
 }
@@ -158,7 +152,7 @@ double BalancedStages::backward(int64_t stage) const {
 /// Of a group's gradients, with so many larger stages.
 double BalancedStages::exchange(int64_t group, int64_t n) const {
   const auto &f = p.parallelConfigs[parallelConfig];
-  auto takes = [&](const std::vector<PlacementProblem::GradientSync> &gradientSyncs, const double (Stage::*of)[2],
+  auto takes = [&](const std::vector<GradientSync> &gradientSyncs, const double (Stage::*of)[2],
                    int64_t replicasPerNode) {
     if (gradientSyncs.empty())
       return 0.0;
@@ -175,7 +169,7 @@ double BalancedStages::exchange(int64_t group, int64_t n) const {
     for (const auto &sync : gradientSyncs)
       if (sync.replicasPerNode <= replicasPerNode)
         alternatives = &sync.alternatives;
-    return static_cast<double>(minReplayTime(*alternatives, bytes));
+    return 1.0 * minReplayTime(*alternatives, bytes);
   };
   int64_t replicasPerNode = recountReplicasPerNode(p, parallelConfig, groups);
   return takes(f.gradientSyncs, &Stage::gradients, replicasPerNode) +
@@ -219,7 +213,7 @@ std::vector<double> BalancedStages::atPrice(int64_t group, const GroupShare &sha
       byClass[of] = recomputeChoices + before * cost.forward + shows * (cost.backward + cost.weight) +
                     (bytes ? 0 : share.ends * cost.update) + price * cost.staticMemory;
     }
-    auto s = static_cast<int64_t>(virtualStage) * groups + group;
+    int64_t s = virtualStage * groups + group;
     const Stage &part = parts[s];
     double blocks = p.blockingTransfers ? before * arrives(s) + back * arrives(s + 1) : 0;
     double one = minOverWindows(part.windows[0], byClass) + (before + back) * part.gather[0];
@@ -234,8 +228,8 @@ std::vector<double> BalancedStages::atPrice(int64_t group, const GroupShare &sha
     if (fixed[virtualStage] == 1)
       std::swap(extra[must++], extra.back());
   }
-  std::sort(extra.begin() + static_cast<std::ptrdiff_t>(must), extra.end());
-  std::vector<double> by(static_cast<size_t>(max()) + 1, INFINITY);
+  std::sort(extra.begin() + must, extra.end());
+  std::vector<double> by(max() + 1, INFINITY);
   for (size_t n = 0; n < by.size() && n <= extra.size(); ++n) {
     if (n >= must)
       by[n] = sum;
@@ -247,7 +241,7 @@ std::vector<double> BalancedStages::atPrice(int64_t group, const GroupShare &sha
 
 std::vector<double> BalancedStages::group(int64_t group, const GroupShare &share, const std::vector<double> &held,
                                           const std::vector<int8_t> &fixed) const {
-  auto size = static_cast<size_t>(max()) + 1;
+  size_t size = max() + 1;
   std::vector<double> best(size, -INFINITY), exchanges(size);
   for (size_t n = 0; n < size && share.ends > 0; ++n)
     exchanges[n] = exchange(group, n);

@@ -5,22 +5,21 @@
 
 namespace accord {
 
-/// How often a mean of paths (lib/placement/problem/PlacementPaths.h) runs the passes of a group, by chunk, and
+/// How often a mean of paths (lib/placement/problem/PlacementPaths.h) runs the passes of a group, by virtual stage, and
 /// ends there.
 struct GroupShare {
   std::vector<double> forward, backward;
   double ends = 0;
 };
 
-/// Of one form; of what goes between groups only if it is the configuration's only one. Stage s of
-/// S has l = L / S layers or one more (L % S stages have it), and begins between layers s l and s l
-/// + min(s, L % S).
+/// Of one parallel configuration; of what goes between groups only if it is the configuration's only one. Stage s of S
+/// has l = L / S layers or one more (L % S stages have it), and begins between layers s l and s l + min(s, L % S).
 class BalancedStages {
 public:
   BalancedStages(const PlacementProblem &problem, const Configuration &configuration,
                  PlacementProblem::Id parallelConfig, int64_t groups, uint64_t &work);
 
-  /// Whether each stage has a layer, and each layer can run in the form.
+  /// Whether each stage has a layer, and each layer can run in the parallel configuration.
   bool can() const { return possible; }
   int64_t stages() const { return count; }
   int64_t more() const { return larger; }                           ///< stages that have a layer more
@@ -33,13 +32,12 @@ public:
   /// Of what goes from a stage to the next one, or back, and no pass waits for while it runs.
   double sends(int64_t stage) const { return p.blockingTransfers ? 0 : arrives(stage + 1); }
 
-  /// The least weighed time of a group's passes and of what it does at the end, by the number of
-  /// its stages with a layer more; infinite where none fits. `held`: micro-batches of each chunk
-  /// in memory, a mean of moments. `fixed`, by chunk: 0 has no layer more, 1 has, -1 either.
-  /// Times and price * (bytes - memory) of a plan that fits are no more than its times, for any
-  /// price; layers are apart in it, but for the most that one works with, of which each is tried.
-  /// What an exchange shows is no less than either of exchange - hidden * (backward passes) and the
-  /// share of it that nothing hides. Sums of doubles: to be taken for 1e-10 less.
+  /// The least weighed time of a group's passes and of what it does at the end, by the number of its stages with a
+  /// layer more; infinite where none fits. `held`: micro-batches of each virtual stage in memory, a mean of moments.
+  /// `fixed`, by virtual stage: 0 has no layer more, 1 has, -1 either. Times and price * (bytes - memory) of a plan
+  /// that fits are no more than its times, for any price; layers are apart in it, but for the most that one works with,
+  /// of which each is tried. What an exchange shows is no less than either of exchange - hidden * (backward passes) and
+  /// the share of it that nothing hides. Sums of doubles: to be taken for 1e-10 less.
   std::vector<double> group(int64_t group, const GroupShare &share, const std::vector<double> &held,
                             const std::vector<int8_t> &fixed) const;
 

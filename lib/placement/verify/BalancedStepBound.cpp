@@ -14,9 +14,7 @@ public:
   BalancedStepProver(const PlacementProblem &problem, const Configuration &configuration,
                      const std::vector<BalancedStages> &parallelConfigs, int64_t groups)
       : p(problem), c(configuration), parallelConfigs(parallelConfigs), heads{0}, backs{0},
-        ends(parallelConfigs.size(),
-             std::vector(static_cast<size_t>(groups),
-                         std::vector<double>(static_cast<size_t>(parallelConfigs[0].max()) + 1))) {
+        ends(parallelConfigs.size(), std::vector(groups, std::vector<double>(parallelConfigs[0].max() + 1))) {
     for (int64_t g = 0; g < groups; ++g) {
       double head = INFINITY, back = INFINITY;
       for (const BalancedStages &stages : parallelConfigs) {
@@ -27,10 +25,10 @@ public:
     }
   }
 
-  /// With the micro-batches of each chunk that a group holds, or a mean of such.
+  /// With the micro-batches of each virtual stage that a group holds, or a mean of such.
   void hold(int64_t group, const std::vector<double> &held) {
-    auto g = static_cast<size_t>(group);
-    std::vector<double> all(c.virtualStages, static_cast<double>(c.microbatches));
+    size_t g = group;
+    std::vector<double> all(c.virtualStages, c.microbatches);
     std::vector<int8_t> either(all.size(), -1);
     for (size_t f = 0; f < parallelConfigs.size(); ++f) {
       auto &mine = ends[f][g];
@@ -62,14 +60,11 @@ public:
     return low < tried.size() ? tried[low] : INFINITY;
   }
 
-  /// Of each group the most larger stages before it is enough. Of one form.
+  /// Of each group the most larger stages before it is enough. Of one parallel configuration.
   template <typename Enough> std::vector<int64_t> max(const Enough &enough) const {
     std::vector<int64_t> max;
     for (const auto &mine : ends[0]) {
-      int64_t n = -1;
-      while (n + 1 < static_cast<int64_t>(mine.size()) && !enough(mine[static_cast<size_t>(n + 1)]))
-        ++n;
-      max.push_back(n);
+      max.push_back(std::ranges::find_if(mine, enough) - mine.begin() - 1);
     }
     return max;
   }
@@ -77,9 +72,9 @@ public:
 private:
   bool longEnough(double step) const {
     int64_t room = 0, groups = ends[0].size();
-    std::vector<int64_t> alone(parallelConfigs.size()); // groups that can have no other form
+    std::vector<int64_t> alone(parallelConfigs.size()); // groups that can have no other parallel configuration
     std::vector<char> some(parallelConfigs.size());
-    std::vector<int64_t> gains; // of the second form, where both can be
+    std::vector<int64_t> gains; // of the second parallel configuration, where both can be
     for (size_t g = 0; g < ends[0].size(); ++g) {
       std::vector<int64_t> can;
       for (const auto &of : ends)
@@ -101,16 +96,17 @@ private:
       const auto &parallelConfig = p.parallelConfigs[c.parallelConfigs[f]];
       return p.deviceTypes[parallelConfig.deviceType].devices / parallelConfig.devices();
     };
-    auto others = p.uniformConfigPerDeviceType ? static_cast<int64_t>(parallelConfigs.size()) - 1 : 0;
+    int64_t others = p.uniformConfigPerDeviceType ? parallelConfigs.size() - 1 : 0;
     for (size_t f = 0; f < parallelConfigs.size(); ++f)
       if (alone[f] > std::min(max(f), groups - others) || (p.uniformConfigPerDeviceType && !some[f]))
         return false;
-    if (parallelConfigs.size() == 2) { // as many with the second form as may be, and as are better with it
+    // As many with the second parallel configuration as may be, and as are better with it.
+    if (parallelConfigs.size() == 2) {
       int64_t min = std::max(groups - max(0), others) - alone[1],
               largest = std::min(max(1), groups - others) - alone[1];
       std::sort(gains.rbegin(), gains.rend());
       for (size_t i = 0; i < gains.size(); ++i)
-        if (auto n = static_cast<int64_t>(i); n < min || (n < largest && gains[i] > 0))
+        if (int64_t n = i; n < min || (n < largest && gains[i] > 0))
           room += gains[i];
     }
     return room >= parallelConfigs[0].more();
@@ -121,10 +117,10 @@ private:
   const Configuration &c;
   const std::vector<BalancedStages> &parallelConfigs;
   std::vector<double> heads, backs;
-  std::vector<std::vector<std::vector<double>>> ends; ///< by form, group, number of larger stages
+  std::vector<std::vector<std::vector<double>>> ends; ///< by parallel configuration, group, number of larger stages
 };
 
-/// Micro-batches in memory by chunk: a mean of moments of the group's order.
+/// Micro-batches in memory by virtual stage: a mean of moments of the group's order.
 const std::vector<double> &meanHeld(BalancedStepCache &known, const Configuration &c, int64_t groups, int64_t group,
                                     uint64_t &work) {
   // Rounds after the fourth are like those before.
@@ -133,15 +129,15 @@ const std::vector<double> &meanHeld(BalancedStepCache &known, const Configuratio
   if (!isNew)
     return found->second;
   ReplayInput shape{c.schedule, groups, c.virtualStages, m, {}, {}};
-  auto v = static_cast<size_t>(c.virtualStages);
+  size_t v = c.virtualStages;
   std::vector<double> mean(v);
   for (size_t weighed = 0; weighed < v; ++weighed) {
     std::vector<int64_t> activations(v, 4);
     activations[weighed] = 5;
     auto [bytes, held] = peakOf(shape, group, activations);
-    work += static_cast<uint64_t>(m * c.virtualStages / 16 + 1);
+    work += m * c.virtualStages / 16 + 1;
     for (size_t virtualStage = 0; virtualStage < v; ++virtualStage)
-      mean[virtualStage] += static_cast<double>(held[virtualStage]) / v;
+      mean[virtualStage] += 1.0 * held[virtualStage] / v;
   }
   return found->second = std::move(mean);
 }
@@ -184,29 +180,28 @@ BalancedStepBound balancedStepBound(const PlacementProblem &problem, const Confi
     return answer;
   auto [orders, isNew] =
       known.orders.try_emplace({groups, c.virtualStages, c.microbatches}, groups, c.virtualStages, c.microbatches);
-  work += isNew ? static_cast<uint64_t>(c.microbatches * stages.stages()) : 0;
+  work += isNew ? c.microbatches * stages.stages() : 0;
   std::vector<int64_t> max = even.max(reaches);
   answer.proved = checkPathMeans(*paths, stages, orders->second, max, reaches, answer.error) == PathsVerdict::Enough;
   return answer;
 }
 
 PathOrders::PathOrders(int64_t groups, int64_t virtualStages, int64_t microbatches)
-    : p(groups), v(virtualStages), m(microbatches), at(2 * static_cast<size_t>(groups * virtualStages * microbatches)) {
+    : p(groups), v(virtualStages), m(microbatches), at(2 * groups * virtualStages * microbatches) {
   ReplayInput shape{PipelineSchedule::Interleaved, p, v, m, {}, {}};
   for (int64_t g = 0; g < p; ++g) {
     order.emplace_back(), which.emplace_back();
     for (const ReplayPass &pass : orderOf(shape, g)) {
       size_t kind = 2 * pass.stage + pass.backward;
-      at[kind * static_cast<size_t>(m) + static_cast<size_t>(pass.microbatch)] =
-          static_cast<uint32_t>(order.back().size());
-      order.back().push_back(static_cast<uint32_t>(kind));
-      which.back().push_back(static_cast<uint32_t>(pass.microbatch));
+      at[kind * m + pass.microbatch] = order.back().size();
+      order.back().push_back(kind);
+      which.back().push_back(pass.microbatch);
     }
   }
 }
 
 std::optional<PathOrders::Counts> PathOrders::follow(const PathBound::Path &path, std::string &error) const {
-  auto stages = static_cast<size_t>(p * v);
+  size_t stages = p * v;
   Counts counts{std::vector<double>(2 * stages), std::vector<double>(stages), 0};
   size_t group = 0, next = 0; // pass of the group
   bool begun = false;
@@ -221,8 +216,8 @@ std::optional<PathOrders::Counts> PathOrders::follow(const PathBound::Path &path
         }
         counts.sends[kind % 2 ? stage - 1 : stage] += 1;
         kind = kind % 2 ? kind - 2 : kind + 2;
-        group = kind / 2 % static_cast<size_t>(p);
-        next = at[kind * static_cast<size_t>(m) + microbatch];
+        group = kind / 2 % p;
+        next = at[kind * m + microbatch];
       }
       begun = true;
       if (run == 0 || run > order[group].size() - next) {
@@ -350,12 +345,12 @@ private:
           sends += weight * counts.sends[s] * stages.sends(s);
       ends[counts.end] += weight;
     }
-    auto more = static_cast<size_t>(stages.more());
+    size_t more = stages.more();
     std::vector<double> best(more + 1, INFINITY); // of the groups so far, by larger stages
     best[0] = 0;
     size_t p = ranges.size(), v = fixed.size() / p;
     for (size_t g = 0; g < p; ++g) {
-      auto passesOf = static_cast<size_t>(bound.microbatches * bound.virtualStages);
+      size_t passesOf = bound.microbatches * bound.virtualStages;
       auto all = sumOf(here.moments[g], passesOf);
       if (!all)
         return false;
@@ -376,7 +371,7 @@ private:
       std::vector<double> mine = stages.group(g, share, held, chosen);
       std::vector<double> next(more + 1, INFINITY);
       for (size_t n = 0; n < mine.size(); ++n)
-        if (auto k = static_cast<int64_t>(n); k >= ranges[g].first && k <= ranges[g].second)
+        if (int64_t k = n; k >= ranges[g].first && k <= ranges[g].second)
           for (size_t have = 0; have + n <= more; ++have)
             next[have + n] = std::min(next[have + n], best[have] + mine[n]);
       best = std::move(next);

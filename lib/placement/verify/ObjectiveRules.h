@@ -14,9 +14,9 @@ struct RecountedStep {
 struct ObjectiveRule {
   double (*value)(const PlacementProblem &problem, const RecountedStep &step);
   /// Of one device in use, each second; 0 where the value is no sum over devices.
-  double (*perSecond)(const PlacementProblem &problem, const PlacementProblem::DeviceType &deviceType);
-  bool countsJoules; ///< joules of work add to the value, `costPerJoule` each
-  bool isMemory;     ///< the value is no function of time: see `proveBound`
+  double (*perSecond)(const PlacementProblem &problem, const DeviceType &deviceType);
+  bool countsJoules = false; ///< joules of work add to the value, `costPerJoule` each
+  bool isMemory = false;     ///< the value is no function of time: see `proveBound`
 };
 const ObjectiveRule &ruleOf(PlacementObjective objective);
 

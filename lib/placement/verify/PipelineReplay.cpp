@@ -10,7 +10,7 @@ class PipelineReplayer {
 public:
   explicit PipelineReplayer(const ReplayInput &pipeline)
       : in(pipeline), rule(ruleOf(pipeline.schedule)), stages(pipeline.stages.size()), readers(stages),
-        ports(2 * stages), held(stages), inbox(2 * stages * static_cast<size_t>(pipeline.microbatches)) {
+        ports(2 * stages), held(stages), inbox(2 * stages * pipeline.microbatches) {
     for (uint32_t to = 0; to < stages; ++to)
       for (uint32_t from : in.feeds[to])
         readers[from].push_back(to);
@@ -66,7 +66,7 @@ private:
 
   size_t groupOf(size_t stage) const { return rule.groupOf(stage, groups.size()); }
   Inbox &inboxOf(bool backward, size_t stage, int64_t microbatch) {
-    return inbox[(2 * stage + backward) * static_cast<size_t>(in.microbatches) + static_cast<size_t>(microbatch)];
+    return inbox[(2 * stage + backward) * in.microbatches + microbatch];
   }
 
   void pick(size_t g, int64_t now) {
@@ -147,21 +147,17 @@ private:
   PipelineReplay out;
 };
 
-} // namespace
-
-namespace {
-
-/// What a group's chunks hold after each of its forward passes, which run `window` ahead.
+/// What a group's virtual stages hold after each of its forward passes, which run `window` ahead.
 template <typename Look> void eachMoment(const ReplayInput &pipeline, int64_t group, Look look) {
   const ScheduleRule &rule = ruleOf(pipeline.schedule);
-  std::vector<int64_t> held(static_cast<size_t>(pipeline.virtualStages));
+  std::vector<int64_t> held(pipeline.virtualStages);
   if (rule.held) {
     held[0] = rule.held(pipeline.microbatches, pipeline.groups, pipeline.groups - group);
     look(held);
     return;
   }
   for (const ReplayPass &pass : rule.order(pipeline, group)) {
-    int64_t &mine = held[pass.stage / static_cast<size_t>(pipeline.groups)];
+    int64_t &mine = held[pass.stage / pipeline.groups];
     if (!pass.backward && !pass.weight)
       ++mine, look(held);
     else if (pass.weight == rule.splitsWeights)
@@ -170,19 +166,6 @@ template <typename Look> void eachMoment(const ReplayInput &pipeline, int64_t gr
 }
 
 } // namespace
-
-std::vector<int64_t> roomOf(const ReplayInput &pipeline) {
-  const ScheduleRule &rule = ruleOf(pipeline.schedule);
-  auto p = static_cast<size_t>(pipeline.groups);
-  std::vector<int64_t> room(p * static_cast<size_t>(pipeline.virtualStages));
-  for (size_t g = 0; g < p; ++g)
-    eachMoment(pipeline, static_cast<int64_t>(g), [&](const std::vector<int64_t> &held) {
-      for (size_t s = 0; s < room.size(); ++s)
-        if (rule.groupOf(s, p) == g)
-          room[s] = std::max(room[s], held[s / p]);
-    });
-  return room;
-}
 
 std::pair<int64_t, std::vector<int64_t>> peakOf(const ReplayInput &pipeline, int64_t group,
                                                 const std::vector<int64_t> &activations) {
@@ -198,7 +181,7 @@ std::pair<int64_t, std::vector<int64_t>> peakOf(const ReplayInput &pipeline, int
 }
 
 std::vector<int64_t> heldAfter(const ReplayInput &pipeline, int64_t group, int64_t passes) {
-  std::vector<int64_t> held(static_cast<size_t>(pipeline.virtualStages));
+  std::vector<int64_t> held(pipeline.virtualStages);
   RoundCursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
   for (int64_t k = 0, window = ruleOf(pipeline.schedule).window(pipeline, group); k < passes && !forward.done(); ++k) {
     if (k >= window)

@@ -19,16 +19,13 @@ struct ReplayPass {
   bool weight = false; ///< of the gradients of weights alone
 };
 
-/// Micro-batches in flight in each stage at most, whatever passes take: from the order alone.
-std::vector<int64_t> roomOf(const ReplayInput &pipeline);
-
-/// Of a group whose chunks keep `kept` bytes of a micro-batch each: the most bytes that all of them
-/// hold together after any of its passes, and what each holds then; of several such moments the one
-/// with most of the first chunk, then of the second.
+/// Of a group whose virtual stages keep `activations` bytes of a micro-batch each: the most bytes that all of them hold
+/// together after any of its passes, and what each holds then; of several such moments the one with most of the first
+/// virtual stage, then of the second.
 std::pair<int64_t, std::vector<int64_t>> peakOf(const ReplayInput &pipeline, int64_t group,
                                                 const std::vector<int64_t> &activations);
 
-/// What the group's chunks hold after so many of its forward passes, one at least.
+/// What the group's virtual stages hold after so many of its forward passes, one at least.
 std::vector<int64_t> heldAfter(const ReplayInput &pipeline, int64_t group, int64_t passes);
 
 /// `ScheduleRule::order`.
@@ -41,12 +38,11 @@ struct PipelineReplay {
   std::vector<int64_t> inFlight; ///< by stage, as happened
 };
 
-/// Events ordered by time: a pass ends, a tensor arrives. A group that is free runs what its rule
-/// says is next, once that has arrived: forward while it holds less than its window, else backward.
-/// Outputs leave a stage one after the other, forward and backward apart, each taking `send` of
-/// the earlier of both stages. Weight gradients of ZB-H1: those that end before the next pass can
-/// start, those without which more than min(m, p) micro-batches would be held, and the rest at the
-/// end. O(n log n) of n = passes * stages that feed one.
+/// Events ordered by time: a pass ends, a tensor arrives. A group that is free runs what its rule says is next, once
+/// that has arrived: forward while it holds less than its window, else backward. Outputs leave a stage one after the
+/// other, forward and backward apart, each taking `send` of the earlier of both stages. Weight gradients of ZB-H1:
+/// those that end before the next pass can start, those without which more than min(m, p) micro-batches would be held,
+/// and the rest at the end. O(n log n) of n = passes * stages that feed one.
 PipelineReplay replay(const ReplayInput &pipeline);
 
 } // namespace accord

@@ -20,9 +20,15 @@ public:
   using Id = PlacementProblem::Id;
   /// What the groups of a suffix take at least.
   struct State {
-    std::vector<int64_t> used; ///< devices by kind
-    int64_t leaves, ends;      ///< E and T of `proveBound`
-    double joules;
+    explicit State(const PlacementProblem &p) : used(p.deviceTypes.size()) {}
+    std::vector<int64_t> used;    ///< devices by type
+    int64_t leaves = 0, ends = 0; ///< E and T of `proveBound`
+    double joules = 0;
+
+    /// Counts the devices of some groups.
+    void use(const PlacementProblem &p, Id config, int64_t groups = 1) {
+      used[p.parallelConfigs[config].deviceType] += groups * p.parallelConfigs[config].devices();
+    }
   };
   /// [groups behind][set that they begin after].
   using Table = std::vector<std::vector<std::vector<State>>>;
@@ -32,8 +38,7 @@ public:
                     uint64_t effort, uint64_t &work)
       : p(problem), cuts(cuts), costs(costs), bound(bound), effort(effort), work(work) {}
 
-  /// False: too much work. `groups` matters to ZB-H1 and to layers that are pinned to a stage
-  /// alone.
+  /// False: too much work. `groups` matters to ZB-H1 and to layers that are constrained to a stage alone.
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share);
   /// The stage before a suffix, whose devices are counted; false: it does not fit.
   bool prepend(const Configuration &c, size_t from, size_t to, Id parallelConfig, int64_t groups, int64_t behind,
@@ -46,15 +51,14 @@ public:
   static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind);
 
 private:
-  /// What layers before a place in a chain take at least, over the forms of a configuration.
+  /// What layers before a place in a chain take at least, over the parallel configurations of a configuration.
   struct PrefixBound {
     double busy = 0; ///< of a micro-batch
     double paid = 0; ///< the same times the rate of the groups that are busy
   };
   std::vector<PrefixBound> prefixBounds(const Configuration &c);
-  /// What a suffix of a chain is worth at least with what is before it on `left` groups at most:
-  /// these are busy for all micro-batches, each is paid for all of the step, and the last backward
-  /// pass goes through all of them.
+  /// What a suffix of a chain is worth at least with what is before it on `left` groups at most: these are busy for all
+  /// micro-batches, each is paid for all of the step, and the last backward pass goes through all of them.
   double valueWith(const Configuration &c, const PrefixBound &before, int64_t left, const State &state) const;
   /// `ofLayers`: joules without what is idle.
   double valueOf(const std::vector<int64_t> &used, int64_t ends, double ofLayers) const;
@@ -71,7 +75,7 @@ private:
 using Id = PlacementProblem::Id;
 
 double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends, double ofLayers) const {
-  double step = std::max(static_cast<double>(ends) + p.hostOverheadPerStep, static_cast<double>(p.minStep));
+  double step = std::max<double>(1.0 * ends + p.hostOverheadPerStep, p.minStep);
   double seconds = step * 1e-12, idle = 0, price = 0, tdp = 0;
   int64_t devices = 0;
   for (size_t k = 0; k < p.deviceTypes.size(); ++k) {
@@ -131,14 +135,14 @@ bool PlacementSuffixes::roomFor(const std::vector<int64_t> &used, Id parallelCon
 bool PlacementSuffixes::tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
   size_t sets = cuts.size();
   // Hopeless ones would use up what proves others.
-  if (static_cast<double>(sets * sets) * groups > static_cast<double>(effort) / 8)
+  if (1.0 * (sets * sets) * groups > effort / 8.0)
     return false;
-  table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
+  table.assign(groups + 1, std::vector<std::vector<State>>(sets));
   if (cuts.mayCut(sets - 1, groups, groups))
-    table[0][sets - 1].push_back({std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0});
+    table[0][sets - 1].emplace_back(p);
   std::vector<PrefixBound> before = prefixBounds(c);
   for (size_t k = 1; k < table.size(); ++k) {
-    int64_t left = groups - static_cast<int64_t>(k);
+    int64_t left = groups - k;
     for (size_t to = sets; to-- > 1;) {
       if (!table[k - 1][to].empty() && !cuts.mayCut(to, left + 1, groups))
         table[k - 1][to].clear();
@@ -147,7 +151,7 @@ bool PlacementSuffixes::tabulate(const Configuration &c, int64_t groups, Table &
           if (!roomFor(rest.used, parallelConfig))
             continue;
           State with = rest;
-          with.used[p.parallelConfigs[parallelConfig].deviceType] += p.parallelConfigs[parallelConfig].devices();
+          with.use(p, parallelConfig);
           for (size_t from = to; from-- > 0;) {
             if (!cuts.contains(to, from) || !cuts.mayCut(from, left, groups))
               continue;
@@ -181,7 +185,7 @@ std::vector<PlacementSuffixes::PrefixBound> PlacementSuffixes::prefixBounds(cons
     double busy = INFINITY, paid = INFINITY;
     for (Id parallelConfig : c.parallelConfigs)
       if (auto takes = costs.busy(l, l + 1, parallelConfig)) {
-        busy = std::min(busy, static_cast<double>(*takes));
+        busy = std::min<double>(busy, *takes);
         paid = std::min(paid, (*takes) * ratePerSecond(p, parallelConfig));
       }
     list.push_back({list.back().busy + busy, list.back().paid + paid});
@@ -195,10 +199,10 @@ double PlacementSuffixes::valueWith(const Configuration &c, const PrefixBound &b
     return valueOf(state);
   if (left == 0)
     return INFINITY;
-  double m = static_cast<double>(c.microbatches), ends = m * before.busy / double(left);
+  double m = c.microbatches, ends = m * before.busy / left;
   if (!ruleOf(c.schedule).delaysWeights)
-    ends = std::max(ends, static_cast<double>(state.leaves) + before.busy);
-  auto min = std::max(state.ends, static_cast<int64_t>(std::min(ends, 0x1p61)));
+    ends = std::max(ends, state.leaves + before.busy);
+  int64_t min = std::max<int64_t>(state.ends, std::min(ends, 0x1p61));
   return valueOf(state.used, min, state.joules) + m * before.paid * 1e-12;
 }
 
@@ -213,10 +217,6 @@ void PlacementSuffixes::merge(std::vector<State> &states, const State &state) {
   work += states.size();
   states.push_back(state);
 }
-
-} // namespace
-
-namespace {
 
 /// On `groups` groups, what the cuts leave open, and how low it may be.
 struct UnprovenConfiguration {
@@ -303,36 +303,32 @@ private:
   bool spent() const { return suffixes.spent(); }
   double valueOf(const State &state) const { return suffixes.valueOf(state); }
 
-  int64_t maxGroups(const Configuration &c) const { return accord::maxGroups(p, c); }
-  bool allowed(const Configuration &c, int64_t groups) const { return mayHave(p, c, groups); }
-
   // --- 2. Cuts ---
 
   bool unprovenOf(size_t at, std::vector<UnprovenConfiguration> &open) {
     const Configuration &c = list[at];
-    int64_t max = maxGroups(c);
+    int64_t max = maxGroups(p, c);
     if (!cuts.known() || max > 1'000'000)
       return false;
     auto leave = [&](int64_t groups, const std::vector<State> &states) {
       double lowerBound = INFINITY;
       for (const State &state : states)
         lowerBound = std::min(lowerBound, valueOf(state));
-      if (allowed(c, groups) && !reaches(lowerBound))
+      if (mayHave(p, c, groups) && !reaches(lowerBound))
         open.push_back({at, groups, lowerBound});
     };
     if (c.virtualStages > 1) {
       for (int64_t groups = 1; groups <= max; ++groups)
-        if (allowed(c, groups)) {
-          State state{std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0};
+        if (mayHave(p, c, groups)) {
+          State state(p);
           if (ruleOf(c.schedule).inRounds && cuts.chain() && cuts.isBalanced(groups * c.virtualStages) &&
               (c.parallelConfigs.size() == 1 || (p.uniformConfigPerDeviceType && c.parallelConfigs.size() <= 8))) {
-            // Of several forms each is in some group.
+            // Of several parallel configurations each is in some group.
             int64_t min = c.parallelConfigs.size() == 1 ? groups : 1;
             for (Id parallelConfig : c.parallelConfigs)
-              state.used[p.parallelConfigs[parallelConfig].deviceType] +=
-                  min * p.parallelConfigs[parallelConfig].devices();
+              state.use(p, parallelConfig, min);
             auto enough = [&](double step, double joules) {
-              state.ends = static_cast<int64_t>(std::min(step, 4e18)), state.joules = joules;
+              state.ends = std::min(step, 4e18), state.joules = joules;
               return std::isinf(step) || reaches(valueOf(state));
             };
             auto with = pathsOf.find({c.microbatches, c.virtualStages, groups, c.parallelConfigs[0]});
@@ -351,7 +347,7 @@ private:
     Table table;
     if (ruleOf(c.schedule).delaysWeights || cuts.numbered()) {
       for (int64_t groups = 1; groups <= max; ++groups) {
-        if (!allowed(c, groups))
+        if (!mayHave(p, c, groups))
           continue;
         if (!suffixes.tabulate(c, groups, table, 0.5))
           return false;
@@ -381,37 +377,34 @@ private:
       return false;
     std::vector<Cut> chosen;
     bool proved = true;
-    std::vector<int64_t> used(p.deviceTypes.size());
-    descend(c, one.groups, table, 0, used, chosen, proved);
+    descend(c, one.groups, table, 0, State(p), chosen, proved);
     return proved && !spent();
   }
 
-  void descend(const Configuration &c, int64_t groups, const Table &table, size_t from, std::vector<int64_t> &used,
+  void descend(const Configuration &c, int64_t groups, const Table &table, size_t from, const State &before,
                std::vector<Cut> &chosen, bool &proved) {
-    auto stages = static_cast<size_t>(groups * c.virtualStages), at = chosen.size();
+    size_t stages = groups * c.virtualStages, at = chosen.size();
     if (at == stages)
       return leaf(c, groups, chosen, proved);
     size_t all = cuts.size() - 1;
-    bool first = at < static_cast<size_t>(groups);
+    bool first = at < size_t(groups);
     std::vector<Id> parallelConfigs =
-        first ? c.parallelConfigs
-              : std::vector<Id>{chosen[ruleOf(c.schedule).groupOf(at, static_cast<size_t>(groups))].parallelConfig};
+        first ? c.parallelConfigs : std::vector<Id>{chosen[ruleOf(c.schedule).groupOf(at, groups)].parallelConfig};
     for (Id parallelConfig : parallelConfigs) {
-      if (first && !suffixes.roomFor(used, parallelConfig))
+      if (first && !suffixes.roomFor(before.used, parallelConfig))
         continue;
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent(); ++to) {
         ++work;
-        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1, stages) ||
+        if (!cuts.contains(to, from) || !cuts.mayCut(to, at + 1, stages) ||
             (c.virtualStages > 1 && !even(from, to, stages)) ||
             (c.virtualStages == 1 && table[stages - at - 1][to].empty()))
           continue;
         chosen.push_back({from, to, parallelConfig});
         if (c.virtualStages == 1 ? mayBeat(c, groups, table, chosen) : mayInterleave(c, groups, chosen)) {
+          State with = before;
           if (first)
-            used[p.parallelConfigs[parallelConfig].deviceType] += p.parallelConfigs[parallelConfig].devices();
-          descend(c, groups, table, to, used, chosen, proved);
-          if (first)
-            used[p.parallelConfigs[parallelConfig].deviceType] -= p.parallelConfigs[parallelConfig].devices();
+            with.use(p, parallelConfig);
+          descend(c, groups, table, to, with, chosen, proved);
         }
         chosen.pop_back();
       }
@@ -427,16 +420,15 @@ private:
   }
 
   bool mayBeat(const Configuration &c, int64_t groups, const Table &table, const std::vector<Cut> &chosen) {
-    size_t behind = static_cast<size_t>(groups) - chosen.size();
+    size_t behind = groups - chosen.size();
     for (const State &rest : table[behind][chosen.back().to]) {
       State state = rest;
       bool fits = true;
       for (size_t i = chosen.size(); i-- > 0 && fits;) {
-        const auto &parallelConfig = p.parallelConfigs[chosen[i].parallelConfig];
         bool room = suffixes.roomFor(state.used, chosen[i].parallelConfig);
-        state.used[parallelConfig.deviceType] += parallelConfig.devices();
-        fits = room && suffixes.prepend(c, chosen[i].from, chosen[i].to, chosen[i].parallelConfig, groups,
-                                        groups - static_cast<int64_t>(i), state);
+        state.use(p, chosen[i].parallelConfig);
+        fits = room &&
+               suffixes.prepend(c, chosen[i].from, chosen[i].to, chosen[i].parallelConfig, groups, groups - i, state);
         ++work;
       }
       if (fits && !reaches(valueOf(state)))
@@ -445,12 +437,12 @@ private:
     return false;
   }
 
-  /// A group is busy with all its chunks.
+  /// A group is busy with all its virtual stages.
   bool mayInterleave(const Configuration &c, int64_t groups, const std::vector<Cut> &chosen) {
-    auto n = static_cast<size_t>(groups), left = n * static_cast<size_t>(c.virtualStages) - chosen.size();
+    size_t n = groups, left = n * c.virtualStages - chosen.size();
     if (cuts.chain() && cuts.size() - 1 - chosen.back().to < left)
       return false;
-    State state{std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0};
+    State state(p);
     auto groupOf = [&](size_t stage) { return ruleOf(c.schedule).groupOf(stage, n); };
     for (size_t g = groupOf(chosen.size() - 1), i = 0; i < chosen.size(); ++i) {
       const StageMinCosts &stage = costs.of(chosen[i].from, chosen[i].to, chosen[i].parallelConfig, true);
@@ -458,8 +450,7 @@ private:
         return false;
       state.joules += stage.joules;
       if (i < n)
-        state.used[p.parallelConfigs[chosen[i].parallelConfig].deviceType] +=
-            p.parallelConfigs[chosen[i].parallelConfig].devices();
+        state.use(p, chosen[i].parallelConfig);
       if (groupOf(i) == g)
         state.ends += c.microbatches * (stage.pass() + stage.recomputeTime);
       ++work;
@@ -469,7 +460,7 @@ private:
 
   void leaf(const Configuration &c, int64_t groups, const std::vector<Cut> &chosen, bool &proved) {
     Placement plan{c.schedule, c.virtualStages, c.microbatches, {}};
-    State lowerBound{std::vector<int64_t>(p.deviceTypes.size()), 0, 0, 0};
+    State lowerBound(p);
     bool choice = false;
     std::vector<std::vector<uint32_t>> smallest;
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -487,17 +478,15 @@ private:
         choice |= recomputeChoices.size() > 1;
       }
       lowerBound.joules += costs.of(cut.from, cut.to, cut.parallelConfig, chosen.size() == 1).joules;
-      if (i < static_cast<size_t>(groups))
-        lowerBound.used[p.parallelConfigs[cut.parallelConfig].deviceType] +=
-            p.parallelConfigs[cut.parallelConfig].devices();
+      if (i < size_t(groups))
+        lowerBound.use(p, cut.parallelConfig);
       if (c.virtualStages == 1)
-        stage.recomputeChoices =
-            costs.recomputeChoices(stage.layers, cut.parallelConfig,
-                                   PlacementSuffixes::inFlightOf(c, groups, groups - static_cast<int64_t>(i)));
+        stage.recomputeChoices = costs.recomputeChoices(stage.layers, cut.parallelConfig,
+                                                        PlacementSuffixes::inFlightOf(c, groups, groups - i));
       plan.stages.push_back(std::move(stage));
     }
     auto metrics = reevaluate(p, plan, passes);
-    work += static_cast<uint64_t>(c.microbatches) * chosen.size() / 4 + 1;
+    work += c.microbatches * chosen.size() / 4 + 1;
     if (!metrics) {
       proved = false;
       return;
@@ -553,15 +542,10 @@ UnprovenPlacements unprovenPlacements(const PlacementProblem &problem, double bo
   return BoundProver(problem, bound, effort, 0, {}).open();
 }
 
-BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                           const std::vector<PathBound> &paths) {
-  return BoundProver(problem, bound, effort, passes, paths).run();
-}
-
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                       const std::vector<PathBound> &paths) {
   if (!ruleOf(problem.objective).isMemory)
-    return proveTimedBound(problem, bound, effort, passes, paths);
+    return BoundProver(problem, bound, effort, passes, paths).run();
   if (bound <= 0)
     return {};
   PlacementProblem less = problem;
@@ -569,7 +553,7 @@ BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t ef
   for (auto &deviceType : less.deviceTypes)
     if (deviceType.memory >= bound)
       deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
-  BoundProof proof = proveTimedBound(less, INFINITY, effort, passes);
+  BoundProof proof = BoundProver(less, INFINITY, effort, passes, {}).run();
   if (proof.better)
     if (auto metrics = reevaluate(problem, *proof.better, passes))
       proof.value = metrics->value;

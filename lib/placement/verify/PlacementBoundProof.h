@@ -14,44 +14,41 @@ struct BoundProof {
 };
 
 /// That no plan of the problem that fits has an objective below `bound` (infinite: that none
-/// fits). A configuration is a number of samples per micro-batch, a schedule with its chunks, and
-/// what each kind of devices runs: one form, or none (any forms of so many samples where
-/// `sameForm` is not asked for). For each, until one proves it, with m micro-batches:
+/// fits). A configuration is a number of samples per micro-batch, a schedule with its virtual stages, and
+/// what each device type runs: one parallel configuration, or none (any parallel configurations of so many samples
+/// where
+/// `uniformConfigPerDeviceType` is not asked for). For each, until one proves it, with m micro-batches:
 /// 1. Work. Each group is busy for all micro-batches with its layers' least times, and what is
 ///    before it in a chain takes one micro-batch there and back: T >= A_s + m w_s, A_s the sum of w
 ///    before. The least T over real w_s of sum W on p groups: W / (1 - (1 - 1/m)^p); m W / p where
-///    chunks interleave or layers branch. GPipe turns round behind its last stage: T >= W + (m - 1)
+///    virtual stages interleave or layers branch. GPipe turns round behind its last stage: T >= W + (m - 1)
 ///    w_s for all s, so (m + p - 1) / p W. In 1F1B with k = min(m, p - s) a micro-batch goes there
 ///    and back behind stage s before its first backward pass and another one after its last forward
 ///    pass: T >= A_s + 2 (sum of w behind s) + (m - k + 1) w_s, and a mean of these has the factor
 ///    (m + p - 1) / p for each w if m > p. A group of devices costs its rate for all of T >= m w_s.
 /// 2. Cuts. A dynamic program from the last group to the first, over prefixes of a chain or
 ///    down-sets of at most 64 layers (4,096 sets), devices used, and the groups behind, which say
-///    how many micro-batches 1F1B holds: least time computed again by a knapsack over `keeps`. In a
+///    how many micro-batches 1F1B holds: least time computed again by a knapsack over `recomputeChoices`. In a
 ///    chain, E is the time until the last backward pass leaves a suffix, T until all has ended:
 ///    E = max(m w, w + E'), T = max(E + finish, F + T'); ZB-H1: E = max(m (F + B) + (m - p) W, F +
 ///    B + E'), as no group holds more than p. A suffix of a chain does not count if it cannot be
 ///    below with what is before it: these groups are busy for all micro-batches, each is paid for
 ///    all of the step, and but for ZB-H1 the last backward pass goes through them. Where layers
-///    branch, only layers that must come before count as such. Interleaved, what `evenStep`
-///    (PlacementEven.h) says, with the paths of the configuration if there are any.
-/// 3. Plans. Cuts and forms enumerated as far as 2. does not exclude them, each replayed with the
+///    branch, only layers that must come before count as such. Interleaved, what `balancedStepBound`
+///    (BalancedStepBound.h) says, with the paths of the configuration if there are any.
+/// 3. Plans. Cuts and parallel configurations enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).
 ///
 /// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                       const std::vector<PathBound> &paths = {});
-/// What 1. and 2. leave of a bound of an objective that grows with the step. It holds for all
-/// problems whose layers are runs of these, or take more; interleaved, 1. alone.
+/// What 1. and 2. leave of a bound of an objective that grows with the step. It holds for all problems whose layers are
+/// runs of these, or take more; interleaved, 1. alone.
 struct UnprovenPlacements {
   std::vector<PlacementProblem::Id> parallelConfigs; ///< of configurations that are left, ascending
   double lowerBound = 0;                             ///< no plan is worth less; infinite: there is none
 };
 UnprovenPlacements unprovenPlacements(const PlacementProblem &problem, double bound, uint64_t effort);
-
-/// The same of objectives that grow with the step.
-BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                           const std::vector<PathBound> &paths = {});
 
 } // namespace accord

@@ -19,7 +19,7 @@ public:
   ConfigurationEnumerator(const PlacementProblem &problem, std::vector<Configuration> &list) : p(problem), list(list) {}
 
   bool run() {
-    std::map<int64_t, std::vector<std::vector<Id>>> bySamples; // by kind
+    std::map<int64_t, std::vector<std::vector<Id>>> bySamples; // by device type
     for (Id f = 0; f < p.parallelConfigs.size(); ++f) {
       const auto &parallelConfig = p.parallelConfigs[f];
       int64_t samples = parallelConfig.data * parallelConfig.microbatch;
@@ -64,7 +64,7 @@ private:
     return true;
   }
   bool byReplica(Id parallelConfig) const {
-    return p.parallelConfigs[parallelConfig].order == PlacementProblem::RankOrder::TensorPipelineData;
+    return p.parallelConfigs[parallelConfig].order == RankOrder::TensorPipelineData;
   }
   bool add(int64_t samples, const std::vector<Id> &parallelConfigs) {
     if (parallelConfigs.empty())
@@ -104,7 +104,7 @@ int64_t maxGroups(const PlacementProblem &p, const Configuration &c) {
     groups = std::min(groups, p.limits.devices / minDevices);
   if (!p.groups.empty())
     groups = std::min(groups, p.groups.back().max);
-  return std::min(groups, static_cast<int64_t>(p.layers.size()) / c.virtualStages);
+  return std::min<int64_t>(groups, p.layers.size() / c.virtualStages);
 }
 
 bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) {
@@ -125,9 +125,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
       const auto &cost = p.cost(l, f);
       if (!cost || !mayBeOn(p, l, p.parallelConfigs[f].deviceType))
         continue;
-      int64_t recomputeTime = INT64_MAX;
-      for (const auto &recomputeChoice : cost->recomputeChoices)
-        recomputeTime = std::min(recomputeTime, recomputeChoice.recomputeTime);
+      int64_t recomputeTime = cost->minOf(&RecomputeChoice::recomputeTime);
       double takes = cost->forward + cost->backward + cost->weight + recomputeTime;
       min = std::min(min, takes);
       minJoules = std::min(minJoules, cost->joules + cost->recomputeJoules * recomputeTime);
@@ -141,15 +139,15 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
-    double n = static_cast<double>(groups);
-    double all = pass + n * static_cast<double>(c.virtualStages) * static_cast<double>(p.hostOverheadPerMicrobatch);
+    double n = groups;
+    double all = pass + n * c.virtualStages * p.hostOverheadPerMicrobatch;
     bool fills = chain && c.virtualStages == 1 && !ruleOf(c.schedule).splitsWeights;
     bool closes = fills && (ruleOf(c.schedule).turnsAtEnd || c.microbatches > groups);
     step = std::min(step, closes  ? (m + n - 1) / n * all
                           : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                   : m * all / n);
   }
-  step = std::max(step + p.hostOverheadPerStep, static_cast<double>(p.minStep));
+  step = std::max<double>(step + p.hostOverheadPerStep, p.minStep);
   if (std::isinf(step) || (p.limits.step > 0 && step > p.limits.step * (1 + 1e-9)))
     return INFINITY;
   if (p.objective == PlacementObjective::StepTime)

@@ -7,11 +7,11 @@ namespace accord {
 struct Configuration {
   int64_t microbatches, virtualStages;
   PipelineSchedule schedule;
-  std::vector<PlacementProblem::Id> parallelConfigs; ///< as many samples each; with `sameForm` of distinct kinds
+  /// As many samples each; with `uniformConfigPerDeviceType` of distinct device types.
+  std::vector<PlacementProblem::Id> parallelConfigs;
 };
 
-/// Every plan of the problem is of one of them, at least; false: there are more than a million, and
-/// some are missing.
+/// Every plan of the problem is of one of them, at least; false: there are more than a million, and some are missing.
 bool configurations(const PlacementProblem &problem, std::vector<Configuration> &list);
 
 /// Groups of devices that any plan of it has at most.
@@ -20,10 +20,10 @@ int64_t maxGroups(const PlacementProblem &problem, const Configuration &configur
 /// Whether a plan of it may have just so many.
 bool mayHave(const PlacementProblem &problem, const Configuration &configuration, int64_t groups);
 
-/// "1F1B of 8 micro-batches, stages in form 3".
+/// "1F1B of 8 micro-batches, stages in parallel configuration 3".
 std::string describe(const Configuration &configuration);
 
-/// The objective, by step 1 of `proveBound` (PlacementBound.h); infinite where nothing is allowed.
+/// The objective, by step 1 of `proveBound` (PlacementBoundProof.h); infinite where nothing is allowed.
 double lowerBoundByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain);
 
 /// The least of that of all configurations.

@@ -63,33 +63,29 @@ private:
   }
 
   void memories() {
-    const Placement &plan = *result.plan;
-    for (size_t g = 0; g < reevaluated.memory.size(); ++g) {
-      if (g < stated.memory.size() && stated.memory[g] != reevaluated.memory[g])
-        report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes, recomputed {}", g, stated.memory[g],
-                                              reevaluated.memory[g]));
-      const auto &deviceType = p.deviceTypeOf(plan.stages[g].parallelConfig);
-      if (reevaluated.memory[g] > deviceType.memory)
-        report(Code::MemoryExceeded,
-               fmt::format("group {} needs {} bytes of each '{}', which has {}", g, reevaluated.memory[g],
-                           deviceType.name, deviceType.memory),
-               deviceType.location);
-    }
-    for (size_t g = 0; g < reevaluated.host.size(); ++g) {
-      if (g < stated.host.size() && stated.host[g] != reevaluated.host[g])
-        report(Code::WrongMemory, fmt::format("group {} is stated to need {} bytes of the host, recomputed {}", g,
-                                              stated.host[g], reevaluated.host[g]));
-      const auto &deviceType = p.deviceTypeOf(plan.stages[g].parallelConfig);
-      if (reevaluated.host[g] > deviceType.hostMemory)
-        report(Code::MemoryExceeded,
-               fmt::format("group {} needs {} bytes of the host for each '{}', which has {}", g, reevaluated.host[g],
-                           deviceType.name, deviceType.hostMemory),
-               deviceType.location);
-    }
+    memory("", "of each", &PlanMetrics::memory, &DeviceType::memory);
+    memory(" of the host", "of the host for each", &PlanMetrics::host, &DeviceType::hostMemory);
     if (stated.fits != reevaluated.fits)
       report(Code::WrongPlacementMetrics,
              fmt::format("the plan is stated {}to fit, recomputed it {}", stated.fits ? "" : "not ",
                          reevaluated.fits ? "does" : "does not"));
+  }
+
+  /// Of devices, or of their hosts: as stated, and within what there is.
+  void memory(const char *whose, const char *ofEach, std::vector<int64_t> PlanMetrics::*bytes,
+              int64_t DeviceType::*capacity) {
+    const std::vector<int64_t> &said = stated.*bytes, &found = reevaluated.*bytes;
+    for (size_t g = 0; g < found.size(); ++g) {
+      if (g < said.size() && said[g] != found[g])
+        report(Code::WrongMemory,
+               fmt::format("group {} is stated to need {} bytes{}, recomputed {}", g, said[g], whose, found[g]));
+      const auto &type = p.deviceTypeOf(result.plan->stages[g].parallelConfig);
+      if (found[g] > type.*capacity)
+        report(Code::MemoryExceeded,
+               fmt::format("group {} needs {} bytes {} '{}', which has {}", g, found[g], ofEach, type.name,
+                           type.*capacity),
+               type.location);
+    }
   }
 
   void limits() {

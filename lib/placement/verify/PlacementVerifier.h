@@ -11,14 +11,14 @@ struct PlacementProof {
   double passes = 2e7;
 };
 
-/// Whether the plan is one of the problem (codes of `misfits`), worth what is stated, and no plan
+/// Whether the plan is one of the problem (codes of `placementViolations`), worth what is stated, and no plan
 /// is better than the bound. Codes besides: A0940 the problem is malformed · A0912 the step · A0913
 /// memory of a group · A0951 times, micro-batches in flight, devices, joules or price · A0905
 /// the value · A0904 more memory than a device has · A0952 a limit passed · A0906 a bound above
 /// the value, or above a plan that the proof found. Numbers that are no integers may differ by
 /// 1e-9 of themselves. Without a plan: none fits if the bound is infinite, else none was found.
 ///
-/// The bound is proved by `proveBound` (PlacementBound.h); sentences of what it could not prove,
+/// The bound is proved by `proveBound` (PlacementBoundProof.h); sentences of what it could not prove,
 /// and of a step too long to replay, are added to `trusted`.
 Errors verify(const PlacementProblem &problem, const PlacementResult &result,
               std::vector<std::string> *trusted = nullptr, const PlacementProof &options = {});

@@ -18,7 +18,7 @@ int64_t minReplayTime(const std::vector<AlphaBetaModel> &alternatives, double by
       double takes = alternatives[i].latency + alternatives[i].perByte * bytes;
       min = i == 0 ? takes : std::min(min, takes);
     }
-  return static_cast<int64_t>(std::ceil(min));
+  return std::ceil(min);
 }
 
 namespace {
@@ -32,12 +32,12 @@ public:
 
   Errors run() {
     size_t stages = plan.stages.size();
-    if (stages == 0 || plan.virtualStages < 1 || stages % static_cast<uint64_t>(plan.virtualStages) != 0) {
+    if (stages == 0 || plan.virtualStages < 1 || stages % plan.virtualStages != 0) {
       report(Code::PlacementNotInSearchSpace,
              fmt::format("{} stages in {} virtual stages", stages, plan.virtualStages));
       return std::move(errors);
     }
-    groups = stages / static_cast<size_t>(plan.virtualStages);
+    groups = stages / plan.virtualStages;
     pipeline();
     where.assign(p.layers.size(), kNowhere);
     bool readable = true;
@@ -65,12 +65,7 @@ private:
   }
 
   void pipeline() {
-    bool isInSearchSpace = false;
-    if (!std::any_of(p.groups.begin(), p.groups.end(),
-                     [&](const PlacementProblem::GroupRange &r) {
-                       return groups >= static_cast<uint64_t>(r.min) && groups <= static_cast<uint64_t>(r.max);
-                     }) &&
-        !p.groups.empty())
+    if (!p.mayHaveGroups(groups))
       report(Code::PlacementNotInSearchSpace,
              fmt::format("{} groups of devices in a row are not in the search space", groups));
     std::vector<size_t> shared;
@@ -83,9 +78,7 @@ private:
                fmt::format("stages of {} and of {} layers '{}' are not even", shared.front(), shared.back(),
                            p.classes[*p.uniformClass].name));
     }
-    for (PipelineSchedule schedule : p.schedules)
-      isInSearchSpace |= schedule == plan.schedule;
-    if (!isInSearchSpace)
+    if (std::ranges::find(p.schedules, plan.schedule) == p.schedules.end())
       report(Code::PlacementNotInSearchSpace, "the schedule of the passes is not in the search space");
     std::vector<int64_t> known = stagesOfGroups(p, plan.schedule);
     bool several = ruleOf(plan.schedule).stages != ScheduleRule::Stages::One;
@@ -95,7 +88,7 @@ private:
                      : fmt::format("{} virtual stages without an interleaved schedule", plan.virtualStages));
     if (!several)
       return;
-    if (!runsOn(plan.schedule, static_cast<int64_t>(groups), plan.microbatches))
+    if (!runsOn(plan.schedule, groups, plan.microbatches))
       report(Code::PlacementNotInSearchSpace,
              fmt::format("{} micro-batches do not interleave on {} groups of devices", plan.microbatches, groups));
     if (p.uniformClass)
@@ -108,7 +101,7 @@ private:
                                                           min->layers.size(), max->layers.size()));
   }
 
-  /// False: forms or layers cannot be looked up.
+  /// False: parallel configurations or layers cannot be looked up.
   bool stage(size_t s) {
     const PlacedStage &stage = plan.stages[s];
     if (stage.parallelConfig >= p.parallelConfigs.size() || stage.layers.empty() ||
@@ -197,13 +190,12 @@ private:
       if (count > p.deviceTypes[deviceType].devices)
         report(Code::PlacementNotInSearchSpace,
                fmt::format("the stages need {} of '{}', there are {}",
-                           count > INT64_MAX ? std::string("more than 2^63")
-                                             : fmt::format("{}", static_cast<int64_t>(count)),
+                           count > INT64_MAX ? std::string("more than 2^63") : fmt::format("{}", int64_t(count)),
                            p.deviceTypes[deviceType].name, p.deviceTypes[deviceType].devices),
                p.deviceTypes[deviceType].location);
       bool replicaByReplica = false;
       for (Id f : parallelConfigs[deviceType])
-        replicaByReplica |= p.parallelConfigs[f].order == PlacementProblem::RankOrder::TensorPipelineData;
+        replicaByReplica |= p.parallelConfigs[f].order == RankOrder::TensorPipelineData;
       if (replicaByReplica && (parallelConfigs.size() > 1 || parallelConfigs[deviceType].size() > 1))
         report(Code::PlacementNotInSearchSpace,
                "ranks run replica after replica, but stages have several parallel configurations",
@@ -248,7 +240,7 @@ Traffic trafficOf(const PlacementProblem &p, const Placement &plan) {
 class PlanReevaluator {
 public:
   PlanReevaluator(const PlacementProblem &problem, const Placement &plan)
-      : p(problem), plan(plan), stages(plan.stages.size()), groups(stages / static_cast<size_t>(plan.virtualStages)),
+      : p(problem), plan(plan), stages(plan.stages.size()), groups(stages / plan.virtualStages),
         traffic(trafficOf(p, plan)), ofGroup(groups), taken(p.deviceTypes.size()) {
     pipeline = {plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
                 plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
@@ -256,7 +248,7 @@ public:
   }
 
   std::optional<PlanMetrics> run(double passes) {
-    if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
+    if (1.0 * plan.microbatches * (stages + traffic.size()) > passes)
       return std::nullopt;
     for (size_t s = 0; s < stages; ++s)
       addStage(s);
@@ -276,10 +268,9 @@ public:
     metrics.price = price * seconds;
     double memory = 0;
     for (int64_t bytes : metrics.memory)
-      memory = std::max(memory, static_cast<double>(bytes));
-    metrics.value =
-        ruleOf(p.objective)
-            .value(p, {static_cast<double>(metrics.step), metrics.joules, metrics.price, tdp * seconds, memory});
+      memory = std::max<double>(memory, bytes);
+    RecountedStep recounted{1.0 * metrics.step, metrics.joules, metrics.price, tdp * seconds, memory};
+    metrics.value = ruleOf(p.objective).value(p, recounted);
     return std::move(metrics);
   }
 
@@ -292,9 +283,7 @@ private:
   };
 
   size_t groupOf(size_t stage) const { return ruleOf(plan.schedule).groupOf(stage, groups); }
-  const PlacementProblem::ParallelConfig &configOf(size_t group) const {
-    return p.parallelConfigs[plan.stages[group].parallelConfig];
-  }
+  const ParallelConfig &configOf(size_t group) const { return p.parallelConfigs[plan.stages[group].parallelConfig]; }
 
   void addStage(size_t s) {
     const PlacedStage &stage = plan.stages[s];
@@ -355,7 +344,7 @@ private:
   int64_t exchangeOf(size_t g) const {
     const auto &parallelConfig = configOf(g);
     /// The last with no more replicas in a node than there are, else the first.
-    auto takes = [](const std::vector<PlacementProblem::GradientSync> &syncs, int64_t replicasPerNode, int64_t bytes) {
+    auto takes = [](const std::vector<GradientSync> &syncs, int64_t replicasPerNode, int64_t bytes) {
       int64_t time = 0;
       for (const auto &sync : syncs)
         if (sync.replicasPerNode <= replicasPerNode || &sync == &syncs.front())
@@ -373,14 +362,14 @@ private:
   bool onOneNode(size_t a, size_t b) const {
     const auto &f = configOf(a), &other = configOf(b);
     int64_t size = p.deviceTypes[f.deviceType].devicesPerNode;
-    if (f.order == PlacementProblem::RankOrder::TensorDataPipeline)
+    if (f.order == RankOrder::TensorDataPipeline)
       return f.deviceType == other.deviceType && ofGroup[a].first / size == ofGroup[b].last / size &&
              ofGroup[a].last / size == ofGroup[b].first / size && ofGroup[a].first / size == ofGroup[a].last / size;
-    int64_t different = std::min(f.data, size / std::gcd(size, f.tensor * static_cast<int64_t>(groups)));
+    int64_t different = std::min(f.data, size / std::gcd<int64_t, int64_t>(size, f.tensor * groups));
     if (different > PlacementProblem::kMaxReplicas)
       return false;
     for (int64_t r = 0; r < different; ++r) { // each device's node, replica for replica
-      auto begin = [&](size_t g) { return (r * static_cast<int64_t>(groups) + static_cast<int64_t>(g)) * f.tensor; };
+      auto begin = [&](size_t g) { return int64_t(r * groups + g) * f.tensor; };
       std::set<int64_t> nodes;
       for (size_t g : {a, b})
         nodes.insert({begin(g) / size, (begin(g) + f.tensor - 1) / size});
@@ -398,8 +387,7 @@ private:
       return;
     const auto &sends = configOf(a), &receives = configOf(b);
     const auto &link = p.link(sends.deviceType, receives.deviceType);
-    double each =
-        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
+    double each = 1.0 * bytes * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
     int64_t takes = minReplayTime({onOneNode(a, b) ? link.intraNode : link.interNode}, each);
     if (p.blockingTransfers) {
       pipeline.stages[to].forward += takes;
@@ -421,7 +409,7 @@ private:
     if (a == b)
       return;
     Id one = plan.stages[a].parallelConfig, two = plan.stages[b].parallelConfig;
-    auto shared = static_cast<double>(std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied));
+    double shared = std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied);
     Id there = p.parallelConfigs[one].deviceType, back = p.parallelConfigs[two].deviceType;
     bool intraNode = onOneNode(a, b);
     auto takesOn = [&](const PlacementProblem::Link &link) {
@@ -451,7 +439,7 @@ Errors placementViolations(const PlacementProblem &problem, const Placement &pla
 
 int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id parallelConfig, int64_t groups) {
   const auto &f = p.parallelConfigs[parallelConfig];
-  bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
+  bool stagesBetween = f.order == RankOrder::TensorPipelineData;
   int64_t apart = f.tensor * (stagesBetween ? groups : 1); // from one replica to the next
   return std::clamp<int64_t>(p.deviceTypes[f.deviceType].devicesPerNode / apart, 1, f.data);
 }

@@ -1,24 +1,9 @@
 #include "lib/placement/verify/ScheduleRules.h"
 #include <algorithm>
+#include <map>
 
 namespace accord {
 namespace {
-
-size_t inRow(size_t stage, size_t groups) { return stage % groups; }
-
-/// Forward while less than the window is held, else backward.
-std::vector<ReplayPass> byWindow(const ReplayInput &pipeline, int64_t group) {
-  std::vector<ReplayPass> order;
-  RoundCursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
-  for (int64_t holds = 0, window = ruleOf(pipeline.schedule).window(pipeline, group); !backward.done();) {
-    bool back = forward.done() || holds >= window;
-    RoundCursor &cursor = back ? backward : forward;
-    holds += back ? -1 : 1;
-    order.push_back({static_cast<size_t>(cursor.virtualStage() * pipeline.groups + group), back, cursor.microbatch});
-    cursor.next();
-  }
-  return order;
-}
 
 int64_t all(const ReplayInput &pipeline, int64_t) { return pipeline.microbatches * pipeline.virtualStages; }
 int64_t toTheEnd(const ReplayInput &pipeline, int64_t group) { return pipeline.groups - group; }
@@ -76,6 +61,19 @@ private:
 
 } // namespace
 
+std::vector<ReplayPass> orderByWindow(const ReplayInput &pipeline, int64_t group) {
+  std::vector<ReplayPass> order;
+  RoundCursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
+  for (int64_t holds = 0, window = ruleOf(pipeline.schedule).window(pipeline, group); !backward.done();) {
+    bool back = forward.done() || holds >= window;
+    RoundCursor &cursor = back ? backward : forward;
+    holds += back ? -1 : 1;
+    order.push_back({static_cast<size_t>(cursor.virtualStage() * pipeline.groups + group), back, cursor.microbatch});
+    cursor.next();
+  }
+  return order;
+}
+
 void RoundCursor::next() {
   if (++microbatch < std::min(base + p, max))
     return;
@@ -91,45 +89,29 @@ RoundCursor cursorOf(const ReplayInput &pipeline, bool backward) {
 }
 
 const ScheduleRule &ruleOf(PipelineSchedule schedule) {
-  using enum ScheduleRule::Stages;
-  static const ScheduleRule gpipe{
-      "GPipe", One, false, false, false, true, all, [](int64_t m, int64_t, int64_t) {
-                                    return m; }, inRow, byWindow};
-  static const ScheduleRule oneFOneB{
-      "1F1B", One,     false,    false,
-      false,  false,   toTheEnd, [](int64_t m, int64_t, int64_t behind) {
-        return std::min(m, behind); },
-      inRow,  byWindow};
-  static const ScheduleRule interleaved{
-      "interleaved 1F1B", Listed, false, false, true, false, rounds, nullptr, inRow, byWindow};
-  static const ScheduleRule zeroBubble{
-      "ZB-H1", One,     true,     true,
-      false,   false,   toTheEnd, [](int64_t m, int64_t groups, int64_t) { return std::min(m, groups); },
-      inRow,   byWindow};
-  static const ScheduleRule zeroBubbleV{
-      "ZB-V",
-      Two,
-      true,
-      false,
-      false,
-      false,
-      nullptr,
-      nullptr,
-      [](size_t stage, size_t groups) { return std::min(stage, 2 * groups - 1 - stage); },
-      [](const ReplayInput &pipeline, int64_t group) { return VOrder(pipeline, group).order; }};
-  switch (schedule) {
-  case PipelineSchedule::GPipe:
-    return gpipe;
-  case PipelineSchedule::OneFOneB:
-    return oneFOneB;
-  case PipelineSchedule::Interleaved:
-    return interleaved;
-  case PipelineSchedule::ZeroBubble:
-    return zeroBubble;
-  case PipelineSchedule::ZeroBubbleV:
-    return zeroBubbleV;
-  }
-  return oneFOneB;
+  static const std::map<PipelineSchedule, ScheduleRule> rules{
+      {PipelineSchedule::GPipe,
+       {.label = "GPipe", .turnsAtEnd = true, .window = all, .held = [](int64_t m, int64_t, int64_t) { return m; }}},
+      {PipelineSchedule::OneFOneB,
+       {.label = "1F1B",
+        .window = toTheEnd,
+        .held = [](int64_t m, int64_t, int64_t behind) { return std::min(m, behind); }}},
+      {PipelineSchedule::Interleaved,
+       {.label = "interleaved 1F1B", .stages = ScheduleRule::Stages::Listed, .inRounds = true, .window = rounds}},
+      {PipelineSchedule::ZeroBubble,
+       {.label = "ZB-H1",
+        .splitsWeights = true,
+        .delaysWeights = true,
+        .window = toTheEnd,
+        .held = [](int64_t m, int64_t groups, int64_t) { return std::min(m, groups); }}},
+      {PipelineSchedule::ZeroBubbleV,
+       {.label = "ZB-V",
+        .stages = ScheduleRule::Stages::Two,
+        .splitsWeights = true,
+        .groupOf = [](size_t stage, size_t groups) { return std::min(stage, 2 * groups - 1 - stage); },
+        .order = [](const ReplayInput &pipeline, int64_t group) { return VOrder(pipeline, group).order; }}},
+  };
+  return rules.at(schedule);
 }
 
 std::vector<int64_t> stagesOfGroups(const PlacementProblem &problem, PipelineSchedule schedule) {

@@ -4,22 +4,25 @@
 
 namespace accord {
 
+/// Forward while less than the window of the schedule is held, else backward.
+std::vector<ReplayPass> orderByWindow(const ReplayInput &pipeline, int64_t group);
+
 struct ScheduleRule {
-  const char *label; ///< in what `accord verify` prints
+  const char *label = ""; ///< in what `accord verify` prints
   /// Stages of each device group: one, a number that the problem lists, or two.
-  enum class Stages : uint8_t { One, Listed, Two } stages;
+  enum class Stages : uint8_t { One, Listed, Two } stages = Stages::One;
   /// Gradients of weights are passes of their own, and these run when the group would wait.
-  bool splitsWeights, delaysWeights;
-  bool inRounds;   ///< micro-batches go in rounds of as many as there are groups, which divide them
-  bool turnsAtEnd; ///< no backward pass runs before the last forward pass of the last stage
+  bool splitsWeights = false, delaysWeights = false;
+  bool inRounds = false;   ///< micro-batches go in rounds of as many as there are groups, which divide them
+  bool turnsAtEnd = false; ///< no backward pass runs before the last forward pass of the last stage
   /// Forward passes that a group runs ahead of its backward passes; nullptr: see `order`.
-  int64_t (*window)(const ReplayInput &pipeline, int64_t group);
+  int64_t (*window)(const ReplayInput &pipeline, int64_t group) = nullptr;
   /// Micro-batches that the one stage of a group holds at most, `behind` groups from the end; nullptr: of several.
-  int64_t (*held)(int64_t microbatches, int64_t groups, int64_t behind);
+  int64_t (*held)(int64_t microbatches, int64_t groups, int64_t behind) = nullptr;
   /// The group of a stage. The first stages are on groups 0, 1, ….
-  size_t (*groupOf)(size_t stage, size_t groups);
+  size_t (*groupOf)(size_t stage, size_t groups) = [](size_t stage, size_t groups) { return stage % groups; };
   /// All passes of a group that have their place in an order.
-  std::vector<ReplayPass> (*order)(const ReplayInput &pipeline, int64_t group);
+  std::vector<ReplayPass> (*order)(const ReplayInput &pipeline, int64_t group) = orderByWindow;
 };
 const ScheduleRule &ruleOf(PipelineSchedule schedule);
 

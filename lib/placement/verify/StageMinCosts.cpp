@@ -14,8 +14,8 @@ using Id = PlacementProblem::Id;
 namespace {
 constexpr size_t kMaxSets = 4096;
 
-/// Layers of one stage with choices, and the least `again` of them whose memory fits. Exact, or
-/// below where there are more than some thousand ways that none makes worthless.
+/// Layers of one stage with choices, and the least `recomputeTime` of them whose memory fits. Exact, or below where
+/// there are more than some thousand ways that none makes worthless.
 class Knapsack {
 public:
   Knapsack(const PlacementProblem &problem, const std::vector<Id> &layers, Id parallelConfig, int64_t inFlight)
@@ -169,7 +169,7 @@ std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
   std::vector<Id> list;
   if (isChain)
     for (size_t l = from; l < to; ++l)
-      list.push_back(static_cast<Id>(l));
+      list.push_back(l);
   else
     for (Id l = 0; l < 64; ++l)
       if ((sets[to] & ~sets[from]) >> l & 1)
@@ -190,7 +190,7 @@ bool PlacementCuts::mayCut(size_t set, int64_t stages, int64_t all) const {
 bool PlacementCuts::isBalanced(int64_t stages) const {
   if (shared.empty())
     return true;
-  size_t min = (count - 1) / static_cast<size_t>(stages), first = 0, last = 0;
+  size_t min = (count - 1) / stages, first = 0, last = 0;
   for (int64_t s = 1; s <= stages; ++s) { // ends of stage s are between these
     size_t from = first, until = last;
     for (first = from + 1; first < size() && !mayCut(first, s, stages);)
@@ -215,7 +215,7 @@ bool mayBeOn(const PlacementProblem &problem, Id layer, Id deviceType) {
 
 int64_t StageMinCosts::stepTail(const PlacementProblem &p, int64_t groupRecomputeTime) const {
   auto behind = static_cast<int64_t>(p.overlapFraction * (overlapTime + groupRecomputeTime));
-  int64_t never = p.maxOverlap < 1 ? exchange - static_cast<int64_t>(p.maxOverlap * double(exchange)) : 0;
+  int64_t never = p.maxOverlap < 1 ? exchange - static_cast<int64_t>(p.maxOverlap * exchange) : 0;
   return std::max(never, exchange - behind) + update;
 }
 
@@ -251,7 +251,7 @@ void StageCosts::paths() {
 }
 
 const StageMinCosts &StageCosts::of(size_t from, size_t to, Id parallelConfig, bool alone) {
-  uint64_t key = ((static_cast<uint64_t>(parallelConfig) * cuts.size() + from) * cuts.size() + to) * 2 + alone;
+  uint64_t key = ((parallelConfig * cuts.size() + from) * cuts.size() + to) * 2 + alone;
   if (auto found = known.find(key); found != known.end())
     return found->second;
   if (known.size() > 400'000)
@@ -260,8 +260,8 @@ const StageMinCosts &StageCosts::of(size_t from, size_t to, Id parallelConfig, b
 }
 
 /// Whether the stages of a replica are in a row of ranks.
-static bool replicasInRows(const PlacementProblem::ParallelConfig &parallelConfig) {
-  return parallelConfig.order == PlacementProblem::RankOrder::TensorPipelineData;
+static bool replicasInRows(const ParallelConfig &parallelConfig) {
+  return parallelConfig.order == RankOrder::TensorPipelineData;
 }
 
 StageCosts::Sums &StageCosts::Sums::add(const Sums &other, int64_t times) {
@@ -348,7 +348,7 @@ StageMinCosts StageCosts::compute(size_t from, size_t to, Id parallelConfig, boo
 /// Exchange of gradients. Of ranks that run replica after replica, the best of any number of groups.
 int64_t StageCosts::exchange(Id parallelConfig, const Sums &all) const {
   const auto &f = p.parallelConfigs[parallelConfig];
-  auto takes = [&](const std::vector<PlacementProblem::GradientSync> &gradientSyncs, int64_t bytes, int64_t max) {
+  auto takes = [&](const std::vector<GradientSync> &gradientSyncs, int64_t bytes, int64_t max) {
     int64_t best = gradientSyncs.empty() ? 0 : INT64_MAX;
     for (size_t i = 0; i < gradientSyncs.size(); ++i)
       if (i == 0 || gradientSyncs[i].replicasPerNode <= max) {
@@ -413,7 +413,7 @@ void StageCosts::addNeighbours(StageMinCosts &min, size_t from, size_t to, Id pa
     int64_t bytes = 0;
     for (const auto &[layer, size] : transfers)
       bytes += size;
-    return minReplayTime({link}, bytes * (static_cast<double>(f.data * f.microbatch) / f.devices()));
+    return minReplayTime({link}, bytes * (1.0 * (f.data * f.microbatch) / f.devices()));
   };
   min.forward += takes(in);
   min.backward += takes(out);
@@ -464,8 +464,8 @@ std::vector<uint32_t> StageCosts::recomputeChoices(const std::vector<Id> &layers
 }
 
 double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id parallelConfig) {
-  const PlacementProblem::DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
-  auto devices = static_cast<double>(problem.parallelConfigs[parallelConfig].devices());
+  const DeviceType &deviceType = problem.deviceTypeOf(parallelConfig);
+  double devices = problem.parallelConfigs[parallelConfig].devices();
   return ruleOf(problem.objective).perSecond(problem, deviceType) * devices;
 }
 

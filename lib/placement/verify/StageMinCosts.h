@@ -6,8 +6,8 @@
 
 namespace accord {
 
-/// Sets of layers from which stages are cut: set 0 is empty, the last one is all, and a stage is
-/// what a set has more than one that it contains.
+/// Sets of layers from which stages are cut: set 0 is empty, the last one is all, and a stage is what a set has more
+/// than one that it contains.
 class PlacementCuts {
 public:
   using Id = PlacementProblem::Id;
@@ -19,12 +19,12 @@ public:
   size_t size() const { return count; }
   bool contains(size_t set, size_t other) const { return isChain ? other <= set : (sets[other] & ~sets[set]) == 0; }
   std::vector<Id> layers(size_t from, size_t to) const;
-  /// Whether pins and `evenly` let the first `stages` of `all` stages have just this set.
+  /// Whether constraints and `uniformClass` let the first `stages` of `all` stages have just this set.
   bool mayCut(size_t set, int64_t stages, int64_t all) const;
-  /// Whether cuts depend on the number of stages: a pin names one, or they share evenly.
+  /// Whether cuts depend on the number of stages: a constraint names one, or they share evenly.
   bool numbered() const { return constraintsNameStages || !shared.empty(); }
-  /// Whether all cuts of a chain into so many stages have sizes that differ by one at most: the
-  /// fewest that there are layers for, or one more.
+  /// Whether all cuts of a chain into so many stages have sizes that differ by one at most: the fewest that there are
+  /// layers for, or one more.
   bool isBalanced(int64_t stages) const;
 
 private:
@@ -36,7 +36,7 @@ private:
   std::vector<int64_t> shared; ///< by set: layers of the class that stages share evenly
 };
 
-/// A stage in a form, apart from its place in the pipeline.
+/// A stage in a parallel configuration, apart from its place in the pipeline.
 struct StageMinCosts {
   bool can = false;
   int64_t forward = 0, backward = 0, weight = 0; ///< with gathers, the host, blocking transfers
@@ -50,10 +50,9 @@ struct StageMinCosts {
   int64_t stepTail(const PlacementProblem &p, int64_t groupRecomputeTime) const;
 };
 
-/// The objective of a group of devices in a form, per second; energy: when idle. 0 of a step's
-/// time.
+/// The objective of a group of devices in a parallel configuration, per second; energy: when idle. 0 of a step's time.
 double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id parallelConfig);
-/// Whether pins let a layer be on a kind of devices.
+/// Whether constraints let a layer be on a device type.
 bool mayBeOn(const PlacementProblem &problem, PlacementProblem::Id layer, PlacementProblem::Id deviceType);
 
 class StageCosts {
@@ -73,7 +72,7 @@ public:
   uint64_t work = 0; ///< steps taken
 
 private:
-  /// Of layers in a form, with what is fastest kept; if one of them cannot run so, of the others.
+  /// Of layers in a parallel configuration, with what is fastest kept; if one of them cannot run so, of the others.
   struct Sums {
     int64_t cannot = 0; ///< layers
     int64_t forward = 0, backward = 0, weight = 0, recomputeTime = 0, update = 0;
@@ -98,9 +97,9 @@ private:
 
   const PlacementProblem &p;
   const PlacementCuts &cuts;
-  std::vector<int64_t> fastest, fastestBack; ///< by layer, over forms
+  std::vector<int64_t> fastest, fastestBack; ///< by layer, over parallel configurations
   std::vector<int64_t> pathTo, pathBack;     ///< ends with the layer
-  std::vector<ParallelConfigSums> sums;      ///< by form
+  std::vector<ParallelConfigSums> sums;      ///< by parallel configuration
   std::unordered_map<uint64_t, StageMinCosts> known;
   std::map<std::vector<int64_t>, std::optional<int64_t>> knapsacks;
 };

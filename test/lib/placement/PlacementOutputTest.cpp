@@ -88,6 +88,37 @@ TEST(EmitPlacement, WithoutAPlan) {
   EXPECT_NE(jsonText(toTrace(plan)).find("traceEvents"), std::string::npos);
 }
 
+/// Keys that are missing in a document, or that its schema does not have.
+static std::vector<std::string> againstSchema(const llvm::json::Value &value, const llvm::json::Object &schema,
+                                              const std::string &at) {
+  std::vector<std::string> wrong;
+  auto add = [&](const std::vector<std::string> &more) { wrong.insert(wrong.end(), more.begin(), more.end()); };
+  if (const auto *array = value.getAsArray())
+    for (const llvm::json::Value &one : *array)
+      if (const auto *items = schema.getObject("items"))
+        add(againstSchema(one, *items, at + "[]"));
+  const llvm::json::Object *object = value.getAsObject(), *properties = schema.getObject("properties");
+  if (!object || !properties)
+    return wrong;
+  for (const auto &[key, member] : *object)
+    if (const llvm::json::Object *of = properties->getObject(key))
+      add(againstSchema(member, *of, at + "." + key.str()));
+    else
+      wrong.push_back(at + "." + key.str());
+  if (const llvm::json::Array *required = schema.getArray("required"))
+    for (const llvm::json::Value &key : *required)
+      if (!object->get(*key.getAsString()))
+        wrong.push_back(at + " without " + key.getAsString()->str());
+  return wrong;
+}
+
+TEST(EmitPlacement, SchemaIsThatOfTheDocument) {
+  llvm::json::Value schema = placementSchema();
+  for (const test::PlacementShape &shape : kShapes)
+    EXPECT_EQ(againstSchema(toJson(test::fullPlacement(shape)), *schema.getAsObject(), ""), std::vector<std::string>());
+  EXPECT_EQ(againstSchema(toJson(PlacementPlan()), *schema.getAsObject(), ""), std::vector<std::string>());
+}
+
 TEST(EmitPlacement, ErrorsHaveTheirPlace) {
   std::string good = certificate(test::fullPlacement());
   struct {
