@@ -75,9 +75,9 @@ struct ExploreAccelerators : impl::ExploreAcceleratorsBase<ExploreAccelerators> 
         plan::DesignChoiceOp::create(builder, unknown, name, plan.space, plan.size, plan.metric, APFloat(result.value),
                                      APFloat(result.bound), result.proof, result.isOptimal, result.evaluations);
     beginParts(builder, choice, plan.assumptions,
-               design                  ? ""
-               : plan.conflict.empty() ? "no design of the space keeps all requirements"
-                                       : plan.conflict);
+               design                   ? ""
+               : plan.conflicts.empty() ? "no design of the space keeps all requirements"
+                                        : plan.conflicts[0].constraint);
     if (!design)
       return;
     for (auto [parameter, value] : llvm::zip_equal(plan.parameters, design->chosen))

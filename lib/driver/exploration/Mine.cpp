@@ -10,9 +10,9 @@
 #include "lib/exploration/solve/FollowUpSearch.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -24,19 +24,22 @@ public:
   explicit Mining(const MineOptions &options) : options_(options), jobs_(options) {}
 
   int run() {
+    auto refused = [&](const std::string &why) {
+      return refuse(Code::BadCommandLine, why, options_.session.json, "mine");
+    };
     auto parsedLimits = SolverMonitor::parsedLimits(options_.limits.gap, options_.limits.timeLimit);
     if (auto *wrong = std::get_if<std::string>(&parsedLimits))
-      return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
+      return refused(*wrong);
     auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
     if (!options_.front.empty()) // checked
       findings_.front = std::get<SolverMonitor::ParsedLimits>(SolverMonitor::parsedLimits(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
     if (std::string wrong = wrongWeights(); !wrong.empty())
-      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
+      return refused(wrong);
     if (int status = jobs_.prepare(); status != kDone)
       return status;
     if (std::string wrong = checkScheduleEffort(); !wrong.empty())
-      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
+      return refused(wrong);
     if (!mayMineStages(options_, jobs_))
       return jobs_.first().finish(kWrongInput, "mine");
     if (int status = kDone; !options_.against.empty()) {
@@ -95,7 +98,6 @@ private:
   }
 
   void searchAll() {
-    MiningStrategy strategy = miningStrategy(options_.strategy);
     plan_.space = jobs_.space().name();
     plan_.size = jobs_.space().size();
     plan_.metric = name(jobs_.metric());
@@ -108,40 +110,23 @@ private:
     bool several = jobs_.size() > 1, ratio = several && options_.aggregation == "minimax_regret";
     if (several)
       plan_.aggregation = options_.aggregation;
-    for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
-      const std::string &name = jobs_.jobs()[j].name;
-      auto alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum);
-      auto &chosen = chosenAlone_.emplace_back();
-      MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
-      if (options_.scheduleEffort)
-        alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum, false, options_.scheduleEffort),
-        answer.result = refineMining(*alone, answer.result, search_);
-      if (answer.result.best) {
-        jobs_.best(j, answer.result.value);
-        answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
-        if (jobs_.placed(j))
-          chosen = static_cast<PlacedProblem &>(*alone).placed(0, *answer.result.best);
-      }
-      plan_.own.push_back(std::move(answer));
-    }
     std::vector<size_t> all = jobs_.all();
+    for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
+      auto alone = jobs_.problemOf({j}, ObjectiveAggregation::Sum);
+      plan_.own.push_back(answered(jobs_.jobs()[j].name, alone, {j}, ObjectiveAggregation::Sum,
+                                   kept("." + jobs_.jobs()[j].name, j == 0), chosenAlone_));
+      if (plan_.own.back().result.best)
+        jobs_.best(j, plan_.own.back().result.value);
+    }
     plan_.comparedByTime = search_.timed = options_.compare == "time";
     ObjectiveAggregation aggregation = ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum;
     auto made = jobs_.problemOf(all, aggregation, plan_.comparedByTime);
-    plan_.best.result = strategy(*made, kept("", !ratio));
-    if (options_.scheduleEffort)
-      made = jobs_.problemOf(all, aggregation, false, options_.scheduleEffort),
-      plan_.best.result = refineMining(*made, plan_.best.result, search_);
+    plan_.best =
+        answered(several ? "common" : jobs_.jobs().front().name, made, all, aggregation, kept("", !ratio), chosen_);
     MiningProblem &problem = *made;
-    chosen_.resize(jobs_.size());
-    if (const auto &best = plan_.best.result.best) {
-      plan_.best.design = jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
-      for (size_t j = 0; j < jobs_.size(); ++j)
-        if (jobs_.placed(j))
-          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
-    } else {
-      jobs_.explain(plan_);
-    }
+    if (!plan_.best.design)
+      if (auto conflict = jobs_.conflict())
+        plan_.conflicts.push_back(*conflict);
     MiningOptions here = search_; // rank 0 alone finds out more, and writes it
     here.executor = nullptr;
     if (plan_.best.design && options_.writes)
@@ -154,22 +139,40 @@ private:
           findings_);
     if (options_.stages && options_.writes && chosen_.front())
       plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
-    if (!plan_.findings.limits.empty())
-      plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
     if (options_.compare.empty())
       return;
-    for (const std::string &other : miningStrategies())
-      if (const auto &only = options_.strategies;
-          other != options_.strategy && (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
-        std::unique_ptr<MiningProblem> anew;
-        if (plan_.comparedByTime)
-          anew = jobs_.problemOf(all, aggregation, true);
-        MinedAnswer answer{
-            mineWithEqualEffort(other, anew ? *anew : problem, plan_.best.result, plan_.comparedByTime, search_), {}};
-        if (answer.result.best)
-          answer.design = jobs_.designed(other, problem, all, *answer.result.best);
-        plan_.compared.push_back(std::move(answer));
-      }
+    for (const std::string &other : miningStrategies()) {
+      const auto &only = options_.strategies;
+      if (other == options_.strategy || (!only.empty() && !llvm::is_contained(only, other)))
+        continue;
+      std::unique_ptr<MiningProblem> anew;
+      if (plan_.comparedByTime)
+        anew = jobs_.problemOf(all, aggregation, true);
+      MinedAnswer &answer = plan_.compared.emplace_back();
+      answer.result =
+          mineWithEqualEffort(other, anew ? *anew : problem, plan_.best.result, plan_.comparedByTime, search_);
+      if (answer.result.best)
+        answer.design = jobs_.designed(other, problem, all, *answer.result.best);
+    }
+  }
+
+  /// What the chosen strategy finds for these jobs, with their placements by job. `problem` becomes that with an
+  /// effort, where there is one.
+  MinedAnswer answered(const std::string &name, std::unique_ptr<MiningProblem> &problem, const std::vector<size_t> &of,
+                       ObjectiveAggregation aggregation, const MiningOptions &search,
+                       std::vector<std::optional<PlacedBest>> &placements) {
+    MinedAnswer answer{miningStrategy(options_.strategy)(*problem, search), {}};
+    if (options_.scheduleEffort) {
+      problem = jobs_.problemOf(of, aggregation, false, options_.scheduleEffort);
+      answer.result = refineMining(*problem, answer.result, search_);
+    }
+    const auto &best = answer.result.best;
+    for (size_t i = 0; i < of.size(); ++i)
+      placements.push_back(best && jobs_.placed(of[i]) ? static_cast<PlacedProblem &>(*problem).placed(i, *best)
+                                                       : std::nullopt);
+    if (best)
+      answer.design = jobs_.designed(name, *problem, of, *best);
+    return answer;
   }
 
   /// The search with its files. Of the first one there must be a file to go on from; it may have

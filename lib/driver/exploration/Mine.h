@@ -14,10 +14,10 @@ struct MineOptions {
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   uint64_t checkpointEvery = MiningOptions().checkpointEvery;
   PlanSearchLimits limits;
-  uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
-  std::string compare;                            ///< "evaluations", "time"; empty: nothing is
-  std::vector<std::string> strategies;            ///< that it is compared with; empty: all
-  std::string front, against;                     ///< a share; a machine that is compared with
+  uint64_t evaluations = 0, seed = 1;  ///< 0: no limit
+  std::string compare;                 ///< "evaluations", "time"; empty: nothing is
+  std::vector<std::string> strategies; ///< that it is compared with; empty: all
+  std::string front, against;          ///< a share; a machine that is compared with
   bool sensitivity = false;
   unsigned stages = 0;          ///< candidates for each mix of layers of a stage; 0: one design for all
   unsigned scheduleEffort = 0;  ///< effort of the search for schedules of the best designs; 0: none

@@ -14,12 +14,12 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numeric>
 #include <set>
 
 namespace accord {
@@ -28,12 +28,7 @@ namespace {
 bool proves(const MiningResult &result) { return result.strategy == "exact" || result.strategy == "exhaustive"; }
 
 CertificateAnswer claimed(const std::string &name, std::vector<size_t> jobs, const MiningResult &result) {
-  CertificateAnswer answer;
-  answer.name = name, answer.jobs = std::move(jobs);
-  answer.winner = result.best;
-  answer.value = result.best ? result.value : INFINITY;
-  answer.bound = result.bound;
-  return answer;
+  return {name, std::move(jobs), result.best, result.best ? result.value : INFINITY, result.bound, {}};
 }
 
 /// What a verifier is told of a job on one of its clusters.
@@ -85,17 +80,14 @@ private:
     certificate_.parameters = space_.parameters();
     certificate_.clusterParameters = space_.clusterParameters().size();
     for (const MiningJob &job : jobs_) {
-      CertificateJob &mine = certificate_.jobs.emplace_back();
-      mine.name = job.name, mine.batch = job.batch, mine.weight = job.weight, mine.best = job.best;
+      CertificateJob &mine = certificate_.jobs.emplace_back(job.name, job.batch, job.weight, job.best);
       for (const MiningAlternative &alternative : job.alternatives)
         mine.alternatives.push_back({alternative.label, alternative.work->graph()});
     }
     for (size_t j = 0; j < plan_.own.size(); ++j)
       certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
-    std::vector<size_t> all(jobs_.size());
-    std::iota(all.begin(), all.end(), size_t{0});
     certificate_.answers.push_back(
-        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, std::move(all), plan_.best.result));
+        claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, mined_.all(), plan_.best.result));
   }
 
   /// What the search finds for the designs that a verifier does not rule out by itself.
@@ -103,8 +95,8 @@ private:
     auto read = MiningSpace::read(certificate_.space);
     auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
     std::vector<std::string> paths;
-    for (size_t i = 0; i + certificate_.clusterParameters < certificate_.parameters.size(); ++i)
-      paths.push_back(certificate_.parameters[i].name);
+    for (const DesignParameter &parameter : llvm::drop_end(certificate_.parameters, certificate_.clusterParameters))
+      paths.push_back(parameter.name);
     if (!machines || !(*machines)->arrange(paths)) {
       diags_.error(Code::InternalError, {},
                    fmt::format("the certificate's space cannot be read back: {}",
@@ -132,9 +124,8 @@ private:
           answer.jobs, ratio ? ObjectiveAggregation::MinimaxRegret : ObjectiveAggregation::Sum, false, effort_);
       MiningProof proof;
       for (const UnprovenDesign &design : verifier.open(answer, proof)) {
-        // Of placements the search has found none below its bound, and of searched schedules no
-
-        // more is asked than whether one is.
+        // Of placements the search has found none below its bound, and of searched schedules no more is asked than
+        // whether one is.
         double below = effort_ > 0 ? answer.bound : INFINITY;
         double value = design.design == answer.winner   ? answer.value
                        : design.parallelConfigs.empty() ? problem->evaluate(design.design, below).value
@@ -202,14 +193,12 @@ private:
     for (const auto &[job, ids] : open.parallelConfigs) {
       auto at = clusterAt(certificate_, job, open.design);
       const PlacedWork *work = mined_.placements(job, open.design);
-      if (!at || !work)
+      if (!at || !work || !machine || number_ >= kMaxProblems)
         continue;
-      const CertificateCluster *cluster = &certificate_.jobs[job].clusters[*at];
+      const PlacementProblem &whole = certificate_.jobs[job].clusters[*at].problem;
       std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
       for (PlacementProblem::Id id : ids)
-        parallelConfigs.push_back(cluster->problem.parallelConfigs[id]);
-      if (!machine || number_ >= kMaxProblems)
-        continue;
+        parallelConfigs.push_back(whole.parallelConfigs[id]);
       for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
         if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toDocument(problem)) + "\n"))
           return false;
@@ -227,9 +216,8 @@ private:
                      writePlan(*answer.winner, job, step->alternative, folder + "/plan.json", false, step->effort));
   }
 
-  /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
-
-  /// with what is proved of each region where repeats are units.
+  /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed, with what is proved of
+  /// each region where repeats are units.
   bool writePlan(const Design &design, size_t job, size_t alternative, const std::string &file, bool brief,
                  unsigned effort) {
     auto machine = space_.machine(design);
@@ -239,10 +227,9 @@ private:
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
     request.effort = effort;
-    auto planned = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
-    auto *plan = planned.get();
+    auto plan = planFor(jobs_[job].alternatives[alternative].work->graph(), *machine, request);
     if (!plan) {
-      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + planned.error().front().message);
+      diags_.error(Code::InternalError, {}, "the plan of an evaluated design: " + plan.error().front().message);
       return false;
     }
     if (brief && effort_ > 0)
@@ -258,8 +245,7 @@ private:
 
   /// What windows prove; searches add nothing to it that a verifier could prove again.
   void addOrdered(Plan &plan) const {
-    auto priced = estimate(plan.graph, plan.machine);
-    auto *costs = priced.get();
+    auto costs = estimate(plan.graph, plan.machine);
     OrderedBound ordered;
     ScheduleOptions options;
     options.effort = effort_;

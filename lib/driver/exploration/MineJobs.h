@@ -6,6 +6,7 @@
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/problem/MiningPlan.h"
 #include "lib/exploration/steps/StepProblem.h"
+#include "llvm/ADT/Sequence.h"
 
 namespace accord {
 
@@ -19,13 +20,16 @@ public:
   MiningMetric metric() const { return metric_; }
   size_t size() const { return jobs_.size(); }
   const std::vector<MiningJob> &jobs() const { return jobs_; }
-  bool placed(size_t job) const { return placed_[job] != nullptr; }
+  bool placed(size_t job) const { return !works_[job].empty(); }
   /// Null: the job is on one device, or none of its placements is in that design.
   const PlacedWork *placements(size_t job, const Design &design) const;
-  /// By point of what its cluster leaves open, of which there is at least one: null where there is
-  /// no placement.
-  std::vector<std::shared_ptr<const PlacedWork>> placements(size_t job) const;
-  std::vector<size_t> all() const;
+  /// By point of what its cluster leaves open, of which there is at least one: null where there is no placement. Empty:
+  /// the job is on one device.
+  const PlacedWorks &placements(size_t job) const { return works_[job]; }
+  std::vector<size_t> all() const {
+    auto all = llvm::seq(jobs_.size());
+    return {all.begin(), all.end()};
+  }
   /// Whether numbers of a cluster are among the parameters.
   bool minesClusters() const { return !space_->clusterParameters().empty(); }
   /// The cluster of a job that is placed is that of the design from now on.
@@ -41,20 +45,17 @@ public:
   /// A design of a problem of these jobs.
   MinedDesign designed(const std::string &name, MiningProblem &problem, const std::vector<size_t> &of,
                        const Design &design);
-  /// By job: what binds the operations of its longest path; empty where it is placed.
-  std::vector<std::vector<LimitShare>> limits(MiningProblem &problem, const Design &design);
-  /// By job: cores that keep operations of its longest chain waiting; empty where it is placed.
-  std::vector<std::vector<CoreDelay>> delays(MiningProblem &problem, const Design &design);
+  /// By job: what its longest path waits for.
+  std::vector<JobLimits> limits(MiningProblem &problem, const Design &design);
   /// Of a design that keeps all requirements and is worth nothing to all jobs: why.
   std::string unfit(MiningProblem &problem, const Design &design);
-  /// What no design keeps.
-  void explain(MiningPlan &plan);
+  /// What no design keeps; nothing: it is not known.
+  std::optional<Conflict> conflict();
   /// The jobs on a machine of that name. Nothing: the exit status is in `status`.
   std::optional<MinedDesign> on(const std::string &machine, int &status);
 
 private:
   bool addJob(Session &session);
-  bool addPlaced(Session &session);
   /// The last of a design's choices, which are those of its cluster.
   Design clusterOf(const Design &design) const;
   bool addAlternatives(Session &session, std::vector<MiningAlternative> &alternatives);
@@ -67,18 +68,7 @@ private:
   std::unique_ptr<DesignSpace> space_;
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
-  std::vector<std::shared_ptr<const PlacedWork>> placed_; ///< by job; null: on one device
-  /// By job, and by point of what its cluster leaves open; empty: nothing.
-  std::vector<std::vector<std::shared_ptr<const PlacedWork>>> clusters_;
+  std::vector<PlacedWorks> works_; ///< by job; see `placements`
 };
-
-class DesignSpace;
-class Session;
-
-/// As the command line says, else the file of the session; an expression is what the space measures
-/// from now on. Nothing after errors.
-std::optional<MiningMetric> minedMetric(const MineOptions &options, Session &session, DesignSpace &space);
-/// Whether the best placement on a cluster is known by its step alone; false after an error.
-bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space);
 
 } // namespace accord

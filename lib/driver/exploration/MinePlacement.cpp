@@ -8,13 +8,28 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
 
 PlacementObjective objectiveIn(MiningMetric metric) {
   return metric == MiningMetric::TdpTime ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
+}
+
+/// Whether the best placement on a cluster is known by its step alone; false after an error.
+bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space) {
+  if (metric != MiningMetric::Expression)
+    return true;
+  const char *what = space.measuresEnergy() ? "energy" : space.measuresPower() ? "power.tdp" : nullptr;
+  if (!what)
+    return true;
+  const auto &expression = session.job().expression;
+  session.diagnostics()
+      .error(Code::NotSupported, expression ? expression->at : SourceRange{},
+             fmt::format("not supported yet: mining the devices of a cluster for an expression over {}", what))
+      .help(space.measuresEnergy() ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
+                                   : "--metric tdp_time counts the design power of all devices that are used");
+  return false;
 }
 
 /// Limits but that of memory have to be the same on every design, and that of memory the highest
@@ -26,8 +41,7 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &max) 
     return false;
   DesignBox all = wholeOf(space.parameters());
   for (const Design &corner : {all.low, all.high}) {
-    auto made = space.machine(corner);
-    auto *machine = made.get();
+    auto machine = space.machine(corner);
     if (!machine)
       continue;
     std::vector<PlacementLimit> there = limits(*machine);
@@ -45,18 +59,12 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &max) 
 
 /// The mined plan in a problem with other forms besides; nothing where it is not found there.
 std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBest &mined) {
-  auto degrees = [](const PlacementProblem::ParallelConfig &parallelConfig) {
-    return std::tie(parallelConfig.deviceType, parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data,
-                    parallelConfig.zero, parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables,
-                    parallelConfig.ringOverlap, parallelConfig.hostStates, parallelConfig.hostWeights,
-                    parallelConfig.order);
-  };
-  for (PlacementProblem::Id parallelConfig = 0; parallelConfig < problem.parallelConfigs.size(); ++parallelConfig) {
-    if (degrees(problem.parallelConfigs[parallelConfig]) != degrees(mined.parallelConfig))
+  for (PlacementProblem::Id config = 0; config < problem.parallelConfigs.size(); ++config) {
+    if (identityOf(problem.parallelConfigs[config]) != identityOf(mined.parallelConfig))
       continue;
     Placement plan = *mined.plan;
     for (PlacedStage &stage : plan.stages)
-      stage.parallelConfig = parallelConfig;
+      stage.parallelConfig = config;
     if (findViolations(problem, plan).empty() && evaluate(problem, plan).step == mined.metrics.step)
       return plan;
   }
@@ -77,8 +85,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
     return nullptr;
   job.request = std::move(*request);
   job.request.objective = objective;
-  bool bounded = job.request.memory > 0;
-  if (bounded)
+  if (job.request.memory > 0)
     job.memory = [&session](const Machine &on) { return session.target().maxMemoryOn(on); };
   if (!session.job().placementConstraints.empty())
     job.pin = [&session](PlacementProblem &problem) {
@@ -95,8 +102,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
 
 } // namespace
 
-std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, const DesignSpace &space,
-                                                           MiningMetric metric) {
+PlacedWorks placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
   if (!placesBy(metric, session, space))
     return {};
   auto objective = objectiveOf(metric);
@@ -117,7 +123,7 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
   if (!sameLimits(session, space, machine))
     return {};
   const ClusterSpace &clusters = *session.target().clusters();
-  std::vector<std::shared_ptr<const PlacedWork>> works;
+  PlacedWorks works;
   Errors unfit;
   size_t before = session.diagnostics().errors();
   bool any = false;
@@ -139,34 +145,27 @@ std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, con
 }
 
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {
-  MinedPlacement how;
-  const PlacementProblem::ParallelConfig &parallelConfig = best.parallelConfig;
-  how.devices = best.metrics.devices;
-  how.tensor = parallelConfig.tensor, how.sequence = parallelConfig.sequence, how.data = parallelConfig.data;
-  how.virtualStages = best.plan->virtualStages;
-  how.pipeline = static_cast<int64_t>(best.plan->stages.size()) / how.virtualStages;
-  how.microbatch = parallelConfig.microbatch, how.microbatches = best.plan->microbatches;
-  how.zero = parallelConfig.zero;
-  how.schedule = name(best.plan->schedule);
-  how.recomputePolicies = best.recomputePolicies;
-  int64_t bytes = 0;
-  for (int64_t one : best.metrics.memory)
-    bytes = std::max(bytes, one);
-  std::string recomputeTime;
-  for (const auto &[policy, layers] : how.recomputePolicies)
+  const PlacementProblem::ParallelConfig &config = best.parallelConfig;
+  int64_t virtualStages = best.plan->virtualStages,
+          pipeline = static_cast<int64_t>(best.plan->stages.size()) / virtualStages;
+  std::string recomputed;
+  for (const auto &[policy, layers] : best.recomputePolicies)
     if (policy != "none")
-      recomputeTime += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
+      recomputed += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
   MinedStep step;
-  step.job = job;
+  step.job = job, step.batch = batch;
   step.alternative =
-      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
-                  how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
-  step.batch = batch;
+      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", config.tensor,
+                  config.sequence ? " with sequence" : "", pipeline, config.data, config.microbatch, recomputed);
   step.step = best.metrics.step * 1e-12;
   step.joules = best.metrics.joules;
-  step.bytes = bytes;
+  for (int64_t bytes : best.metrics.memory)
+    step.bytes = std::max<double>(step.bytes, bytes);
   step.value = best.value;
-  step.placement = std::move(how);
+  step.placement = {
+      best.metrics.devices,  config.tensor,           pipeline,      config.data, config.sequence,
+      config.microbatch,     best.plan->microbatches, virtualStages, config.zero, name(best.plan->schedule),
+      best.recomputePolicies};
   return step;
 }
 
@@ -201,21 +200,19 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   return true;
 }
 
-std::string placementConflict(Session &session, const Machine &max, MiningMetric metric, SourceLocation &at) {
+std::optional<Conflict> placementConflict(Session &session, const Machine &max, MiningMetric metric) {
   if (session.diagnostics().hasErrors() || !session.target().useDevice(max, objectiveIn(metric)))
-    return "";
+    return std::nullopt;
   auto plan = session.placement();
   if (!plan || plan->result.plan || plan->conflicts.empty())
-    return "";
-  std::vector<std::string> names;
-  for (const Conflict &conflict : plan->conflicts)
-    names.push_back(conflict.constraint);
-  const Conflict &first = plan->conflicts.front();
-  at = {first.file, first.line, 0};
-  std::string text = fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
+    return std::nullopt;
+  Conflict first = plan->conflicts.front();
+  for (const Conflict &other : llvm::drop_begin(plan->conflicts))
+    first.constraint += " with " + other.constraint;
+  first.constraint += ", where devices have the most of everything";
   if (!plan->relaxations.empty())
-    text += fmt::format("; {} would suffice", plan->relaxations.front());
-  return text;
+    first.constraint += fmt::format("; {} would suffice", plan->relaxations.front());
+  return first;
 }
 
 } // namespace accord

@@ -9,15 +9,14 @@ namespace accord {
 
 /// The session's job on devices of the space, by point of what its cluster leaves open: null where
 /// it has no placement. Nothing after errors, which are reported.
-std::vector<std::shared_ptr<const PlacedWork>> placedWorks(Session &session, const DesignSpace &space,
-                                                           MiningMetric metric);
+PlacedWorks placedWorks(Session &session, const DesignSpace &space, MiningMetric metric);
 /// Words and numbers of a placement, but for the job's own best value.
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best);
 /// Plans the job on its cluster of the design's machine as `accord compile` does, beginning with
 /// the mined plan, proves the plan and writes it into a folder. False after errors.
 bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,
                          const std::string &folder);
-/// What keeps the job from devices with the most of everything; empty: nothing, or it is not known.
-std::string placementConflict(Session &session, const Machine &max, MiningMetric metric, SourceLocation &at);
+/// What keeps the job from devices with the most of everything; nothing: it is not known.
+std::optional<Conflict> placementConflict(Session &session, const Machine &max, MiningMetric metric);
 
 } // namespace accord

@@ -1,5 +1,6 @@
 #include "lib/driver/exploration/MineStages.h"
 #include "lib/driver/exploration/MinePlacement.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,15 +9,15 @@
 namespace accord {
 namespace {
 
-/// Behind the brace that closes the one at `open`; npos where none does.
-size_t behindBlock(const std::string &text, size_t open) {
-  int depth = 0;
-  for (size_t at = open; at < text.size(); ++at) {
+/// Up to the brace that closes the block whose head, with its opening brace, the pattern matches; empty: there is none.
+std::string blockAt(const std::string &text, const std::smatch &head) {
+  size_t begin = head.position(), at = begin + head.length();
+  for (int depth = 1; depth > 0; ++at) {
+    if (at == text.size())
+      return "";
     depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
-    if (depth == 0)
-      return at + 1;
   }
-  return std::string::npos;
+  return text.substr(begin, at - begin);
 }
 
 } // namespace
@@ -41,7 +42,7 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
     return refused(session.job().expression ? session.job().expression->at : SourceRange{},
                    "a design for each stage by an expression",
                    "--metric step_time, tdp_time or area_time, or leave out --stages");
-  const PlacementSpace &placementSpace = jobs.placements(0, {})->job().request.space;
+  const PlacementSpace &placementSpace = jobs.placements(0).front()->job().request.space;
   auto pipes = [](PipelineSchedule one) { return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB; };
   if (std::none_of(placementSpace.schedules.begin(), placementSpace.schedules.end(), pipes))
     return refused(session.job().targetAt, "a design for each stage of schedules other than gpipe and one_f_one_b",
@@ -54,12 +55,9 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
 
 std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs, const PlacedBest &placed,
                                        const Design &common, const std::atomic<bool> *stop) {
-  StageOptions how;
-  how.each = options.stages;
-  how.threads = options.session.threads;
-  how.stop = stop;
+  StageOptions how{.each = options.stages, .threads = options.session.threads, .stop = stop};
   DesignSpace &space = jobs.space();
-  auto found = mineStages(space, *jobs.placements(0, {}), jobs.metric(), common, placed, how);
+  auto found = mineStages(space, *jobs.placements(0).front(), jobs.metric(), common, placed, how);
   if (!found)
     return std::nullopt;
   MinedStages mined;
@@ -67,10 +65,12 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   mined.candidates = found->candidates, mined.evaluations = found->valued;
   mined.bounds = found->bounds, mined.proof = found->proof;
   const PlacementProblem &problem = found->problem;
-  PlacedBest best;
-  best.value = found->value, best.bound = found->bound;
-  best.plan = found->plan, best.metrics = found->metrics;
-  best.parallelConfig = problem.parallelConfigs[found->plan.stages.front().parallelConfig];
+  PlacedBest best{found->value,
+                  found->bound,
+                  found->plan,
+                  found->metrics,
+                  problem.parallelConfigs[found->plan.stages.front().parallelConfig],
+                  recomputedLayers(problem, found->plan)};
   size_t groups = found->metrics.memory.size();
   std::vector<ClusterDeviceType> deviceTypes;
   for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
@@ -78,11 +78,8 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   for (size_t s = 0; s < found->plan.stages.size(); ++s) {
     const PlacedStage &stage = found->plan.stages[s];
     const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    for (size_t i = 0; i < stage.layers.size(); ++i)
-      ++best.recomputePolicies
-            [problem.cost(stage.layers[i], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[i]].policy];
     const StageTimes &times = found->metrics.times[s];
-    MinedStage one;
+    MinedStage &one = mined.stages.emplace_back();
     one.design = parallelConfig.deviceType;
     one.first = problem.layers[stage.layers.front()].name;
     one.last = problem.layers[stage.layers.back()].name;
@@ -92,7 +89,6 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
     one.backward = (times.backward + times.weight) * 1e-12;
     one.finish = times.stepTail * 1e-12;
     one.bytes = found->metrics.memory[s % groups];
-    mined.stages.push_back(std::move(one));
     if (s < groups)
       deviceTypes[parallelConfig.deviceType].devices += parallelConfig.devices();
   }
@@ -100,15 +96,13 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   mined.step = minedStep(job.name, job.batch, best);
   mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n", job.name, mined.step.step,
                            mined.step.batch, mined.step.alternative);
-  for (size_t deviceType = 0; deviceType < deviceTypes.size(); ++deviceType) {
+  for (auto [deviceType, chosen] : llvm::zip(deviceTypes, found->designs)) {
     MinedDesign &design = mined.designs.emplace_back();
-    design.name = deviceTypes[deviceType].accelerator;
-    auto machine = space.machine(found->designs[deviceType]);
-    if (auto *known = machine.get())
-      design.machine = std::move(*known);
-    for (size_t i = 0; i < found->designs[deviceType].size(); ++i)
-      design.chosen.push_back(space.parameters()[i].labels[found->designs[deviceType][i]]);
-    std::string text = space.text(found->designs[deviceType]), head = "accelerator " + space.name();
+    design.name = deviceType.accelerator;
+    if (auto machine = space.machine(chosen))
+      design.machine = std::move(*machine);
+    design.chosen = labelsOf(space.parameters(), chosen);
+    std::string text = space.text(chosen), head = "accelerator " + space.name();
     if (size_t at = text.find(head); at != std::string::npos)
       text.replace(at, head.size(), "accelerator " + design.name);
     mined.text += text + "\n";
@@ -128,15 +122,11 @@ std::optional<std::string> clusterOfDeviceTypes(const std::string &text, const s
                                                 const std::vector<ClusterDeviceType> &deviceTypes) {
   static const std::regex server(R"(\bserver\s+(\w+)\s*(\[[^\]]*\])?\s*\{)");
   const std::regex device(R"(\bdevice\s+(\w+)\s*(\[[^\]]*\])?\s*:\s*)" + accelerator + R"(\b)");
-  std::smatch head;
+  std::smatch head, found;
   if (!std::regex_search(text, head, server))
     return std::nullopt;
-  auto begin = static_cast<size_t>(head.position());
-  size_t open = begin + static_cast<size_t>(head.length()) - 1, end = behindBlock(text, open);
-  if (end == std::string::npos)
-    return std::nullopt;
-  std::string name = head[1], body = text.substr(open, end - open), rest = text.substr(end);
-  std::smatch found;
+  std::string block = blockAt(text, head), name = head[1], rest = text.substr(head.position() + block.size());
+  std::string body = block.substr(std::min<size_t>(block.size(), head.length() - 1));
   if (!std::regex_search(body, found, device) || std::regex_search(rest, server))
     return std::nullopt;
   std::string before = found.prefix(), chip = found[1], after = found.suffix();
@@ -154,12 +144,12 @@ std::optional<std::string> clusterOfDeviceTypes(const std::string &text, const s
   for (size_t deviceType = 0; deviceType < deviceTypes.size(); ++deviceType) {
     int64_t each = std::min(devicesPerNode, deviceTypes[deviceType].devices);
     names.push_back(fmt::format("{}_{}", name, deviceType + 1));
-    std::string block =
+    std::string own =
         fmt::format("{}device {}[{}] : {}{}", before, chip, each, deviceTypes[deviceType].accelerator, after);
     for (const std::string &one : declared)
-      block = std::regex_replace(block, std::regex(R"(\b)" + one + R"(\b)"), fmt::format("{}_{}", one, deviceType + 1));
+      own = std::regex_replace(own, std::regex(R"(\b)" + one + R"(\b)"), fmt::format("{}_{}", one, deviceType + 1));
     servers += fmt::format("{}server {}[{}] {}", deviceType ? "\n  " : "", names.back(),
-                           (deviceTypes[deviceType].devices + each - 1) / each, block);
+                           (deviceTypes[deviceType].devices + each - 1) / each, own);
   }
   // The network between servers; of one server, one like that inside of it.
   const std::regex between(R"(\bconnects\s*=\s*\{?\s*)" + name + R"(\b\s*\}?)");
@@ -170,17 +160,14 @@ std::optional<std::string> clusterOfDeviceTypes(const std::string &text, const s
     std::smatch inner;
     if (!std::regex_search(body, inner, network))
       return std::nullopt;
-    auto from = static_cast<size_t>(inner.position());
-    size_t to = behindBlock(body, from + static_cast<size_t>(inner.length()) - 1);
-    if (to == std::string::npos)
+    std::string like = blockAt(body, inner);
+    if (like.empty())
       return std::nullopt;
-    std::string block = body.substr(from, to - from);
-    block = std::regex_replace(block, std::regex(R"(network\s+\w+)"), "network between_servers",
-                               std::regex_constants::format_first_only);
-    block = std::regex_replace(block, std::regex(R"(\bconnects\s*=\s*\w+)"), list);
-    servers += "\n  " + block;
+    like = std::regex_replace(like, std::regex(R"(network\s+\w+)"), "network between_servers",
+                              std::regex_constants::format_first_only);
+    servers += "\n  " + std::regex_replace(like, std::regex(R"(\bconnects\s*=\s*\w+)"), list);
   }
-  return text.substr(0, begin) + servers + rest;
+  return head.prefix().str() + servers + rest;
 }
 
 } // namespace accord

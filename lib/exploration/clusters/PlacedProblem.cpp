@@ -3,6 +3,7 @@
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include "lib/support/Version.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -10,11 +11,8 @@
 #include <mutex>
 
 namespace accord {
-namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-} // namespace
+static constexpr double kNever = INFINITY;
 
 std::optional<PlacementObjective> objectiveOf(MiningMetric metric) {
   switch (metric) {
@@ -92,7 +90,7 @@ struct PlacedProblem::Data {
   }
   /// Null: the job has no placement there.
   const PlacedWork *workOf(const PlacedMiningJob &job, const Design &design) const {
-    return (job.clusters.empty() ? job.work : job.clusters[points.of(design)]).get();
+    return job.clusters[points.of(design)].get();
   }
 };
 
@@ -116,9 +114,11 @@ std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->s
 std::string PlacedProblem::digest() {
   std::string text =
       fmt::format("{} {} {}", kVersion, data_->objective.name(), static_cast<unsigned>(data_->objective.aggregation));
-  for (const PlacedMiningJob &job : data_->jobs)
-    text += fmt::format("; {} {}, {}{}", job.weight, job.best, job.work ? job.work->digest() : job.alone->digest(),
-                        std::count(job.clusters.begin(), job.clusters.end(), nullptr));
+  for (const PlacedMiningJob &job : data_->jobs) {
+    auto first = llvm::find_if(job.clusters, [](const auto &work) { return work != nullptr; });
+    text += fmt::format("; {} {}, {}{}", job.weight, job.best, job.alone ? job.alone->digest() : (*first)->digest(),
+                        llvm::count(job.clusters, nullptr));
+  }
   return text;
 }
 
@@ -140,7 +140,7 @@ double PlacedProblem::bound(const DesignBox &box) {
     }
     double bound = data_->objective.aggregate(data_->jobs, [&](size_t job) {
       const PlacedMiningJob &one = data_->jobs[job];
-      if (!one.work)
+      if (one.alone)
         return one.alone->bound(here);
       const PlacedWork *work = data_->workOf(one, here.low);
       return work ? data_->of(one, here, *machine, work->bound(*machine, options)) : kNever;
@@ -157,7 +157,7 @@ double PlacedProblem::tightenBound(const Design &design, unsigned) {
     return kNever;
   return data_->objective.aggregate(data_->jobs, [&](size_t job) {
     const PlacedMiningJob &one = data_->jobs[job];
-    if (!one.work)
+    if (one.alone)
       return one.alone->bound({design, design});
     const PlacedWork *work = data_->workOf(one, design);
     return work ? data_->of(one, {design, design}, *machine, work->tightenBound(*machine)) : kNever;
@@ -174,7 +174,7 @@ std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
       bottleneckGains[p] = std::max(bottleneckGains[p], 1 - less / whole);
   };
   for (const PlacedMiningJob &job : data_->jobs) {
-    if (!job.work) {
+    if (job.alone) {
       std::vector<double> alone = job.alone->bottleneckGains(design);
       for (size_t p = 0; p < alone.size(); ++p)
         raise(p, 1 - alone[p], 1);
@@ -201,8 +201,6 @@ std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
   return bottleneckGains;
 }
 
-double PlacedProblem::value(const Design &design) { return evaluate(design, kNever).value; }
-
 /// One job after the other: where one of them alone is worth too much, the rest is not looked at.
 DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
   auto machine = data_->objective.machineOf(design);
@@ -212,7 +210,7 @@ DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
   std::vector<PlacedBest> placed(known.size());
   for (size_t job = 0; job < known.size(); ++job) {
     const PlacedMiningJob &one = data_->jobs[job];
-    if (one.work) {
+    if (!one.alone) {
       const PlacedWork *work = data_->workOf(one, design);
       if (!work)
         return {kNever, kNever};
@@ -240,9 +238,10 @@ DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
 
 std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design) {
   auto machine = data_->objective.machineOf(design);
-  if (job >= data_->jobs.size() || !data_->jobs[job].work || !machine)
+  if (job >= data_->jobs.size() || data_->jobs[job].alone || !machine)
     return std::nullopt;
-  const PlacedWork *work = data_->workOf(data_->jobs[job], design);
+  const PlacedMiningJob &one = data_->jobs[job];
+  const PlacedWork *work = data_->workOf(one, design);
   if (!work)
     return std::nullopt;
   PlacedBest best;
@@ -255,7 +254,6 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
     best = work->best(*machine, kNever);
   if (!best.plan)
     return std::nullopt;
-  const PlacedMiningJob &one = data_->jobs[job];
   best.value = data_->of(one, {design, design}, *machine, best.value);
   best.bound = data_->of(one, {design, design}, *machine, best.bound);
   return best;

@@ -5,16 +5,17 @@
 
 namespace accord {
 
+/// By point of the space's choices beside the machine (`ClusterPoints`), of which there is at least one; null: no
+/// placement. The objective of their request is `objectiveOf` the metric.
+using PlacedWorks = std::vector<std::shared_ptr<const PlacedWork>>;
+
 struct PlacedMiningJob {
-  std::shared_ptr<const PlacedWork> work; ///< its request's objective is `objectiveOf` the metric
+  PlacedWorks clusters;
   /// Instead, a job on one device of the same space, alone in its problem of the same metric.
   std::shared_ptr<StepProblem> alone;
   double weight = 1;
   double best = 0;   ///< value of its own best design, for `WorstRatio`
   int64_t batch = 1; ///< samples of a step
-  /// By point of the space's choices beside the machine (`ClusterPoints`), where there are some;
-  /// null: no placement. `work` is one of them.
-  std::vector<std::shared_ptr<const PlacedWork>> clusters = {};
 };
 
 /// Nothing: the metric is none of a placement (energy).
@@ -33,7 +34,6 @@ public:
   double bound(const DesignBox &box) override;
   unsigned numBoundLevels() const override { return 1; }
   double tightenBound(const Design &design, unsigned level) override;
-  double value(const Design &design) override;
   DesignEvaluation evaluate(const Design &design, double below) override;
   /// Of the job that waits most: by what part its bound is shorter without what the parameter changes.
   std::vector<double> bottleneckGains(const Design &design) override;

@@ -4,6 +4,7 @@
 #include "lib/placement/builder/CalibratedPrices.h"
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -208,6 +209,14 @@ struct PlacedWork::Data {
   }
 };
 
+std::map<std::string, int64_t> recomputedLayers(const PlacementProblem &problem, const Placement &plan) {
+  std::map<std::string, int64_t> layers;
+  for (const PlacedStage &stage : plan.stages)
+    for (auto [layer, choice] : llvm::zip(stage.layers, stage.recomputeChoices))
+      ++layers[problem.cost(layer, stage.parallelConfig)->recomputeChoices[choice].policy];
+  return layers;
+}
+
 PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PlacedWork::~PlacedWork() = default;
 const PlacedJob &PlacedWork::job() const { return data_->job; }
@@ -325,12 +334,7 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
       continue;
     best.value = found.value;
     best.parallelConfig = problem->parallelConfigs[found.plan->stages.front().parallelConfig];
-    best.recomputePolicies.clear();
-    for (const PlacedStage &stage : found.plan->stages)
-      for (size_t i = 0; i < stage.layers.size(); ++i)
-        ++best.recomputePolicies[problem->cost(stage.layers[i], stage.parallelConfig)
-                                     ->recomputeChoices[stage.recomputeChoices[i]]
-                                     .policy];
+    best.recomputePolicies = recomputedLayers(*problem, *found.plan);
     best.metrics = std::move(found.metrics);
     best.plan = std::move(found.plan);
   }

@@ -28,6 +28,9 @@ struct PlacedBest {
   std::map<std::string, int64_t> recomputePolicies; ///< layers by policy
 };
 
+/// Layers by what of them is computed again.
+std::map<std::string, int64_t> recomputedLayers(const PlacementProblem &problem, const Placement &plan);
+
 /// Safe to share between threads. Steps are instantiated once; what is priced is kept by all of a
 /// machine that it follows from, which is not the capacity of device memory.
 class PlacedWork {

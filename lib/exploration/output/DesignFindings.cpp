@@ -73,8 +73,7 @@ void searchRelaxed(RequirementSensitivity &entry, const MinedProblem &mined, siz
   entry.relaxed = mineExactly(mined.problem, search);
   mined.space.relax(requirement, 1);
   if (entry.relaxed->best)
-    for (size_t p = 0; p < entry.relaxed->best->size(); ++p)
-      entry.chosen.push_back(mined.space.parameters()[p].labels[(*entry.relaxed->best)[p]]);
+    entry.chosen = labelsOf(mined.space.parameters(), *entry.relaxed->best);
 }
 
 /// Removes NUMBER.accel of another front than that of `names`.

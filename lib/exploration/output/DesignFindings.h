@@ -19,7 +19,7 @@ struct MinedProblem {
   MiningOptions search; ///< as it was asked for; without its files
   /// A design as it is written; it may be.
   std::function<MinedDesign(const std::string &name, const Design &design)> designed;
-  std::function<std::vector<std::vector<LimitShare>>(const Design &)> limits; ///< by job
+  std::function<std::vector<JobLimits>(const Design &)> limits; ///< by job
   /// Of a design that keeps all requirements and is worth nothing: what it has no room for.
   std::function<std::string(const Design &)> unfit;
 };

@@ -1,7 +1,7 @@
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
-#include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -12,12 +12,6 @@ namespace {
 using json::Path;
 
 constexpr auto describeFinite = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
-
-void describeParameter(JsonFields &f, DesignParameter &parameter) {
-  f.field("name", parameter.name)
-      .field("values", parameter.labels)
-      .check("values", !parameter.labels.empty(), "nothing to choose from");
-}
 
 void describeAlternative(JsonFields &f, CertificateAlternative &alternative) {
   f.field("alternative", alternative.label).field("graph", alternative.graph, describeGraph);
@@ -48,12 +42,8 @@ size_t pointsOf(const MiningCertificate &certificate) {
 void describeAnswer(JsonFields &f, CertificateAnswer &answer, const MiningCertificate &certificate) {
   auto describeDesign = [&](JsonVisitor &v, Design &design) {
     visitValue(v, design, IntegerRange{0, 1 << 30});
-    v.check([&](Path at) {
-      bool fits = design.size() == certificate.parameters.size();
-      for (size_t i = 0; fits && i < design.size(); ++i)
-        fits = design[i] < certificate.parameters[i].labels.size();
-      return fits || (at.report("no such design"), false);
-    });
+    v.check(
+        [&](Path at) { return isValidDesign(design, certificate.parameters) || (at.report("no such design"), false); });
   };
   auto describePlan = [&](JsonFields &g, CertificatePlan &plan) {
     auto exists = [&] {
@@ -88,7 +78,7 @@ void describeCertificate(JsonFields &f, MiningCertificate &certificate) {
       .field("aggregation", certificate.aggregation)
       .check("aggregation", is_contained({"", "sum", "minimax_regret"}, StringRef(certificate.aggregation)),
              "unknown aggregation")
-      .field("parameters", certificate.parameters, describeParameter)
+      .field("parameters", certificate.parameters)
       .maybe("num_cluster_parameters", certificate.clusterParameters,
              IntegerRange{0, static_cast<int64_t>(certificate.parameters.size())})
       .field("jobs", certificate.jobs,
@@ -102,44 +92,57 @@ void describeCertificate(JsonFields &f, MiningCertificate &certificate) {
       .check("results", !certificate.answers.empty(), "no answer");
 }
 
-llvm::Error differs(StringRef path, const std::string &what, const std::string &here, const std::string &there) {
-  return createStringError("%s: %s is %s, in %s it is %s", path.str().c_str(), what.c_str(), here.c_str(),
-                           kMiningCertificate, there.c_str());
-}
-
-std::string numberOr(const json::Value *value) {
-  if (!value || value->getAsNull())
-    return "none";
-  auto number = value->getAsNumber();
-  return number ? fmt::format("{}", *number) : "no number";
-}
-std::string numberOr(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "none"; }
-
-/// One search of mine.json against one answer.
-llvm::Error agrees(const MiningCertificate &certificate, const CertificateAnswer &answer, const json::Object &mined,
-                   StringRef path) {
-  const json::Object *search = mined.getObject("search");
-  for (auto [key, value] : {std::pair("value", answer.value), std::pair("bound", answer.bound)}) {
-    std::string here = numberOr(search ? search->get(key) : nullptr), there = numberOr(value);
-    if (here != there)
-      return differs(path, fmt::format("the {} of '{}'", key, answer.name), here, there);
+/// Holds mine.json against a certificate, up to the first difference.
+class Comparison {
+public:
+  explicit Comparison(StringRef path) : path(path) {}
+  void refuse(const std::string &why) {
+    if (first.empty())
+      first = fmt::format("{}: {}", path.str(), why);
   }
-  const json::Object *design = mined.getObject("design"), *chosen = design ? design->getObject("chosen") : nullptr;
-  if ((chosen != nullptr) != answer.winner.has_value())
-    return differs(path, fmt::format("the design of '{}'", answer.name), chosen ? "there" : "not there",
-                   chosen ? "not there" : "there");
-  for (size_t i = 0; chosen && i < certificate.parameters.size(); ++i) {
-    const DesignParameter &parameter = certificate.parameters[i];
-    std::string here = chosen->getString(parameter.name).value_or("").str(),
-                there = parameter.labels[(*answer.winner)[i]];
+  void same(const std::string &what, const std::string &here, const std::string &there) {
     if (here != there)
-      return differs(path, fmt::format("'{}' of '{}'", parameter.name, answer.name), "'" + here + "'",
-                     "'" + there + "'");
+      refuse(fmt::format("{} is {}, in {} it is {}", what, here, kMiningCertificate, there));
   }
-  return llvm::Error::success();
-}
+  void sameWord(const std::string &what, const std::string &here, const std::string &there) {
+    same(what, "'" + here + "'", "'" + there + "'");
+  }
+  void sameDocument(const std::string &what, const json::Array *here, const json::Value &there) {
+    same(what, here ? jsonLine(json::Array(*here)) : "none", jsonLine(there));
+  }
+  /// One search of mine.json against one answer.
+  void sameAnswer(const MiningCertificate &certificate, const CertificateAnswer &answer, const json::Object &mined) {
+    const json::Object *search = mined.getObject("search");
+    for (auto [key, value] : {std::pair("value", answer.value), std::pair("bound", answer.bound)})
+      same(fmt::format("the {} of '{}'", key, answer.name), numberOf(search ? search->get(key) : nullptr),
+           std::isfinite(value) ? fmt::format("{}", value) : "none");
+    const json::Object *design = mined.getObject("design"), *chosen = design ? design->getObject("chosen") : nullptr;
+    same(fmt::format("the design of '{}'", answer.name), chosen ? "there" : "not there",
+         answer.winner ? "there" : "not there");
+    for (size_t i = 0; chosen && answer.winner && i < certificate.parameters.size(); ++i)
+      sameWord(fmt::format("'{}' of '{}'", certificate.parameters[i].name, answer.name),
+               chosen->getString(certificate.parameters[i].name).value_or("").str(),
+               certificate.parameters[i].labels[(*answer.winner)[i]]);
+  }
+
+  std::string first; ///< difference; empty: none
+
+private:
+  static std::string numberOf(const json::Value *value) {
+    auto number = value ? value->getAsNumber() : std::nullopt;
+    return number ? fmt::format("{}", *number) : !value || value->getAsNull() ? "none" : "no number";
+  }
+
+  StringRef path;
+};
 
 } // namespace
+
+void describe(JsonFields &f, DesignParameter &parameter) {
+  f.field("name", parameter.name)
+      .field("values", parameter.labels)
+      .check("values", !parameter.labels.empty(), "nothing to choose from");
+}
 
 std::string miningPlanFile(unsigned number) { return fmt::format("certificate/design-{}.json", number); }
 
@@ -161,42 +164,26 @@ llvm::Error agrees(const MiningCertificate &certificate, const std::string &spac
   Expected<json::Value> value = parseJson(mined, path);
   if (!value)
     return value.takeError();
+  Comparison comparison(path);
   const json::Object *o = value->getAsObject(), *where = o ? o->getObject("space") : nullptr;
   if (!where)
     return createStringError("%s: not what 'accord mine' writes: it has no 'space'", path.str().c_str());
-  std::string named = where->getString("name").value_or("").str();
-  if (named != space)
-    return differs(path, "the space", "'" + named + "'", "'" + space + "'");
-  auto textOf = [](const json::Array *all) {
-    return all ? jsonLine(json::Value(json::Array(*all))) : std::string("none");
-  };
-  std::string here = textOf(where->getArray("requirements")), there = jsonLine(json::Value(strings(requirements)));
-  if (here != there)
-    return differs(path, "what is required", here, there);
-  json::Array parameters = list(certificate.parameters, [](const DesignParameter &parameter) {
-    return json::Value(json::Object{{"name", jsonString(parameter.name)}, {"values", strings(parameter.labels)}});
-  });
-  here = textOf(where->getArray("parameters")), there = jsonLine(json::Value(std::move(parameters)));
-  if (here != there)
-    return differs(path, "what is chosen among", here, there);
+  comparison.sameWord("the space", where->getString("name").value_or("").str(), space);
+  comparison.sameDocument("what is required", where->getArray("requirements"), toDocument(requirements));
+  comparison.sameDocument("what is chosen among", where->getArray("parameters"), toDocument(certificate.parameters));
   const json::Object *objective = o->getObject("objective");
-  here = objective ? objective->getString("name").value_or("").str() : "";
-  there = certificate.aggregation == "minimax_regret" ? "minimax_regret of " + certificate.metric : certificate.metric;
-  if (here != there)
-    return differs(path, "the objective", "'" + here + "'", "'" + there + "'");
-  const json::Array *own = o->getArray("individual");
-  size_t alone = own ? own->size() : 0;
-  if (alone + 1 != certificate.answers.size())
-    return differs(path, "the number of searches", fmt::format("{}", alone + 1),
-                   fmt::format("{}", certificate.answers.size()));
-  for (size_t i = 0; i < certificate.answers.size(); ++i) {
-    const json::Object *one = i < alone ? (*own)[i].getAsObject() : o;
-    if (!one)
-      return createStringError("%s: expected object", path.str().c_str());
-    if (llvm::Error error = agrees(certificate, certificate.answers[i], *one, path))
-      return error;
+  comparison.sameWord("the objective", objective ? objective->getString("name").value_or("").str() : "",
+                      (certificate.aggregation == "minimax_regret" ? "minimax_regret of " : "") + certificate.metric);
+  const json::Array none, *own = o->getArray("individual") ? o->getArray("individual") : &none;
+  comparison.same("the number of searches", std::to_string(own->size() + 1),
+                  std::to_string(certificate.answers.size()));
+  for (size_t i = 0; comparison.first.empty() && i < certificate.answers.size(); ++i) {
+    if (const json::Object *one = i < own->size() ? (*own)[i].getAsObject() : o)
+      comparison.sameAnswer(certificate, certificate.answers[i], *one);
+    else
+      comparison.refuse("expected object");
   }
-  return llvm::Error::success();
+  return comparison.first.empty() ? llvm::Error::success() : createStringError("%s", comparison.first.c_str());
 }
 
 } // namespace accord

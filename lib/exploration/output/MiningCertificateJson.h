@@ -1,8 +1,8 @@
 // The certificate of a mining: OUT/certificate/mining.json, with the space beside it.
 #pragma once
 #include "lib/exploration/problem/MiningCertificate.h"
+#include "lib/support/documents/Fields.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
 
 namespace accord {
 
@@ -11,6 +11,9 @@ constexpr const char *kMiningCertificate = "certificate/mining.json";
 constexpr const char *kMiningSpace = "certificate/space.mlir";
 /// "certificate/design-3.json": a plan that proves what a design takes at least.
 std::string miningPlanFile(unsigned number);
+
+/// Its name, and what may be chosen.
+void describe(JsonFields &f, DesignParameter &parameter);
 
 /// All of a claim but its space; print it with `jsonText`.
 llvm::json::Value toJson(const MiningCertificate &certificate);

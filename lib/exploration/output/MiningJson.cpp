@@ -1,164 +1,305 @@
+#include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningOutput.h"
-#include "lib/support/documents/JsonText.h"
-#include <cmath>
-#include <fmt/format.h>
 
 using namespace llvm;
 namespace accord {
 namespace {
 
-json::Value finite(double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); }
+constexpr IntegerRange kPositive{.min = 1};
+constexpr auto orNull = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
 
-json::Object searched(const MiningResult &result) {
-  json::Array convergence;
-  for (const ConvergencePoint &moment : result.convergence) {
-    json::Object one{{"evaluations", static_cast<int64_t>(moment.evaluations)},
-                     {"bounds", static_cast<int64_t>(moment.bounds)},
-                     {"incumbent", finite(moment.incumbent)},
-                     {"bound", finite(moment.bound)}};
-    if (result.seconds > 0)
-      one["processor_s"] = moment.seconds;
-    convergence.push_back(std::move(one));
-  }
-  json::Object o{{"strategy", result.strategy},
-                 {"evaluations", static_cast<int64_t>(result.evaluations)},
-                 {"bounds", static_cast<int64_t>(result.bounds)},
-                 {"value", finite(result.value)},
-                 {"bound", finite(result.bound)},
-                 {"gap", finite(result.gap())},
-                 {"proof", result.proof},
-                 {"is_optimal", result.isOptimal},
-                 {"convergence", std::move(convergence)}};
-  if (result.seconds > 0)
-    o["processor_s"] = result.seconds;
-  return o;
+/// Null where it is not finite.
+std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
+
+/// Values by parameter, as written.
+auto chosenOf(const MiningPlan &plan) {
+  return [&plan](JsonVisitor &v, std::vector<std::string> &chosen) {
+    std::map<std::string, std::string> byName;
+    for (size_t p = 0; p < chosen.size(); ++p)
+      byName[plan.parameters[p].name] = chosen[p];
+    visitValue(v, byName);
+  };
 }
 
-json::Object placed(const MinedPlacement &placement) {
-  json::Object recomputePolicies;
-  for (const auto &[policy, layers] : placement.recomputePolicies)
-    recomputePolicies[policy] = layers;
-  return json::Object{{"devices", placement.devices},
-                      {"tensor_parallel", placement.tensor},
-                      {"sequence_parallel", placement.sequence},
-                      {"pipeline_parallel", placement.pipeline},
-                      {"data_parallel", placement.data},
-                      {"zero", placement.zero},
-                      {"schedule", placement.schedule},
-                      {"virtual_stages", placement.virtualStages},
-                      {"microbatch", placement.microbatch},
-                      {"microbatches", placement.microbatches},
-                      {"recompute", std::move(recomputePolicies)}};
+void describeSearch(JsonFields &f, MiningResult &result) {
+  bool timed = result.seconds > 0;
+  f.field("strategy", result.strategy)
+      .about("designs valued")
+      .field("evaluations", result.evaluations)
+      .about("boxes of designs bounded")
+      .field("bounds", result.bounds)
+      .about("compared by time; depends on the machine")
+      .maybe("processor_s", result.seconds)
+      .about("null: no design")
+      .field("value", result.value, orNull)
+      .about("no design of the space is worth less; 0: not known")
+      .field("bound", result.bound, orNull)
+      .computed("gap", [&] { return finite(result.gap()); })
+      .about("what the bound follows from")
+      .field("proof", result.proof)
+      .about("no design is worth less as designs are valued; the bound may be below, for another schedule")
+      .field("is_optimal", result.isOptimal)
+      .about("whenever incumbent or bound changed")
+      .field("convergence", result.convergence, [&](JsonFields &g, ConvergencePoint &moment) {
+        g.field("evaluations", moment.evaluations)
+            .field("bounds", moment.bounds)
+            .about("compared by time: since the search began; depends on the machine")
+            .maybeIf(timed, "processor_s", moment.seconds)
+            .field("incumbent", moment.incumbent, orNull)
+            .field("bound", moment.bound, orNull);
+      });
 }
 
-json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
-  json::Object o{{"search", searched(answer.result)}};
-  if (answer.design)
-    o["design"] = toJson(plan, *answer.design);
-  return o;
+void describePlacement(JsonFields &f, MinedPlacement &placement) {
+  f.field("devices", placement.devices, kPositive)
+      .field("tensor_parallel", placement.tensor, kPositive)
+      .field("sequence_parallel", placement.sequence)
+      .about("device groups in a row")
+      .field("pipeline_parallel", placement.pipeline, kPositive)
+      .field("data_parallel", placement.data, kPositive)
+      .field("zero", placement.zero, IntegerRange{0, 3})
+      .field("schedule", placement.schedule)
+      .about("virtual pipeline stages of a device")
+      .field("virtual_stages", placement.virtualStages, kPositive)
+      .field("microbatch", placement.microbatch, kPositive)
+      .field("microbatches", placement.microbatches, kPositive)
+      .about("layers by policy")
+      .field("recompute", placement.recomputePolicies);
+}
+
+void describeStep(JsonFields &f, MinedStep &step) {
+  f.field("job", step.job)
+      .about("micro-batch and recomputation, and degrees on a cluster")
+      .field("alternative", step.alternative)
+      .field("batch", step.batch, kPositive)
+      .field("step_time_s", step.step)
+      .about("samples a second")
+      .computed("throughput", [&] { return step.batch / step.step; })
+      .field("energy_J", step.joules)
+      .field("memory_bytes", step.bytes)
+      .about("of the metric")
+      .field("value", step.value, orNull)
+      .about("value of the job's own best design")
+      .maybe("individual_best", step.ownBest)
+      .about("what it counts in the sum, where that is not 1")
+      .maybeIf(step.weight != 1, "weight", step.weight)
+      .about("on a cluster: degrees, micro-batches, and layers by what is computed again")
+      .maybe("placement", step.placement, describePlacement);
+}
+
+auto designOf(const MiningPlan &plan) {
+  return [&plan](JsonFields &f, MinedDesign &design) {
+    const Machine &machine = design.machine;
+    f.about("common, the job that it is for, the strategy that found it, or its number on the front")
+        .field("name", design.name)
+        .about("value by parameter, as written")
+        .field("chosen", design.chosen, chosenOf(plan))
+        .computedIf(machine.area.value > 0, "area_mm2", [&] { return machine.area.squareMillimetres(); })
+        .computedIf(machine.tdp.value > 0, "tdp_W", [&] { return machine.tdp.value; })
+        .field("steps", design.steps, describeStep);
+  };
+}
+
+void describeStages(JsonFields &f, MinedStages &stages, const MiningPlan &plan) {
+  f.about("of the metric; area_time with the mean area of the devices")
+      .field("value", stages.value)
+      .about("the same of the best common design: not less")
+      .field("common", stages.common)
+      .about("no stages on any designs of the space are worth less; 0: not known")
+      .field("bound", stages.bound)
+      .computed("gap", [&] { return stages.bound > 0 ? std::optional(stages.gap()) : std::nullopt; })
+      .about("what the bound follows from")
+      .field("proof", stages.proof)
+      .about("designs for stages, of each tensor degree and micro-batch")
+      .field("candidates", stages.candidates)
+      .about("designs valued for classes and mixes of layers")
+      .field("evaluations", stages.evaluations)
+      .about("boxes of designs bounded for them")
+      .field("bounds", stages.bounds)
+      .field("step", stages.step, describeStep)
+      .field("designs", stages.designs, designOf(plan))
+      .field("stages", stages.stages, [&](JsonFields &g, MinedStage &stage) {
+        g.about("name of one of the designs")
+            .computed("design", [&] { return stages.designs[stage.design].name; })
+            .field("first_layer", stage.first)
+            .field("last_layer", stage.last)
+            .field("layers", stage.layers, kPositive)
+            .field("devices", stage.devices, kPositive)
+            .about("of a micro-batch")
+            .field("forward_s", stage.forward)
+            .about("with gradients of weights and what is computed again")
+            .field("backward_s", stage.backward)
+            .about("after the last micro-batch: exchange of gradients, update")
+            .field("step_tail_s", stage.finish)
+            .field("memory_bytes", stage.bytes);
+      });
+}
+
+void describeLimits(JsonFields &f, JobLimits &limits) {
+  f.field("job", limits.job)
+      .field("fractions", limits.shares,
+             [](JsonFields &g, LimitShare &one) {
+               g.about("core NAME, bandwidth NAME, kernel floor, host")
+                   .field("resource", one.resource)
+                   .field("fraction", one.share);
+             })
+      .about("cores that keep operations waiting which have no slack where cores are unlimited")
+      .maybe("delays", limits.delays, [](JsonFields &g, CoreDelay &delay) {
+        g.field("core", delay.core)
+            .about("each counted once, however often it runs")
+            .field("operations", delay.operations, kPositive)
+            .about("that they begin later for it, in a step")
+            .field("seconds", delay.seconds);
+      });
+}
+
+void describeRequirement(JsonFields &f, RequirementSensitivity &one, const MiningPlan &plan) {
+  f.field("requirement", one.text)
+      .about("share of the limit; not there: it is none")
+      .maybe("utilization", one.used)
+      .about("the numbers of used, with their units")
+      .maybeIf(one.used > 0, "usage", one.figures)
+      .about("the best design with this limit times factor, searched for with twice the effort of the search")
+      .maybe("relaxed", one.relaxed, [&](JsonFields &g, MiningResult &relaxed) {
+        g.computed("factor", [] { return kRelaxationFactor; })
+            .field("value", relaxed.value, orNull)
+            .about("no design is worth less then, by any schedule")
+            .field("bound", relaxed.bound, orNull)
+            .about("value is the least as designs are valued")
+            .field("is_optimal", relaxed.isOptimal)
+            .field("chosen", one.chosen, chosenOf(plan));
+      });
+}
+
+/// Of one parameter.
+void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, const MiningPlan &plan) {
+  size_t p = &choices - plan.findings.parameters.data();
+  const std::vector<double> &gains = plan.findings.bottleneckGains;
+  const auto &best = plan.best.result.best;
+  f.computed("parameter", [&] { return plan.parameters[p].name; })
+      .about("by what share a better choice of this alone shortens the step at most")
+      .computedIf(p < gains.size(), "bottleneck_gain", [&] { return gains[p]; })
+      .field("choices", choices, [&](JsonFields &g, ChoiceSensitivity &one) {
+        g.computed("choice", [&] { return plan.parameters[p].labels[one.choice]; })
+            .computedIf(best && (*best)[p] == one.choice, "chosen", [] { return true; })
+            .about("of the design that differs in this alone; null: it may not be")
+            .field("value", one.value, orNull)
+            .about("it may not be")
+            .maybe("reason", one.reason)
+            .about("least value that was found of all designs with this choice")
+            .maybeIf(one.searched, "best", one.best, orNull)
+            .about("no design with this choice is worth less, by any schedule; null: none may be")
+            .maybeIf(one.searched, "bound", one.bound, orNull)
+            .about("best is the least as designs are valued")
+            .maybeIf(one.searched, "is_optimal", one.isOptimal);
+      });
+}
+
+void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &plan) {
+  ParetoFront &front = mined.front;
+  f.about("value, area, tdp")
+      .computed("objectives",
+                [&] {
+                  std::vector<std::string> all{"value"};
+                  all.insert(all.end(), front.costs.begin(), front.costs.end());
+                  return all;
+                })
+      .about("every design of the space is in everything within this share of one of them, as designs are valued; 0: "
+             "the whole front; null: not known")
+      .field("epsilon", front.within, orNull)
+      .about("the same whatever schedules there are of the designs that are not listed")
+      .field("epsilon_upper_bound", front.possibly, orNull)
+      .field("evaluations", front.evaluations)
+      .field("bounds", front.bounds)
+      .field("proof", front.proof)
+      .about("by value")
+      .field("designs", mined.designs, [&](JsonFields &g, MinedDesign &design) {
+        designOf(plan)(g, design);
+        g.computed("value", [&] { return finite(front.points[&design - mined.designs.data()].value); });
+      });
+}
+
+void describeMining(JsonFields &f, MiningPlan &plan) {
+  int64_t schema = 2;
+  bool ratio = plan.aggregation == "minimax_regret", infeasible = !plan.best.design;
+  MiningResult &result = plan.best.result;
+  MiningFindings &findings = plan.findings;
+  auto unit = [&] {
+    return ratio                        ? ""
+           : plan.metric == "tdp_time"  ? "W s"
+           : plan.metric == "energy"    ? "J"
+           : plan.metric == "area_time" ? "m2 s"
+           : plan.metric != "step_time" ? plan.unit
+                                        : "s";
+  };
+  auto describeAnswer = [&](JsonFields &g, MinedAnswer &answer) {
+    g.about("how a design was searched for")
+        .field("search", answer.result, describeSearch)
+        .about("one design and what the jobs take on it")
+        .maybe("design", answer.design, designOf(plan));
+  };
+  f.field("schema", schema, IntegerRange{2, 2})
+      .constant("command", "mine", "expected mine")
+      .about("version of accord that wrote this")
+      .field("version", plan.version)
+      .field("status", infeasible,
+             [](JsonVisitor &v, bool &is) { v.oneOf(is, {"done", "infeasible"}, "expected done or infeasible"); })
+      .field("objective", result,
+             [&](JsonFields &g, MiningResult &of) {
+               g.about("step_time, tdp_time, energy, area_time, an expression that is made least, or minimax_regret of "
+                       "one of them")
+                   .computed("name", [&] { return (ratio ? "minimax_regret of " : "") + plan.metric; })
+                   .about("null: no design")
+                   .field("value", of.value, orNull)
+                   .computed("unit", unit);
+             })
+      .field("bound", result,
+             [&](JsonFields &g, MiningResult &of) {
+               g.field("value", of.bound, orNull).computed("unit", unit).field("proof", of.proof);
+             })
+      .about("distance to the bound as a share; null: no bound is known")
+      .computed("gap", [&] { return result.bound > 0 ? finite(result.gap()) : std::nullopt; })
+      .field("space", plan, [](JsonFields &g, MiningPlan &of) {
+        g.field("name", of.space)
+            .about("their number, exact")
+            .field("designs", of.size)
+            .field("parameters", of.parameters)
+            .field("requirements", of.requirements);
+      });
+  describeAnswer(f, plan.best);
+  f.about("a requirement that no design keeps")
+      .maybe("conflict", plan.conflicts,
+             [](JsonFields &g, Conflict &conflict) {
+               g.field("constraint", conflict.constraint).field("file", conflict.file).field("line", conflict.line);
+             })
+      .about("several jobs: the best design of each alone")
+      .maybe("individual", plan.own, describeAnswer)
+      .about("other strategies on the same problem")
+      .maybe("compared", plan.compared, describeAnswer)
+      .about("what the compared strategies had as much of as the chosen one")
+      .maybeIf(
+          !plan.compared.empty(), "compared_by", plan.comparedByTime,
+          [](JsonVisitor &v, bool &time) { v.oneOf(time, {"evaluations", "time"}, "expected evaluations or time"); })
+      .about("a design for each stage of the pipeline (--stages)")
+      .maybe("stages", plan.stages, [&](JsonFields &g, MinedStages &stages) { describeStages(g, stages, plan); })
+      .about("of the design, by job: shares of the step, by what binds the operations of its longest path")
+      .maybe("limits", findings.limits, describeLimits)
+      .about("what the design takes of each requirement's limit")
+      .maybe("requirements", findings.requirements,
+             [&](JsonFields &g, RequirementSensitivity &one) { describeRequirement(g, one, plan); })
+      .about("by parameter: what each choice is worth")
+      .maybe("sensitivity", findings.parameters,
+             [&](JsonFields &g, std::vector<ChoiceSensitivity> &choices) { describeChoices(g, choices, plan); })
+      .about("designs of which none is better in everything")
+      .maybe("pareto_front", plan.front, [&](JsonFields &g, MinedParetoFront &front) { describeFront(g, front, plan); })
+      .about("a machine that the best design is compared with")
+      .maybe("reference", findings.reference, designOf(plan))
+      .field("assumptions", plan.assumptions);
 }
 
 } // namespace
 
-json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
-  json::Object chosen;
-  for (size_t i = 0; i < design.chosen.size(); ++i)
-    chosen[plan.parameters[i].name] = jsonString(design.chosen[i]);
-  json::Array steps;
-  for (const MinedStep &step : design.steps) {
-    json::Object one{{"job", jsonString(step.job)},
-                     {"alternative", jsonString(step.alternative)},
-                     {"batch", step.batch},
-                     {"step_time_s", step.step},
-                     {"throughput", static_cast<double>(step.batch) / step.step},
-                     {"energy_J", step.joules},
-                     {"memory_bytes", step.bytes},
-                     {"value", finite(step.value)}};
-    if (step.ownBest > 0)
-      one["individual_best"] = step.ownBest;
-    if (step.weight != 1)
-      one["weight"] = step.weight;
-    if (step.placement)
-      one["placement"] = placed(*step.placement);
-    steps.push_back(std::move(one));
-  }
-  json::Object o{{"name", jsonString(design.name)}, {"chosen", std::move(chosen)}, {"steps", std::move(steps)}};
-  if (design.machine.area.value > 0)
-    o["area_mm2"] = design.machine.area.squareMillimetres();
-  if (design.machine.tdp.value > 0)
-    o["tdp_W"] = design.machine.tdp.value;
-  return o;
-}
-
-json::Value toJson(const MiningPlan &plan) {
-  const MiningResult &result = plan.best.result;
-  json::Array parameters, requirements, assumptions, own, compared;
-  for (const DesignParameter &parameter : plan.parameters) {
-    json::Array values;
-    for (const std::string &value : parameter.labels)
-      values.push_back(jsonString(value));
-    parameters.push_back(json::Object{{"name", jsonString(parameter.name)}, {"values", std::move(values)}});
-  }
-  for (const std::string &text : plan.requirements)
-    requirements.push_back(jsonString(text));
-  for (const std::string &text : plan.assumptions)
-    assumptions.push_back(jsonString(text));
-  for (const MinedAnswer &answer : plan.own)
-    own.push_back(answered(plan, answer));
-  for (const MinedAnswer &answer : plan.compared)
-    compared.push_back(answered(plan, answer));
-  bool ratio = plan.aggregation == "minimax_regret";
-  std::string unit = ratio                        ? ""
-                     : plan.metric == "tdp_time"  ? "W s"
-                     : plan.metric == "energy"    ? "J"
-                     : plan.metric == "area_time" ? "m2 s"
-                     : plan.metric != "step_time" ? plan.unit
-                                                  : "s";
-  std::string metric = ratio ? "minimax_regret of " + plan.metric : plan.metric;
-  json::Object o = answered(plan, plan.best);
-  o["schema"] = 2;
-  o["command"] = "mine";
-  o["version"] = plan.version;
-  o["status"] = plan.best.design ? "done" : "infeasible";
-  o["objective"] = json::Object{{"name", jsonString(metric)}, {"value", finite(result.value)}, {"unit", unit}};
-  o["bound"] = json::Object{{"value", finite(result.bound)}, {"unit", unit}, {"proof", jsonString(result.proof)}};
-  o["gap"] = result.bound > 0 ? finite(result.gap()) : json::Value(nullptr);
-  o["space"] = json::Object{{"name", jsonString(plan.space)},
-                            {"designs", plan.size},
-                            {"parameters", std::move(parameters)},
-                            {"requirements", std::move(requirements)}};
-  if (!plan.conflict.empty())
-    o["conflict"] = json::Array{json::Object{{"constraint", jsonString(plan.conflict)},
-                                             {"file", jsonString(plan.conflictAt.file)},
-                                             {"line", plan.conflictAt.line}}};
-  if (!own.empty())
-    o["individual"] = std::move(own);
-  if (!compared.empty()) {
-    o["compared"] = std::move(compared);
-    o["compared_by"] = plan.comparedByTime ? "time" : "evaluations";
-  }
-  addStages(o, plan);
-  addFindings(o, plan);
-  o["assumptions"] = std::move(assumptions);
-  return o;
-}
-
-std::string convergenceCsv(const MiningPlan &plan) {
-  bool timed = plan.comparedByTime;
-  std::string text = "search,strategy,evaluations,bounds,incumbent,bound";
-  text += timed ? ",processor_s\n" : "\n";
-  auto add = [&](const std::string &search, const MiningResult &result) {
-    for (const ConvergencePoint &moment : result.convergence)
-      text += fmt::format("{},{},{},{},{},{}{}\n", search, result.strategy, moment.evaluations, moment.bounds,
-                          std::isfinite(moment.incumbent) ? fmt::format("{}", moment.incumbent) : "", moment.bound,
-                          timed ? fmt::format(",{}", moment.seconds) : "");
-  };
-  add(plan.own.empty() ? "best" : "common", plan.best.result);
-  for (const MinedAnswer &answer : plan.own)
-    add(answer.design ? answer.design->name : "individual", answer.result);
-  for (const MinedAnswer &answer : plan.compared)
-    add("compared", answer.result);
-  return text;
-}
+json::Value toJson(const MiningPlan &plan) { return toDocument(plan, describeMining); }
+json::Value mineSchema() { return schemaOf<MiningPlan>(describeMining); }
 
 } // namespace accord

@@ -1,49 +1,37 @@
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/report/ReportPage.h"
-#include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
 #include <utility>
 
 namespace accord {
 namespace {
 
-/// What all searches of a problem together know.
-struct ComparisonReference {
-  double best = std::numeric_limits<double>::infinity(); ///< least value that was found
-  double bound = 0;                                      ///< no design of the space is worth less
-  bool proven() const { return bound >= best; }
-};
-
-std::vector<const MiningResult *> all(const MiningPlan &plan) {
-  std::vector<const MiningResult *> results = {&plan.best.result};
-  for (const MinedAnswer &answer : plan.compared)
-    results.push_back(&answer.result);
-  return results;
+/// A value in the unit of the metric; ratios have none.
+std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
+  if (ratio)
+    return fmt::format("minimax regret {:.4g}", value);
+  if (plan.metric == "tdp_time")
+    return fmt::format("{:.4g} W s", value);
+  if (plan.metric == "energy")
+    return formatSi(value, "J");
+  if (plan.metric == "area_time")
+    return fmt::format("{:.4g} mm2 s", value * 1e6);
+  if (plan.metric != "step_time")
+    return fmt::format("{:.4g}{}{} ({})", value, plan.unit.empty() ? "" : " ", plan.unit, plan.metric);
+  return formatSi(value, "s");
 }
 
-ComparisonReference comparisonReference(const MiningPlan &plan) {
-  ComparisonReference with;
-  for (const MiningResult *result : all(plan)) {
-    with.best = std::min(with.best, result->value);
-    with.bound = std::max(with.bound, result->bound);
-  }
-  with.bound = std::min(with.bound, with.best);
-  return with;
+std::string areaText(const MinedDesign &design) {
+  double area = design.machine.area.squareMillimetres();
+  return area > 0 ? fmt::format("{:.4g} mm2", area) : "";
 }
-
-/// A search has converged where its incumbent is so near the best.
-constexpr double kNearBest = 0.01;
-/// When it had; nothing: never.
-std::optional<ConvergencePoint> converged(const MiningResult &result, double best) {
-  for (const ConvergencePoint &moment : result.convergence)
-    if (std::isfinite(moment.incumbent) && moment.incumbent <= best * (1 + kNearBest))
-      return moment;
-  return std::nullopt;
+std::string powerText(const MinedDesign &design) {
+  return design.machine.tdp.value > 0 ? fmt::format("{:.4g} W", design.machine.tdp.value) : "";
 }
 
 std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
@@ -91,9 +79,7 @@ void addParetoFront(std::string &text, const MiningPlan &plan, bool ratio, const
   for (size_t i = 0; i < shown; ++i) {
     size_t at = shown > 1 ? i * (count - 1) / (shown - 1) : 0;
     const MinedDesign &design = found.designs[at];
-    table.row({design.name, miningValue(plan, found.front.points[at].value, ratio),
-               design.machine.area.value > 0 ? fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres()) : "",
-               design.machine.tdp.value > 0 ? fmt::format("{:.4g} W", design.machine.tdp.value) : "",
+    table.row({design.name, miningValue(plan, found.front.points[at].value, ratio), areaText(design), powerText(design),
                fmt::format("{}", fmt::join(design.chosen, ", "))});
   }
   text += table.text(style);
@@ -117,27 +103,59 @@ std::string comparisonText(const MiningPlan &plan, const ComparisonReference &wi
                       100 * (result.value / with.best - 1), with.proven() ? "proven optimal" : "best found");
   if (!with.proven() && with.bound > 0)
     text += fmt::format(" ({:.3g} % above the bound)", 100 * (result.value / with.bound - 1));
-  auto near = converged(result, with.best);
+  const ConvergencePoint *near = with.converged(result);
   if (!near)
     return text + ", never within 1 %";
   text += fmt::format(", within 1 % after {}", near->evaluations);
   return result.seconds > 0 ? text + fmt::format(" and {:.3g} s", near->seconds) : text;
 }
 
+std::string stagesSummary(const MiningPlan &plan, const TextStyle &style) {
+  const MinedStages &found = *plan.stages;
+  double less = found.common > 0 ? 1 - found.value / found.common : 0;
+  std::string text = "\n" + inked(style, Ink::Bold, "Stages") +
+                     fmt::format(": {}, {}; {}\n", miningValue(plan, found.value, false),
+                                 less > 0 ? fmt::format("{:.3g} % less than on the best common design ({})", 100 * less,
+                                                        miningValue(plan, found.common, false))
+                                          : "as on the best common design",
+                                 found.step.alternative);
+  text += found.bound >= found.value ? "  no stages on any designs of the space are better\n"
+          : found.bound > 0 ? fmt::format("  gap {:.3g} %: no stages on any designs of the space are below {}\n",
+                                          100 * found.gap(), miningValue(plan, found.bound, false))
+                            : "  gap not known\n";
+  if (less <= 0)
+    return text;
+  TextTable table("rlrrrrrl", {"stage", "layers", "", "devices", "forward", "backward", "TDP", "design"});
+  for (size_t s = 0; s < found.stages.size(); ++s) {
+    const MinedStage &stage = found.stages[s];
+    const MinedDesign &design = found.designs[stage.design];
+    table.row({std::to_string(s), stage.first + (stage.layers > 1 ? " to " + stage.last : ""),
+               std::to_string(stage.layers), std::to_string(stage.devices), formatSi(stage.forward, "s"),
+               formatSi(stage.backward, "s"), powerText(design), design.name});
+  }
+  text += table.text(style);
+  for (const MinedDesign &design : found.designs)
+    text += fmt::format("  {}: {}\n", design.name, chosenText(plan, design));
+  return found.left.empty() ? text : text + "  best.accel is the common design: " + found.left + "\n";
+}
+
 } // namespace
 
-std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
-  if (ratio)
-    return fmt::format("minimax regret {:.4g}", value);
-  if (plan.metric == "tdp_time")
-    return fmt::format("{:.4g} W s", value);
-  if (plan.metric == "energy")
-    return formatSi(value, "J");
-  if (plan.metric == "area_time")
-    return fmt::format("{:.4g} mm2 s", value * 1e6);
-  if (plan.metric != "step_time")
-    return fmt::format("{:.4g}{}{} ({})", value, plan.unit.empty() ? "" : " ", plan.unit, plan.metric);
-  return formatSi(value, "s");
+ComparisonReference::ComparisonReference(const MiningPlan &plan) : results{&plan.best.result} {
+  for (const MinedAnswer &answer : plan.compared)
+    results.push_back(&answer.result);
+  for (const MiningResult *result : results) {
+    best = std::min(best, result->value);
+    bound = std::max(bound, result->bound);
+  }
+  bound = std::min(bound, best);
+}
+
+const ConvergencePoint *ComparisonReference::converged(const MiningResult &result) const {
+  auto near = llvm::find_if(result.convergence, [&](const ConvergencePoint &moment) {
+    return std::isfinite(moment.incumbent) && moment.incumbent <= best * 1.01;
+  });
+  return near == result.convergence.end() ? nullptr : &*near;
 }
 
 std::string miningSummary(const MiningPlan &plan, const std::string &folder, const TextStyle &style) {
@@ -147,17 +165,17 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
   const MiningResult &result = plan.best.result;
   if (!plan.best.design) {
     lines.text += "  " + inked(style, Ink::Red, "no design may be");
-    lines.text += plan.conflict.empty() ? "\n" : ": none keeps " + plan.conflict + "\n";
+    lines.text += plan.conflicts.empty() ? "\n" : ": none keeps " + plan.conflicts[0].constraint + "\n";
     lines.add("searched", effortText(result));
     return lines.text;
   }
   bool ratio = plan.aggregation == "minimax_regret";
   const MinedDesign &design = *plan.best.design;
   lines.add("design", chosenText(plan, design));
-  if (design.machine.area.value > 0)
-    lines.add("area", fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres()));
-  if (design.machine.tdp.value > 0)
-    lines.add("power", fmt::format("{:.4g} W TDP", design.machine.tdp.value));
+  if (std::string area = areaText(design); !area.empty())
+    lines.add("area", area);
+  if (std::string power = powerText(design); !power.empty())
+    lines.add("power", power + " TDP");
   for (const MinedStep &step : design.steps) {
     std::string own =
         step.ownBest > 0 ? fmt::format(", {:.3g} times its individual best", step.value / step.ownBest) : "";
@@ -184,7 +202,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
       lines.add("individual", fmt::format("{}: {} ({})", own.design->name, miningValue(plan, own.result.value, false),
                                           chosenText(plan, *own.design)));
   if (!plan.compared.empty()) {
-    ComparisonReference with = comparisonReference(plan);
+    ComparisonReference with(plan);
     lines.add("compared", fmt::format("by equal {}", plan.comparedByTime ? "processor time: depends on the machine"
                                                                          : "numbers of designs evaluated"));
     lines.add("", comparisonText(plan, with, plan.best, ratio));
@@ -192,15 +210,15 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
       lines.add("", comparisonText(plan, with, other, ratio));
   }
   const char *label = "bottleneck";
-  for (size_t j = 0; j < plan.findings.limits.size(); ++j)
-    if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
-      lines.add(std::exchange(label, ""), design.steps.at(j).job + ": " + text);
+  for (const JobLimits &limits : plan.findings.limits)
+    if (std::string text = limitsText(limits.shares); !text.empty())
+      lines.add(std::exchange(label, ""), limits.job + ": " + text);
   label = "delays";
-  for (size_t j = 0; j < plan.findings.delays.size(); ++j)
-    for (const CoreDelay &one : plan.findings.delays[j])
+  for (const JobLimits &limits : plan.findings.limits)
+    for (const CoreDelay &one : limits.delays)
       lines.add(std::exchange(label, ""),
-                fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step", design.steps.at(j).job,
-                            one.operations, one.operations == 1 ? "" : "s", one.operations == 1 ? "s" : "", one.core,
+                fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step", limits.job, one.operations,
+                            one.operations == 1 ? "" : "s", one.operations == 1 ? "s" : "", one.core,
                             formatSi(one.seconds, "s")));
   addRequirements(lines, plan);
   if (!plan.findings.left.empty())
@@ -213,31 +231,11 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
   return lines.text;
 }
 
-std::string comparisonCsv(const MiningPlan &plan) {
-  ComparisonReference with = comparisonReference(plan);
-  bool timed = plan.comparedByTime;
-  std::string text = "strategy,evaluations,bounds,value,best,proven,above_bound,"
-                     "evaluations_to_1_percent";
-  text += timed ? ",processor_s,processor_s_to_1_percent\n" : "\n";
-  for (const MiningResult *result : all(plan)) {
-    auto near = converged(*result, with.best);
-    bool found = std::isfinite(result->value);
-    text += fmt::format("{},{},{},{},{},{},{},{}", result->strategy, result->evaluations, result->bounds,
-                        found ? fmt::format("{}", result->value) : "", with.best, with.proven() ? "yes" : "no",
-                        found && with.bound > 0 ? fmt::format("{:.6g}", result->value / with.bound - 1) : "",
-                        near ? fmt::format("{}", near->evaluations) : "");
-    if (timed)
-      text += fmt::format(",{:.3f},{}", result->seconds, near ? fmt::format("{:.3f}", near->seconds) : "");
-    text += "\n";
-  }
-  return text;
-}
-
 std::string toReport(const MiningPlan &plan) {
   std::string title = plan.space;
   if (plan.best.design)
     for (const MinedStep &step : plan.best.design->steps)
-      title += (&step == plan.best.design->steps.data() ? " for " : ", ") + step.job;
+      title += (&step == &plan.best.design->steps.front() ? " for " : ", ") + step.job;
   return pageOf(Page::Mining, title, toJson(plan));
 }
 

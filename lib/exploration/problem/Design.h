@@ -69,4 +69,12 @@ inline bool isValidDesign(const Design &design, const std::vector<DesignParamete
   return valid;
 }
 
+/// By parameter, what a valid design chooses, as it is written.
+inline std::vector<std::string> labelsOf(const std::vector<DesignParameter> &parameters, const Design &design) {
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < design.size(); ++i)
+    labels.push_back(parameters[i].labels[design[i]]);
+  return labels;
+}
+
 } // namespace accord

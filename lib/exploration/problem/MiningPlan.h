@@ -1,7 +1,7 @@
 // Designs that were mined, with all that emitters print: what `accord mine` answers.
 #pragma once
 #include "lib/exploration/problem/Design.h"
-#include "lib/machine/model/Machine.h"
+#include "lib/machine/model/Plan.h"
 #include <map>
 #include <optional>
 
@@ -126,11 +126,17 @@ struct RequirementSensitivity {
 };
 constexpr double kRelaxationFactor = 1.1;
 
+/// What a job's step on the best design waits for; nothing where it is placed on a cluster.
+struct JobLimits {
+  std::string job;
+  std::vector<LimitShare> shares;
+  std::vector<CoreDelay> delays; ///< by cores that delay anything
+};
+
 /// What is found out about the best design.
 struct MiningFindings {
   std::string left;                                       ///< why what was asked for is not there; empty: it is
-  std::vector<std::vector<LimitShare>> limits;            ///< by job
-  std::vector<std::vector<CoreDelay>> delays;             ///< by job: cores that delay anything
+  std::vector<JobLimits> limits;                          ///< by job
   std::vector<double> bottleneckGains;                    ///< by parameter, of the step; empty: not known
   std::vector<std::vector<ChoiceSensitivity>> parameters; ///< by parameter
   std::vector<RequirementSensitivity> requirements;
@@ -182,8 +188,7 @@ struct MiningPlan {
   std::optional<MinedParetoFront> front;
   std::optional<MinedStages> stages; ///< where a design for each stage was asked for
   MiningFindings findings;
-  std::string conflict; ///< a requirement that no design keeps; with its place
-  SourceLocation conflictAt;
+  std::vector<Conflict> conflicts; ///< a requirement that no design keeps, at most one
   std::vector<std::string> assumptions;
   std::string version;
 };

@@ -1,18 +1,53 @@
 #include "lib/exploration/solve/Checkpoint.h"
 #include "lib/exploration/solve/MiningRandom.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
-#include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
+namespace {
 
-static constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 1;
+
+struct Checkpoint {
+  int64_t version = kVersion;
+  std::string problem; ///< its digest
+  std::optional<Design> best;
+  double value = 0; ///< of the best
+  std::vector<std::pair<Design, DesignEvaluation>> known;
+};
+
+/// A design, its value and, where that is another number, its bound.
+void describeKnown(JsonVisitor &v, std::pair<Design, DesignEvaluation> &known) {
+  auto &[value, bound] = known.second;
+  v.array(
+      value == bound ? 2 : 3, "expected a design with its value", [](size_t size) { return size == 2 || size == 3; },
+      [&](size_t i, JsonVisitor &one) {
+        if (i == 0)
+          return visitValue(one, known.first);
+        one.numberOrNull(i == 1 ? value : bound);
+        if (i == 1 && one.reads())
+          bound = value;
+      });
+}
+
+void describeCheckpoint(JsonFields &f, Checkpoint &checkpoint) {
+  f.field("version", checkpoint.version)
+      .field("problem", checkpoint.problem)
+      .maybe("best", checkpoint.best)
+      .maybeIf(checkpoint.best.has_value(), "value", checkpoint.value,
+               [](JsonVisitor &v, double &value) { v.numberOrNull(value); })
+      .field("known", checkpoint.known, describeKnown);
+}
+
+} // namespace
 
 std::string digestOf(MiningProblem &problem) {
   llvm::SHA256 hash;
@@ -54,67 +89,14 @@ std::optional<std::string> writeWhole(const std::string &path, const std::string
   }
   if (!error)
     error = llvm::sys::fs::rename(beside, path);
-  if (error)
-    return fmt::format("{}: {}", path, error.message());
-  return std::nullopt;
-}
-
-static llvm::json::Value valueJson(double value) {
-  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+  return error ? std::optional(fmt::format("{}: {}", path, error.message())) : std::nullopt;
 }
 
 std::string checkpointText(const std::string &digest, const std::optional<Design> &best, double value,
                            const KnownDesigns &known) {
-  // In an order of its own, so that the same values are the same text.
-  std::vector<const KnownDesigns::value_type *> sorted;
-  for (const auto &entry : known)
-    sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->first < b->first; });
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  llvm::json::OStream json(out);
-  json.object([&] {
-    json.attribute("version", kVersion);
-    json.attribute("problem", digest);
-    if (best) {
-      json.attribute("best", llvm::json::Array(*best));
-      json.attribute("value", valueJson(value));
-    }
-    json.attributeArray("known", [&] {
-      for (const auto *entry : sorted) {
-        out << '\n';
-        json.array([&] {
-          json.value(llvm::json::Array(entry->first));
-          json.value(valueJson(entry->second.value));
-          if (entry->second.lowerBound != entry->second.value)
-            json.value(valueJson(entry->second.lowerBound));
-        });
-      }
-    });
-  });
-  out << '\n';
-  return text;
-}
-
-static std::optional<double> valueFrom(const llvm::json::Value &json) {
-  if (json.kind() == llvm::json::Value::Null)
-    return INFINITY;
-  std::optional<double> value = json.getAsNumber();
-  return value && *value >= 0 ? value : std::nullopt;
-}
-
-static std::optional<Design> designFrom(const llvm::json::Value *json, const std::vector<DesignParameter> &parameters) {
-  const llvm::json::Array *array = json ? json->getAsArray() : nullptr;
-  if (!array || array->size() != parameters.size())
-    return std::nullopt;
-  Design design;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    std::optional<int64_t> choice = (*array)[i].getAsInteger();
-    if (!choice || *choice < 0 || static_cast<uint64_t>(*choice) >= parameters[i].labels.size())
-      return std::nullopt;
-    design.push_back(static_cast<uint32_t>(*choice));
-  }
-  return design;
+  Checkpoint checkpoint{kVersion, digest, best, value, {known.begin(), known.end()}};
+  llvm::sort(checkpoint.known, llvm::less_first()); // so that the same values are the same text
+  return jsonText(toDocument(checkpoint, describeCheckpoint)) + "\n";
 }
 
 std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem, KnownDesigns &known,
@@ -125,34 +107,20 @@ std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem
   llvm::Expected<llvm::json::Value> json = parseJson((*file)->getBuffer(), path);
   if (!json)
     return llvm::toString(json.takeError());
-  auto malformed = [&path] { return fmt::format("{}: not a checkpoint of a search", path); };
   const llvm::json::Object *object = json->getAsObject();
-  if (!object || !object->getInteger("version"))
-    return malformed();
-  if (int64_t version = *object->getInteger("version"); version != kVersion)
-    return fmt::format("{}: a checkpoint of version {}; this one reads {}", path, version, kVersion);
-  auto digest = object->getString("problem");
-  const llvm::json::Array *values = object->getArray("known");
-  if (!digest || !values)
-    return malformed();
-  if (*digest != digestOf(problem))
+  if (auto version = object ? object->getInteger("version") : std::nullopt; version && *version != kVersion)
+    return fmt::format("{}: a checkpoint of version {}; this one reads {}", path, *version, kVersion);
+  Checkpoint checkpoint;
+  llvm::json::Path::Root root;
+  bool good = readDocument(*json, checkpoint, root, describeCheckpoint);
+  if (good && checkpoint.problem != digestOf(problem))
     return fmt::format("{}: a checkpoint of another problem", path);
-  for (const llvm::json::Value &entry : *values) {
-    const llvm::json::Array *pair = entry.getAsArray();
-    if (!pair || (pair->size() != 2 && pair->size() != 3))
-      return malformed();
-    std::optional<Design> design = designFrom(&(*pair)[0], problem.parameters());
-    std::optional<double> value = valueFrom((*pair)[1]), bound = valueFrom(pair->back());
-    if (!design || !value || !bound || *bound > *value)
-      return malformed();
-    if (!known.emplace(std::move(*design), DesignEvaluation{*value, *bound}).second)
-      return malformed();
-  }
-  if (object->get("best")) {
-    best = designFrom(object->get("best"), problem.parameters());
-    if (!best || !known.contains(*best))
-      return malformed();
-  }
+  for (auto &[design, found] : checkpoint.known)
+    good = good && isValidDesign(design, problem.parameters()) && found.lowerBound <= found.value &&
+           known.emplace(std::move(design), found).second;
+  best = std::move(checkpoint.best);
+  if (!good || (best && !known.contains(*best)))
+    return fmt::format("{}: not a checkpoint of a search", path);
   return std::nullopt;
 }
 

@@ -29,8 +29,8 @@ public:
   /// No design of the box is worth less. Costs microseconds. Never above `value` of any of its
   /// designs, and never less for a part of the box.
   virtual double bound(const DesignBox &box) = 0;
-  /// Costs milliseconds. The same for the same design.
-  virtual double value(const Design &design) = 0;
+  /// Costs milliseconds. The same for the same design. A problem has this or `evaluate`.
+  virtual double value(const Design &design) { return evaluate(design, std::numeric_limits<double>::infinity()).value; }
   /// Bounds of one design between `bound` and `value`, each dearer than the one before: `tightenBound`
   /// with 1 to `numBoundLevels()`. Whether it is higher, too, is the search's to see to.
   virtual unsigned numBoundLevels() const { return 0; }

@@ -19,7 +19,6 @@ public:
   }
   const std::vector<DesignParameter> &parameters() const override { return all; }
   double bound(const DesignBox &box) override { return whole.bound({inWhole(box.low), inWhole(box.high)}); }
-  double value(const Design &design) override { return whole.value(inWhole(design)); }
   unsigned numBoundLevels() const override { return whole.numBoundLevels(); }
   double tightenBound(const Design &design, unsigned level) override {
     return whole.tightenBound(inWhole(design), level);

@@ -1,14 +1,13 @@
 // What a job's step on a machine waits for.
 #pragma once
 #include "lib/exploration/problem/MiningPlan.h"
-#include "lib/exploration/steps/StepWork.h"
 
 namespace accord {
 
-/// Shares of the step that `StepWork::value` finds, by the resource that binds each operation of
+/// Shares of the plan's step, by the resource that binds each operation of
 /// its longest path in the order of the schedule ("core mxu", "bandwidth hbm", "kernel floor",
 /// "host"); the largest first, together 1. Empty where there is no schedule.
-std::vector<LimitShare> stepLimits(const StepWork &work, const Machine &machine);
+std::vector<LimitShare> stepLimits(const Plan &plan);
 
 /// Of each kind of core: operations without slack where cores are unlimited (ASAP and ALAP starts
 /// are equal: Kelley and Walker, 1959) that begin later than what they read is there, because all

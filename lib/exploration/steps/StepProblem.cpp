@@ -4,34 +4,19 @@
 #include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/support/Version.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <map>
 #include <mutex>
 
 namespace accord {
-namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-} // namespace
+static constexpr double kNever = INFINITY;
 
 const char *name(MiningMetric metric) {
-  switch (metric) {
-  case MiningMetric::StepTime:
-    return "step_time";
-  case MiningMetric::TdpTime:
-    return "tdp_time";
-  case MiningMetric::Energy:
-    return "energy";
-  case MiningMetric::AreaTime:
-    return "area_time";
-  case MiningMetric::Expression:
-    return "expression";
-  }
-  return "step_time";
+  return std::array{"step_time", "tdp_time", "energy", "area_time", "expression"}[llvm::to_underlying(metric)];
 }
 
 struct StepProblem::Data {
@@ -80,29 +65,11 @@ struct StepProblem::Data {
     std::sort(order.begin(), order.end());
     return order;
   }
-  /// Of its best way, the first among equals. Ways whose bound is above the best are not looked at.
-  /// `lowerBound`: gets what the job is worth at least.
-  StepValue valued(size_t job, const Design &design, const Machine &machine, double *lowerBound = nullptr) {
-    std::optional<StepValue> best;
-    double open = kNever;
-    for (auto [bound, alternative] : byBound(job, design, machine)) {
-      if (best && bound > best->value)
-        break;
-      StepValue one = valued(job, alternative, design, machine);
-      if (one.fits)
-        open = std::min(open, std::max(bound, objectiveValue(job, jobs[job].alternatives[alternative], {design, design},
-                                                             machine, one.lowerBound)));
-      if (!best || std::pair(one.value, one.alternative) < std::pair(best->value, best->alternative))
-        best = one;
-    }
-    if (lowerBound)
-      *lowerBound = std::min(open, best->value);
-    return *best;
-  }
-  /// Of its best way, whose schedules are searched for where that may make it worth less than
-  /// `below`. `how` Bounded: they are not searched for, and `lowerBound` is all that counts.
-  StepValue refined(size_t job, const Design &design, const Machine &machine, double below, How how,
-                    double &lowerBound) {
+  /// Of its best way, the first among equals; ways whose bound is above the best are not looked at. With an effort its
+  /// schedules are searched for where that may make it worth less than `below`; `how` Bounded: they are not searched
+  /// for, and `lowerBound` is all that counts.
+  StepValue valued(size_t job, const Design &design, const Machine &machine, double below, How how,
+                   double &lowerBound) {
     std::optional<StepValue> best;
     double open = kNever;
     for (auto [bound, alternative] : byBound(job, design, machine)) {
@@ -110,7 +77,7 @@ struct StepProblem::Data {
       if (best && bound > best->value)
         break;
       for (How step : {Quickly, Bounded, Searched}) {
-        if (step > how || (best && bound >= std::min(below, best->value)))
+        if (step > how || (effort > 0 && best && bound >= std::min(below, best->value)))
           break;
         StepValue one = valued(job, alternative, design, machine, step);
         if (step == Quickly && !one.fits)
@@ -142,16 +109,9 @@ struct StepProblem::Data {
   }
   StepValue best(size_t job, const Design &design, const Machine &machine) {
     double lowerBound = 0;
-    return effort > 0 ? refined(job, design, machine, kNever, Searched, lowerBound) : valued(job, design, machine);
+    return valued(job, design, machine, kNever, effort > 0 ? Searched : Quickly, lowerBound);
   }
   DesignEvaluation evaluated(const Design &design, double below, How how);
-  /// Least of its ways. `of`: of one of them.
-  template <typename Effect> double lowerBound(size_t job, Effect of) const {
-    double lowerBound = kNever;
-    for (const Alternative &alternative : jobs[job].alternatives)
-      lowerBound = std::min(lowerBound, of(alternative));
-    return lowerBound;
-  }
 };
 
 StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
@@ -198,13 +158,12 @@ double StepProblem::bound(const DesignBox &box) {
     options.sameArrays = data_->dependence.sameArrays(box);
   }
   return data_->objective.aggregate(data_->jobs, [&](size_t job) {
-    return data_->lowerBound(job, [&](const Data::Alternative &alternative) {
-      return data_->bounded(job, alternative, box, *machine, options);
-    });
+    double least = kNever;
+    for (const Data::Alternative &alternative : data_->jobs[job].alternatives)
+      least = std::min(least, data_->bounded(job, alternative, box, *machine, options));
+    return least;
   });
 }
-
-double StepProblem::value(const Design &design) { return evaluate(design, kNever).value; }
 
 unsigned StepProblem::numBoundLevels() const { return data_->effort > 0; }
 
@@ -222,8 +181,7 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
     return {kNever, kNever};
   std::vector<double> lowerBound(jobs.size());
   double value = objective.aggregate(jobs, [&](size_t job) {
-    return (effort > 0 ? refined(job, design, *machine, objective.below(jobs[job], below), how, lowerBound[job])
-                       : valued(job, design, *machine, &lowerBound[job]))
+    return valued(job, design, *machine, objective.below(jobs[job], below), effort > 0 ? how : Quickly, lowerBound[job])
         .value;
   });
   return {value, objective.aggregate(jobs, [&](size_t job) { return lowerBound[job]; })};

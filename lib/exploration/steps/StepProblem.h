@@ -59,7 +59,6 @@ public:
   ~StepProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
-  double value(const Design &design) override;
   unsigned numBoundLevels() const override; ///< 1 with an effort: the bound of its schedules
   double tightenBound(const Design &design, unsigned level) override;
   DesignEvaluation evaluate(const Design &design, double below) override;

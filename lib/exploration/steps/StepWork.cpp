@@ -7,7 +7,7 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <map>
 
 namespace accord {
@@ -31,9 +31,8 @@ Result<Scheduled, Errors> scheduled(const WorkGraph &graph, const Machine &machi
 }
 
 StepValue never() {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   StepValue value;
-  value.step = value.joules = value.lowerBound = value.bytes = kNever;
+  value.step = value.joules = value.lowerBound = value.bytes = INFINITY;
   value.fits = false;
   return value;
 }
@@ -142,8 +141,7 @@ StepValue StepWork::value(const Machine &machine, Errors *errors) const {
 std::optional<Costs> StepWork::costs(const Machine &machine) const {
   EstimateOptions options;
   options.prices = prices_.get();
-  auto priced = estimate(graph(), machine, options);
-  auto *costs = priced.get();
+  auto costs = estimate(graph(), machine, options);
   return costs ? std::optional(std::move(*costs)) : std::nullopt;
 }
 
@@ -153,25 +151,22 @@ StepValue StepWork::refined(const Machine &machine, unsigned effort, bool search
   options.searches = searches;
   options.ordered = &ordered;
   auto found = scheduled(graph(), machine, prices_.get(), options);
-  auto *both = found.get();
-  if (!both)
+  if (!found)
     return never();
-  StepValue value = valueOf(graph(), machine, *both);
+  StepValue value = valueOf(graph(), machine, *found);
   value.lowerBound = std::max(value.lowerBound, ordered.step.seconds().value);
   value.effort = effort;
   return value;
 }
 
-std::optional<Plan> StepWork::planned(const Machine &machine, unsigned effort) const {
-  auto found = scheduled(graph(), machine, nullptr, withEffort(effort));
-  auto *both = found.get();
-  if (!both)
+std::optional<Plan> StepWork::planned(const Machine &machine) const {
+  auto found = scheduled(graph(), machine, nullptr, withEffort(0));
+  if (!found)
     return std::nullopt;
   Plan plan;
   plan.graph = graph();
   plan.machine = machine;
-  plan.costs = std::move(both->first);
-  plan.schedule = std::move(both->second);
+  std::tie(plan.costs, plan.schedule) = std::move(*found);
   return plan;
 }
 

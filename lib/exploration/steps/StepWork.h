@@ -59,7 +59,7 @@ public:
   /// the time. Effort 4 and more; deterministic.
   StepValue refined(const Machine &machine, unsigned effort, bool searches) const;
   /// Costs and schedule that `value` is of; nothing where it is refused.
-  std::optional<Plan> planned(const Machine &machine, unsigned effort = 0) const;
+  std::optional<Plan> planned(const Machine &machine) const;
 
 private:
   struct Data;

@@ -1,125 +1,89 @@
 #include "lib/exploration/solve/Checkpoint.h"
-#include <algorithm>
+#include "lib/search/BestFirstQueue.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
-#include <functional>
+#include <memory>
+#include <numeric>
 
 namespace accord {
 namespace {
 
-/// Open boxes of a branch and bound, in little memory, as millions are held at once.
-/// A heap by bound, then by low corner in the order of parameters. A box takes 16 bytes and, for
-/// each parameter and corner, as many as its number of choices needs.
+/// Of each corner as many bytes for each choice as its parameter needs, the most significant first, so that the order
+/// of bytes is that of parameters: millions of boxes are held at once.
+struct PackedBox {
+  double bound;
+  std::unique_ptr<uint8_t[]> corners;
+};
+struct Later {
+  size_t corner; ///< bytes
+  bool operator()(const PackedBox &a, const PackedBox &b) const {
+    return a.bound != b.bound ? a.bound > b.bound : std::memcmp(a.corners.get(), b.corners.get(), corner) > 0;
+  }
+};
+
+/// Open boxes by bound, then by low corner in the order of parameters.
 class OpenNodes {
 public:
   /// `corners`: 1 if all boxes are of one design, else 2.
-  OpenNodes(const std::vector<DesignParameter> &parameters, unsigned corners);
+  OpenNodes(const std::vector<DesignParameter> &parameters, unsigned corners) : corners_(corners) {
+    for (const DesignParameter &parameter : parameters) {
+      size_t choices = parameter.labels.size();
+      widths_.push_back(choices <= 1 << 8 ? 1 : choices <= 1 << 16 ? 2 : 4);
+    }
+    later_.corner = std::accumulate(widths_.begin(), widths_.end(), size_t{0});
+    queue_ = BestFirstQueue<PackedBox, Later>(later_);
+  }
 
-  bool empty() const { return heap_.empty(); }
-  size_t size() const { return heap_.size(); }
-  void push(double bound, const DesignBox &box);
+  bool empty() const { return queue_.empty(); }
+  size_t size() const { return queue_.size(); }
   /// Of the first; there is one.
-  double bound() const { return heap_.front().bound; }
-  DesignBox first() const { return at(heap_.front().slot); }
-  void pop();
-  /// Drops what `keep` refuses.
-  void filter(const std::function<bool(double bound, const DesignBox &)> &keep);
+  double bound() const { return queue_.first().bound; }
+  DesignBox first() const { return boxOf(queue_.first()); }
+  void pop() { queue_.pop(); }
+
+  void push(double bound, const DesignBox &box) {
+    std::vector<uint8_t> bytes;
+    for (unsigned corner = 0; corner < corners_; ++corner)
+      for (auto [choice, width] : llvm::zip(corner ? box.high : box.low, widths_))
+        for (unsigned byte = width; byte-- > 0;)
+          bytes.push_back(choice >> (8 * byte));
+    PackedBox packed{bound, std::make_unique_for_overwrite<uint8_t[]>(bytes.size())};
+    llvm::copy(bytes, packed.corners.get());
+    queue_.push(std::move(packed));
+  }
+  /// Drops what `keep` refuses, and all beyond the bound `until`.
+  void filter(double until, llvm::function_ref<bool(double bound, const Design &low)> keep) {
+    std::vector<PackedBox> kept;
+    while (!empty() && bound() <= until) {
+      PackedBox next = queue_.pop();
+      if (keep(next.bound, boxOf(next).low))
+        kept.push_back(std::move(next));
+    }
+    queue_ = BestFirstQueue<PackedBox, Later>(later_, std::move(kept));
+  }
 
 private:
-  struct Entry {
-    double bound;
-    uint32_t slot;
-  };
-  DesignBox at(uint32_t slot) const;
-  bool later(const Entry &a, const Entry &b) const;
+  DesignBox boxOf(const PackedBox &packed) const {
+    DesignBox box;
+    const uint8_t *from = packed.corners.get();
+    for (unsigned corner = 0; corner < corners_; ++corner)
+      for (unsigned width : widths_) {
+        uint32_t &choice = (corner ? box.high : box.low).emplace_back();
+        for (; width > 0; --width)
+          choice = choice << 8 | *from++;
+      }
+    if (corners_ == 1)
+      box.high = box.low;
+    return box;
+  }
 
   std::vector<uint8_t> widths_; ///< bytes, by parameter
-  size_t corner_ = 0, stride_ = 0;
-  std::vector<Entry> heap_;
-  std::vector<std::vector<uint8_t>> blocks_; ///< of kBlock boxes each, so that growing copies none
-  std::vector<uint32_t> free_;
-  uint32_t used_ = 0;
-  static constexpr uint32_t kBlock = 1 << 14;
+  unsigned corners_;
+  Later later_{};
+  BestFirstQueue<PackedBox, Later> queue_{later_};
 };
-
-OpenNodes::OpenNodes(const std::vector<DesignParameter> &parameters, unsigned corners) {
-  for (const DesignParameter &parameter : parameters) {
-    size_t choices = parameter.labels.size();
-    widths_.push_back(choices <= 1 << 8 ? 1 : choices <= 1 << 16 ? 2 : 4);
-    corner_ += widths_.back();
-  }
-  stride_ = corner_ * corners;
-}
-
-// Most significant byte first: the order of bytes is that of parameters.
-void write(uint8_t *&to, uint32_t choice, unsigned width) {
-  while (width-- > 0)
-    *to++ = static_cast<uint8_t>(choice >> (8 * width));
-}
-
-uint32_t read(const uint8_t *&from, unsigned width) {
-  uint32_t choice = 0;
-  while (width-- > 0)
-    choice = choice << 8 | *from++;
-  return choice;
-}
-
-bool OpenNodes::later(const Entry &a, const Entry &b) const {
-  if (a.bound != b.bound)
-    return a.bound > b.bound;
-  const uint8_t *lowA = blocks_[a.slot / kBlock].data() + a.slot % kBlock * stride_;
-  const uint8_t *lowB = blocks_[b.slot / kBlock].data() + b.slot % kBlock * stride_;
-  return corner_ > 0 && std::memcmp(lowA, lowB, corner_) > 0;
-}
-
-void OpenNodes::push(double bound, const DesignBox &box) {
-  uint32_t slot;
-  if (!free_.empty()) {
-    slot = free_.back();
-    free_.pop_back();
-  } else {
-    slot = used_++;
-    if (slot / kBlock == blocks_.size())
-      blocks_.emplace_back(kBlock * stride_);
-  }
-  uint8_t *to = blocks_[slot / kBlock].data() + slot % kBlock * stride_;
-  for (size_t i = 0; i < widths_.size(); ++i)
-    write(to, box.low[i], widths_[i]);
-  for (size_t i = 0; stride_ > corner_ && i < widths_.size(); ++i)
-    write(to, box.high[i], widths_[i]);
-  heap_.push_back({bound, slot});
-  std::push_heap(heap_.begin(), heap_.end(), [this](const Entry &a, const Entry &b) { return later(a, b); });
-}
-
-DesignBox OpenNodes::at(uint32_t slot) const {
-  const uint8_t *from = blocks_[slot / kBlock].data() + slot % kBlock * stride_;
-  DesignBox box;
-  for (uint8_t width : widths_)
-    box.low.push_back(read(from, width));
-  if (stride_ == corner_)
-    box.high = box.low;
-  else
-    for (uint8_t width : widths_)
-      box.high.push_back(read(from, width));
-  return box;
-}
-
-void OpenNodes::pop() {
-  std::pop_heap(heap_.begin(), heap_.end(), [this](const Entry &a, const Entry &b) { return later(a, b); });
-  free_.push_back(heap_.back().slot);
-  heap_.pop_back();
-}
-
-void OpenNodes::filter(const std::function<bool(double, const DesignBox &)> &keep) {
-  std::erase_if(heap_, [&](const Entry &entry) {
-    if (keep(entry.bound, at(entry.slot)))
-      return false;
-    free_.push_back(entry.slot);
-    return true;
-  });
-  std::make_heap(heap_.begin(), heap_.end(), [this](const Entry &a, const Entry &b) { return later(a, b); });
-}
 
 // Rounds are of fixed sizes, so that the same boxes are looked at whatever the threads.
 constexpr size_t kSplits = 32, kValues = 16;
@@ -135,9 +99,9 @@ struct NodeHalves {
 
 class ExactSearch {
 public:
-  explicit ExactSearch(MiningRun &run)
-      : run(run), openNodes(run.parameters(), 2),
-        designs(run.problem().numBoundLevels() + 1, OpenNodes(run.parameters(), 1)) {
+  explicit ExactSearch(MiningRun &run) : run(run), openNodes(run.parameters(), 2) {
+    for (unsigned level = 0; level <= run.problem().numBoundLevels(); ++level)
+      designs.emplace_back(run.parameters(), 1);
     run.useEvaluations();
   }
 
@@ -295,10 +259,10 @@ private:
       if (open > run.options().openNodes)
         return "node limit";
       if (open > 2 * purged) {
-        auto keep = [this](double b, const DesignBox &box) { return !dominated(b, box.low); };
-        openNodes.filter(keep);
+        auto keep = [this](double of, const Design &low) { return !dominated(of, low); };
+        openNodes.filter(run.incumbent(), keep);
         for (OpenNodes &level : designs)
-          level.filter(keep);
+          level.filter(run.incumbent(), keep);
         purged = std::max<size_t>(1 << 12, numOpenNodes());
       }
       size_t level = nextLevel();

@@ -29,7 +29,7 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
     Case one(net.file, net.name, net.tensor);
     auto work = one.work(space, net.metric);
     ASSERT_TRUE(work);
-    PlacedProblem problem(space, {{work, nullptr}}, net.metric);
+    PlacedProblem problem(space, {{{work}, nullptr}}, net.metric);
     double best = INFINITY;
     size_t finite = 0;
     for (uint64_t point = 0; point < 36; ++point) {
@@ -65,7 +65,7 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
 TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
   DesignSpace space = chips();
   Case bert("bert_base.dnn", "bert_base", {1, 2}), resnet("resnet.dnn", "resnet18", {1});
-  std::vector<PlacedMiningJob> jobs = {{bert.work(space), nullptr, 1, 0.4}, {resnet.work(space), nullptr, 2, 0.01}};
+  std::vector<PlacedMiningJob> jobs = {{{bert.work(space)}, nullptr, 1, 0.4}, {{resnet.work(space)}, nullptr, 2, 0.01}};
   for (ObjectiveAggregation aggregation : {ObjectiveAggregation::Sum, ObjectiveAggregation::MinimaxRegret}) {
     PlacedProblem problem(space, jobs, MiningMetric::StepTime, aggregation);
     MiningResult all = mineExhaustively(problem), exact = mineExactly(problem);
@@ -89,7 +89,7 @@ TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
 TEST(PlacedProblem, MoreMemoryOrServersNeverHurt) {
   DesignSpace space = chips();
   Case few("bert_base.dnn", "bert_base", {1, 2}, 1), many("bert_base.dnn", "bert_base", {1, 2}, 3);
-  PlacedProblem small(space, {{few.work(space), nullptr}}, MiningMetric::StepTime),
+  PlacedProblem small(space, {{{few.work(space)}, nullptr}}, MiningMetric::StepTime),
       large(space, {{many.work(space), nullptr}}, MiningMetric::StepTime);
   ASSERT_EQ(space.parameters()[0].name, "hbm.capacity");
   int better = 0;

@@ -158,7 +158,7 @@ struct Case {
 
   std::optional<StagedDesigns> mined(const DesignSpace &space, MiningMetric metric, const StageOptions &options = {}) {
     auto placed = work(space, metric);
-    PlacedProblem problem(space, {{placed, nullptr}}, metric);
+    PlacedProblem problem(space, {{{placed}, nullptr}}, metric);
     MiningResult common = mineExactly(problem);
     if (!common.best) {
       ADD_FAILURE() << "no common design";
