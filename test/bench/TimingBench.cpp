@@ -1,9 +1,7 @@
-// Timing graphs: all of a large one, and a change of one operation in graphs of 100,000.
+// Timing graphs: all of a large one, and what each operation gains.
 #include "lib/planning/analysis/TimingGraph.h"
 #include "test/support/Random.h"
-#include <algorithm>
 #include <benchmark/benchmark.h>
-#include <chrono>
 
 using namespace accord;
 
@@ -81,33 +79,6 @@ void BM_TimeAll(benchmark::State &state) {
     benchmark::DoNotOptimize(TimingGraph::of(in.durations, in.edges));
 }
 BENCHMARK(BM_TimeAll)->ArgsProduct({{Layered, Transformer, Chain}, {100000, 1000000}})->Unit(benchmark::kMillisecond);
-
-void BM_TimeAfterOneChange(benchmark::State &state) {
-  Input in = make(state.range(0), static_cast<uint32_t>(state.range(1)));
-  TimingGraph graph = *TimingGraph::of(in.durations, in.edges);
-  (void)graph.setDuration(0, in.durations[0] + 1); // prepares for changes
-  fuzz::Random random(2);
-  std::vector<double> times;
-  for (auto _ : state) {
-    auto op = static_cast<uint32_t>(random.below(in.durations.size()));
-    auto duration = static_cast<int64_t>(random.below(2 * static_cast<size_t>(in.durations[op])));
-    auto start = std::chrono::steady_clock::now();
-    (void)graph.setDuration(op, duration);
-    benchmark::DoNotOptimize(graph.slack(op));
-    double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    state.SetIterationTime(took);
-    times.push_back(took);
-  }
-  std::sort(times.begin(), times.end());
-  state.counters["median_us"] = 1e6 * times[times.size() / 2];
-  state.counters["p99_us"] = 1e6 * times[times.size() * 99 / 100];
-  state.counters["operations"] = static_cast<double>(graph.work().nodes) / double(times.size());
-}
-BENCHMARK(BM_TimeAfterOneChange)
-    ->ArgsProduct({{Layered, Transformer, Chain}, {100000, 1000000}})
-    ->Iterations(2000)
-    ->UseManualTime()
-    ->Unit(benchmark::kMicrosecond);
 
 void BM_GainOfEach(benchmark::State &state) {
   Input in = make(state.range(0), 1000000);

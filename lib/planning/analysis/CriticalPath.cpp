@@ -62,7 +62,6 @@ public:
   }
 
   Picoseconds duration(OperationId id) const { return durations_[id]; }
-  uint64_t timed() const { return timed_; }
   CriticalPath &result() { return result_; }
 
 private:
@@ -111,7 +110,6 @@ private:
   /// The last port is the start of time: nothing begins before it.
   Iteration evaluate(RegionId region, unsigned width) {
     const Region &r = graph_.regions[region];
-    timed_ += r.operations.size();
     Iteration it;
     it.width = width;
     it.finish.assign(r.operations.size() * width, kNever);
@@ -382,7 +380,6 @@ private:
   std::vector<unsigned> position_; ///< by OperationId: place in its region
   std::vector<int64_t> tails_;     ///< by ValueId: longest path to the end, while a region is timed
   std::vector<std::vector<OperationId>> chains_;
-  uint64_t timed_ = 0; ///< operations, once for each evaluation
   CriticalPath result_;
 };
 
@@ -420,18 +417,15 @@ IncrementalCriticalPath::IncrementalCriticalPath(const WorkGraph &graph, const D
 }
 IncrementalCriticalPath::~IncrementalCriticalPath() = default;
 const CriticalPath &IncrementalCriticalPath::path() const { return state_->result(); }
-void IncrementalCriticalPath::setDuration(OperationId id, Picoseconds duration) {
-  if (state_->duration(id) != duration)
-    state_->change(id, duration);
-}
 Picoseconds IncrementalCriticalPath::stepWith(OperationId id, Picoseconds duration) {
   Picoseconds before = state_->duration(id);
-  setDuration(id, duration);
+  if (duration == before)
+    return path().step;
+  state_->change(id, duration);
   Picoseconds step = path().step;
-  setDuration(id, before);
+  state_->change(id, before);
   return step;
 }
-uint64_t IncrementalCriticalPath::timed() const { return state_->timed(); }
 
 MaxPlusMatrix MaxPlusMatrix::identity(unsigned size) {
   MaxPlusMatrix m(size);

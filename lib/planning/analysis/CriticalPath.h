@@ -67,21 +67,16 @@ struct CriticalPath {
                          const std::vector<Picoseconds> &durations);
 };
 
-/// The same while durations change: an operation of a body times its body again, and the regions
-/// around it as far as the body's summary moves; bodies beside it never. Equal to
-/// `CriticalPath::of` after each change. Graph and dependences have to live as long; the sum of
-/// work has to stay below `kLongestStep`.
+/// What the step becomes when one duration changes: an operation of a body times its body again, and the regions
+/// around it as far as the body's summary moves; bodies beside it never. Graph and dependences have to live as long;
+/// the sum of work has to stay below `kLongestStep`.
 class IncrementalCriticalPath {
 public:
   IncrementalCriticalPath(const WorkGraph &graph, const Dependences &dependences, std::vector<Picoseconds> durations);
   ~IncrementalCriticalPath();
   const CriticalPath &path() const;
-  /// Of an operation that is no repeat, 0 or more.
-  void setDuration(OperationId id, Picoseconds duration);
-  /// The step if it were so, which is taken back.
+  /// The step if an operation that is no repeat took so long, 0 or more.
   Picoseconds stepWith(OperationId id, Picoseconds duration);
-  /// Operations evaluated so far, once for each time: how much work it was.
-  uint64_t timed() const;
 
 private:
   struct State;

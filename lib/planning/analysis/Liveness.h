@@ -26,14 +26,4 @@ struct LivenessOptions {
 /// upper bound). The schedule is complete: each operation of a region has its slot.
 MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule, const LivenessOptions &options = {});
 
-struct SavedActivations {
-  std::string repeat;     ///< label of a forward repeat of the micro-batch
-  int64_t iterations = 1; ///< its layers
-  int64_t bytes = 0;      ///< of all of them, on one device, for one micro-batch
-};
-
-/// Activations that are alive when a repeat of the forward pass ends and were not when it began, by
-/// liveness: what several operations keep counts once. One entry per outermost repeat.
-std::vector<SavedActivations> findSavedActivations(const WorkGraph &graph);
-
 } // namespace accord

@@ -74,7 +74,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
         return problem;
   std::vector<const Slot *> slots(region.operations.size());
   for (const Slot &slot : plan.schedule.regions[r].slots)
-    if (slot.operation < region_.size() && region_[slot.operation] == r)
+    if (slot.operation < node_.size() && regionOf(slot.operation) == r)
       slots[node_[slot.operation]] = &slot;
   std::vector<int64_t> durations;
   std::vector<std::string> names;
@@ -90,7 +90,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
     Held held;
     Wide duration = slot.duration.value;
     if (op.body != kNone) {
-      duration = Wide{count_[op.body]} * length(op.body);
+      duration = Wide{plan.graph.regions[op.body].count} * length(op.body);
       addHeld(plan, op.body, held);
     } else if (slot.duration.value > 0) {
       addHeld(plan, slot, held);
@@ -110,7 +110,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
   for (uint32_t node = 0; node < slots.size(); ++node)
     for (OperationId before : deps.predecessors[region.operations[node]])
       edges.push_back({node_[before], node, 0});
-  auto graph = TimingGraph::of(std::move(durations), edges, names);
+  auto graph = TimingGraph::of(durations, edges, names);
   if (!graph)
     return graph.error();
   graphs_[r] = std::move(*graph);
@@ -118,7 +118,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
 }
 
 bool StepTiming::fits(Wide micro, Wide update) const {
-  return Wide{microbatches_} * (micro + hostMicrobatch_) + update + hostStep_ < kLongestStep;
+  return Wide{graph_->microbatches} * (micro + hostMicrobatch_) + update + hostStep_ < kLongestStep;
 }
 
 Result<StepTiming> StepTiming::of(const Plan &plan) {
@@ -128,24 +128,16 @@ Result<StepTiming> StepTiming::of(const Plan &plan) {
       plan.schedule.regions.size() != plan.graph.regions.size())
     return error("costs or schedule belong to another graph");
   StepTiming step;
-  step.microbatches_ = plan.graph.microbatches;
+  step.graph_ = &plan.graph;
   for (Seconds host : {plan.machine.host.microbatch, plan.machine.host.step})
     if (!Picoseconds::fits(host))
       return error("the host takes longer than the longest step, 2^61 ps");
   step.hostMicrobatch_ = Picoseconds::ceil(plan.machine.host.microbatch).value;
   step.hostStep_ = Picoseconds::ceil(plan.machine.host.step).value;
   step.node_.resize(plan.graph.operations.size());
-  step.region_.resize(plan.graph.operations.size(), kNone);
-  for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
-    const Region &region = plan.graph.regions[r];
-    step.operations_.push_back(region.operations);
-    step.owner_.push_back(region.owner);
-    step.count_.push_back(region.count);
-    for (uint32_t node = 0; node < region.operations.size(); ++node) {
+  for (const Region &region : plan.graph.regions)
+    for (uint32_t node = 0; node < region.operations.size(); ++node)
       step.node_[region.operations[node]] = node;
-      step.region_[region.operations[node]] = r;
-    }
-  }
   step.graphs_.resize(plan.graph.regions.size());
   step.avoiding_.resize(plan.graph.regions.size());
   Dependences deps = Dependences::of(plan.graph);
@@ -162,66 +154,31 @@ Result<int64_t> StepTiming::stepWith(OperationId id, int64_t duration) const {
     return error("a duration has to be 0 or more and less than 2^61 ps");
   auto [micro, update] = lengths();
   for (Wide takes = duration;;) {
-    RegionId region = region_[id];
+    RegionId region = regionOf(id);
     const TimingGraph &graph = graphs_[region];
     if (avoiding_[region].empty())
       avoiding_[region] = graph.avoiding();
     Wide length = std::max<Wide>(avoiding_[region][node_[id]], graph.through(node_[id]) + takes);
     if (length >= kLongestStep)
       return error("the step would take 2^61 ps or more");
-    if (owner_[region] == kNone) {
+    OperationId owner = graph_->regions[region].owner;
+    if (owner == kNone) {
       (region == kMicrobatchRegion ? micro : update) = static_cast<int64_t>(length);
       break;
     }
-    id = owner_[region];
-    takes = length * count_[region];
+    id = owner;
+    takes = length * graph_->regions[region].count;
   }
   if (!fits(micro, update))
     return error("the step would take 2^61 ps or more");
   return stepFrom({micro, update});
 }
 
-std::optional<Error> StepTiming::setDuration(OperationId id, int64_t duration) {
-  auto allowed = stepWith(id, duration);
-  if (!allowed)
-    return allowed.error();
-  struct Undo {
-    OperationId id;
-    int64_t duration;
-  };
-  std::vector<Undo> undo;
-  for (;;) {
-    RegionId region = region_[id];
-    int64_t before = length(region);
-    undo.push_back({id, this->duration(id)});
-    if (auto refused = graphs_[region].setDuration(node_[id], duration)) {
-      undo.pop_back();
-      for (const Undo &u : undo)
-        graphs_[region_[u.id]].setDuration(node_[u.id], u.duration);
-      return refused;
-    }
-    avoiding_[region].clear();
-    if (owner_[region] == kNone || length(region) == before)
-      return std::nullopt;
-    id = owner_[region];
-    duration = count_[region] * length(region);
-  }
-}
-
 std::vector<OperationId> StepTiming::criticalPath(RegionId region) const {
   std::vector<OperationId> path;
   for (uint32_t node : graphs_[region].criticalPath())
-    path.push_back(operations_[region][node]);
+    path.push_back(graph_->regions[region].operations[node]);
   return path;
-}
-
-ArrivalTimes::Work StepTiming::work() const {
-  ArrivalTimes::Work sum;
-  for (const TimingGraph &graph : graphs_) {
-    sum.nodes += graph.work().nodes;
-    sum.blocks += graph.work().blocks;
-  }
-  return sum;
 }
 
 } // namespace accord

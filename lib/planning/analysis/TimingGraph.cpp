@@ -1,5 +1,6 @@
 #include "lib/planning/analysis/TimingGraph.h"
 #include "lib/planning/analysis/CriticalPath.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +8,7 @@ namespace accord {
 namespace {
 
 using Edge = TimingGraph::Edge;
-constexpr uint32_t kNoTask = ArrivalTimes::kNone;
+constexpr uint32_t kNoTask = ~0u;
 
 Error error(std::string message) { return {Code::MalformedGraph, std::move(message), {}, {}}; }
 
@@ -33,10 +34,8 @@ struct Successors {
   }
 };
 
-/// Operations that wait for nothing first, then always what became ready last: a chain stays
-/// together, and so in few blocks. Of what became ready at once the deepest comes first, so that
-/// short branches (updates of weights) stand behind the chain and not in its blocks, which then
-/// move as a whole. Shorter than the number of operations where there is a cycle.
+/// Operations that wait for nothing first, then always what became ready last: a chain stays together. Of what became
+/// ready at once the deepest comes first. Shorter than the number of operations where there is a cycle.
 std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge> &edges, const Successors &after,
                                       const std::vector<uint32_t> &depth, std::vector<uint32_t> &waits) {
   waits.assign(operations, 0);
@@ -113,16 +112,17 @@ bool add(int64_t &into, int64_t amount) {
 
 } // namespace
 
-Result<TimingGraph> TimingGraph::of(std::vector<int64_t> durations, const std::vector<Edge> &edges,
+Result<TimingGraph> TimingGraph::of(const std::vector<int64_t> &durations, const std::vector<Edge> &edges,
                                     const std::vector<std::string> &names) {
   size_t n = durations.size();
-  if (n >= kNoTask - ArrivalTimes::kBlock || edges.size() >= kNoTask)
+  if (n >= kNoTask || edges.size() >= kNoTask)
     return error("a timing graph has less than 2^32 operations and edges");
   TimingGraph graph;
+  int64_t total = 0;
   for (uint32_t op = 0; op < n; ++op) {
     if (durations[op] < 0)
       return error(nameOf(names, op) + " has a negative duration");
-    if (!add(graph.total_, durations[op]))
+    if (!add(total, durations[op]))
       return error("durations and delays together are 2^61 or more, at " + nameOf(names, op));
   }
   for (const Edge &e : edges) {
@@ -131,7 +131,7 @@ Result<TimingGraph> TimingGraph::of(std::vector<int64_t> durations, const std::v
                    std::to_string(n));
     if (e.delay < 0)
       return error("a negative delay between " + nameOf(names, e.before) + " and " + nameOf(names, e.after));
-    if (!add(graph.total_, e.delay))
+    if (!add(total, e.delay))
       return error("durations and delays together are 2^61 or more, between " + nameOf(names, e.before) + " and " +
                    nameOf(names, e.after));
   }
@@ -145,29 +145,28 @@ Result<TimingGraph> TimingGraph::of(std::vector<int64_t> durations, const std::v
   for (uint32_t r = 0; r < n; ++r)
     graph.rank_[graph.at_[r]] = r;
 
-  // Edges by the rank of their end; seen from the end, by the mirrored rank of their start.
-  std::vector<uint32_t> first(n + 1), mirrored(n + 1);
-  for (const Edge &e : edges) {
-    ++first[graph.rank_[e.after] + 1];
-    ++mirrored[n - graph.rank_[e.before]];
-  }
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  std::partial_sum(mirrored.begin(), mirrored.end(), mirrored.begin());
-  std::vector<ArrivalTimes::Edge> in(edges.size()), out(edges.size());
-  std::vector<uint32_t> nextIn(first.begin(), first.end() - 1), nextOut(mirrored.begin(), mirrored.end() - 1);
-  std::vector<int64_t> weights(n), reversed(n);
+  graph.first_.resize(n + 1);
+  for (const Edge &e : edges)
+    ++graph.first_[graph.rank_[e.after] + 1];
+  std::partial_sum(graph.first_.begin(), graph.first_.end(), graph.first_.begin());
+  graph.before_.resize(edges.size());
+  graph.duration_.resize(n), graph.head_.resize(n), graph.tail_.resize(n);
+  std::vector<uint32_t> next(graph.first_.begin(), graph.first_.end() - 1);
   for (uint32_t r = 0; r < n; ++r) {
-    uint32_t op = graph.at_[r], m = static_cast<uint32_t>(n) - 1 - r;
-    weights[r] = reversed[m] = durations[op];
+    uint32_t op = graph.at_[r];
+    graph.duration_[r] = durations[op];
+    int64_t end = graph.end(r);
+    graph.length_ = std::max(graph.length_, end);
     for (uint32_t i = after.first[op]; i < after.first[op + 1]; ++i) {
-      const Successors::Next &e = after.next[i];
-      uint32_t to = graph.rank_[e.to];
-      in[nextIn[to]++] = {r, e.delay};
-      out[nextOut[m]++] = {static_cast<uint32_t>(n) - 1 - to, e.delay};
+      auto [to, delay] = after.next[i];
+      uint32_t rank = graph.rank_[to];
+      graph.before_[next[rank]++] = {r, delay};
+      graph.head_[rank] = std::max(graph.head_[rank], end + delay);
     }
   }
-  graph.heads_ = ArrivalTimes(std::move(first), std::move(in), std::move(weights));
-  graph.tails_ = ArrivalTimes(std::move(mirrored), std::move(out), std::move(reversed));
+  for (uint32_t r = n; r-- > 0;)
+    for (const Before &e : graph.before(r))
+      graph.tail_[e.rank] = std::max(graph.tail_[e.rank], e.delay + graph.duration_[r] + graph.tail_[r]);
   return graph;
 }
 
@@ -175,85 +174,31 @@ std::vector<uint32_t> TimingGraph::criticalPath() const {
   std::vector<uint32_t> path;
   if (size() == 0)
     return path;
-  int64_t length = this->length();
   uint32_t at = 0;
-  while (heads_.end(at) != length)
+  while (end(at) != length_)
     ++at;
   for (uint32_t next = at; next != kNoTask;) {
     at = next;
     path.push_back(at_[at]);
-    next = kNoTask;
-    for (const ArrivalTimes::Edge *e = heads_.begin(at); e != heads_.finish(at); ++e)
-      if (next == kNoTask && heads_.end(e->from) + e->delay == heads_.start(at))
-        next = e->from;
+    llvm::ArrayRef<Before> all = before(at);
+    const auto *binding = llvm::find_if(all, [&](const Before &e) { return end(e.rank) + e.delay == head_[at]; });
+    next = binding == all.end() ? kNoTask : binding->rank;
   }
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-Result<std::vector<std::pair<uint32_t, int64_t>>> TimingGraph::accept(const std::vector<Change> &changes,
-                                                                      int64_t &total) const {
-  std::vector<std::pair<uint32_t, size_t>> order; // by rank; of equal ones the last one counts
-  for (const Change &c : changes) {
-    if (c.operation >= size())
-      return error("there is no operation " + std::to_string(c.operation) + ", there are " + std::to_string(size()));
-    if (c.duration < 0)
-      return error("operation " + std::to_string(c.operation) + " would have a negative duration");
-    order.push_back({rank_[c.operation], order.size()});
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<std::pair<uint32_t, int64_t>> ranked;
-  for (size_t i = 0; i < order.size(); ++i)
-    if (i + 1 == order.size() || order[i + 1].first != order[i].first)
-      ranked.push_back({order[i].first, changes[order[i].second].duration});
-  for (auto [rank, duration] : ranked)
-    total -= heads_.weight(rank);
-  for (auto [rank, duration] : ranked)
-    if (!add(total, duration))
-      return error("durations and delays together would be 2^61 or more");
-  return ranked;
-}
-
-std::optional<Error> TimingGraph::setDurations(const std::vector<Change> &changes) {
-  int64_t total = total_;
-  auto accepted = accept(changes, total);
-  if (!accepted)
-    return accepted.error();
-  auto &ranked = *accepted;
-  total_ = total;
-  heads_.setWeights(ranked);
-  for (auto &[rank, duration] : ranked)
-    rank = mirror(rank);
-  tails_.setWeights(ranked);
-  return std::nullopt;
-}
-
-Result<int64_t> TimingGraph::lengthWith(const std::vector<Change> &changes) {
-  int64_t total = total_;
-  auto accepted = accept(changes, total);
-  if (!accepted)
-    return accepted.error();
-  auto &ranked = *accepted, before = ranked;
-  for (auto &[rank, duration] : before)
-    duration = heads_.weight(rank);
-  heads_.setWeights(ranked);
-  int64_t length = heads_.length();
-  heads_.setWeights(before);
-  return length;
-}
-
 std::vector<int64_t> TimingGraph::avoiding() const {
   uint32_t n = size();
-  int64_t length = this->length();
-  std::vector<int64_t> result(n, length); // what has slack is avoided by all longest paths
+  std::vector<int64_t> result(n, length_); // what has slack is avoided by all longest paths
   // Only critical operations are painted: spans are over their places in topological order.
   std::vector<uint32_t> place(n + 1), critical; // place[r]: critical ones of lower rank
   for (uint32_t r = 0; r < n; ++r) {
-    place[r] = static_cast<uint32_t>(critical.size());
-    if (heads_.end(r) + tails_.start(mirror(r)) == length)
+    place[r] = critical.size();
+    if (end(r) + tail_[r] == length_)
       critical.push_back(r);
   }
-  place[n] = static_cast<uint32_t>(critical.size());
+  place[n] = critical.size();
   struct Span {
     int64_t length;
     uint32_t from, to; ///< critical places it jumps over
@@ -263,14 +208,17 @@ std::vector<int64_t> TimingGraph::avoiding() const {
     if (place[from] < place[to])
       spans.push_back({path, place[from], place[to]});
   };
-  for (uint32_t r = 0; r < n; ++r) {
-    int64_t rest = heads_.weight(r) + tails_.start(mirror(r));
-    if (heads_.begin(r) == heads_.finish(r))
+  std::vector<char> waitedFor(n);
+  for (uint32_t r = n; r-- > 0;) {
+    int64_t rest = duration_[r] + tail_[r];
+    if (before(r).empty())
       jump(0, r, rest);
-    for (const ArrivalTimes::Edge *e = heads_.begin(r); e != heads_.finish(r); ++e)
-      jump(e->from + 1, r, heads_.end(e->from) + e->delay + rest);
-    if (tails_.begin(mirror(r)) == tails_.finish(mirror(r)))
-      jump(r + 1, n, heads_.end(r));
+    for (const Before &e : before(r)) {
+      jump(e.rank + 1, r, end(e.rank) + e.delay + rest);
+      waitedFor[e.rank] = 1;
+    }
+    if (!waitedFor[r])
+      jump(r + 1, n, end(r));
   }
   std::sort(spans.begin(), spans.end(),
             [](const Span &a, const Span &b) { return a.length != b.length ? a.length > b.length : a.from < b.from; });
@@ -289,11 +237,6 @@ std::vector<int64_t> TimingGraph::avoiding() const {
       next[p] = p + 1;
     }
   return result;
-}
-
-ArrivalTimes::Work TimingGraph::work() const {
-  ArrivalTimes::Work a = heads_.work(), b = tails_.work();
-  return {a.nodes + b.nodes, a.blocks + b.blocks};
 }
 
 } // namespace accord

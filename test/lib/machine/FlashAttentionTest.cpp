@@ -1,7 +1,7 @@
 // Attention that keeps no scores against attention made of matrix products and a softmax.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/planning/analysis/Liveness.h"
 #include "passes/shard/Passes.h"
+#include "test/support/SavedActivations.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// Timing that follows changes, against longest paths computed anew from their definition.
+// Timing graphs against longest paths from their definition.
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/TimingGraph.h"
 #include <algorithm>
@@ -109,37 +109,13 @@ void expectEqual(const TimingGraph &graph, const Input &in, unsigned seed) {
   ASSERT_EQ(at, longest.length) << seed;
 }
 
-TEST(Timing, EqualsFullComputationAfterRandomChanges) {
-  uint64_t whole = 0;
-  for (unsigned seed = 0; seed < 60; ++seed) {
+TEST(Timing, EqualsLongestPaths) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
     Draw d(seed);
     Input in = draw(d, d.pick(1, 1500), d.pick(1, 40), d.pick(1, 3) == 3 ? d.pick(1, 40) : 1, d.pick(0, 2),
                     d.pick(0, 100), d.pick(0, 1) * 20);
-    TimingGraph graph = *TimingGraph::of(in.durations, in.edges);
-    expectEqual(graph, in, seed);
-    for (int round = 0; round < 8; ++round) {
-      std::vector<TimingGraph::Change> changes;
-      for (int64_t k = d.pick(0, 3) ? 1 : d.pick(0, 30); k > 0; --k) {
-        auto op = static_cast<uint32_t>(d.pick(0, static_cast<int64_t>(in.durations.size()) - 1));
-        int64_t kind = d.pick(0, 4), old = in.durations[op];
-        changes.push_back({op, kind == 0   ? 0
-                               : kind == 1 ? old + d.pick(0, 3)
-                               : kind == 2 ? std::max<int64_t>(0, old - d.pick(0, 3))
-                                           : d.pick(0, 5000)});
-      }
-      Input changed = in;
-      for (auto [op, duration] : changes)
-        changed.durations[op] = duration;
-      int64_t before = graph.length();
-      ASSERT_EQ(*graph.lengthWith(changes), Longest(changed.durations, in.edges).length);
-      ASSERT_EQ(graph.length(), before);
-      ASSERT_FALSE(graph.setDurations(changes));
-      in = changed;
-      expectEqual(graph, in, seed);
-    }
-    whole += graph.work().blocks;
+    expectEqual(*TimingGraph::of(in.durations, in.edges), in, seed);
   }
-  EXPECT_GT(whole, 1000u); // the shortcut was taken, not only the way around it
 }
 
 TEST(Timing, KnowsTheLengthForEachDurationOfEachOperation) {
@@ -159,27 +135,11 @@ TEST(Timing, KnowsTheLengthForEachDurationOfEachOperation) {
   }
 }
 
-TEST(Timing, AChangeInALongChainMovesBlocksNotOperations) {
-  constexpr uint32_t n = 100000;
-  std::vector<Edge> edges;
-  for (uint32_t i = 1; i < n; ++i)
-    edges.push_back({i - 1, i, 0});
-  TimingGraph graph = *TimingGraph::of(std::vector<int64_t>(n, 5), edges);
-  EXPECT_FALSE(graph.setDuration(1, 7));
-  EXPECT_EQ(graph.length(), 5 * int64_t{n} + 2);
-  EXPECT_EQ(graph.earliest(n - 1), 5 * int64_t{n} - 3);
-  EXPECT_EQ(graph.tail(0), 5 * int64_t{n} - 3);
-  EXPECT_LE(graph.work().nodes, 2 * ArrivalTimes::kBlock);
-  EXPECT_LE(graph.work().blocks, n / ArrivalTimes::kBlock + 1);
-}
-
 TEST(Timing, EmptyGraphAndZeroDurations) {
   TimingGraph none = *(TimingGraph::of({}, {}));
   EXPECT_EQ(none.length(), 0);
   EXPECT_TRUE(none.criticalPath().empty());
   EXPECT_TRUE(none.avoiding().empty());
-  EXPECT_FALSE(none.setDurations({}));
-  EXPECT_TRUE(none.setDuration(0, 1));
   TimingGraph zero = *(TimingGraph::of({0, 0}, {{0, 1}, {0, 1}, {0, 1, 3}}));
   EXPECT_EQ(zero.length(), 3);
   EXPECT_EQ(zero.criticalPath(), (std::vector<uint32_t>{0, 1}));
@@ -203,22 +163,6 @@ TEST(Timing, RefusesWhatHasNoTimes) {
   EXPECT_EQ(message({INT64_MAX, INT64_MAX}, {}), "A0920 durations and delays together are 2^61 or more, at 'a'");
   EXPECT_EQ(message({1, 1}, {{0, 1, INT64_MAX}}),
             "A0920 durations and delays together are 2^61 or more, between 'a' and 'b'");
-}
-
-TEST(Timing, RefusedChangesChangeNothing) {
-  TimingGraph graph = *(TimingGraph::of({3, 4, 5}, {{0, 1}, {1, 2}}));
-  for (const std::vector<TimingGraph::Change> &changes : {std::vector<TimingGraph::Change>{{0, 1}, {1, -1}},
-                                                          {{0, 1}, {3, 1}},
-                                                          {{0, 1}, {1, kLongestStep - 6}},
-                                                          {{0, INT64_MAX}, {1, INT64_MAX}}}) {
-    EXPECT_TRUE(graph.setDurations(changes));
-    EXPECT_TRUE(!graph.lengthWith(changes));
-    EXPECT_EQ(graph.length(), 12);
-  }
-  EXPECT_FALSE(graph.setDurations({{1, kLongestStep - 9}}));
-  EXPECT_EQ(graph.length(), kLongestStep - 1);
-  EXPECT_FALSE(graph.setDurations({{1, 9}, {1, 0}})); // the last one counts
-  EXPECT_EQ(graph.length(), 8);
 }
 
 } // namespace

@@ -8,8 +8,8 @@
 // offsets and biases are less than 0.1 % beside them.
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/problem/PipelineSchedule.h"
-#include "lib/planning/analysis/Liveness.h"
 #include "passes/shard/Passes.h"
+#include "test/support/SavedActivations.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/core.h>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Executing operations again in the backward pass changes what is kept, not what is computed.
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/planning/analysis/Liveness.h"
 #include "passes/shard/Passes.h"
+#include "test/support/SavedActivations.h"
 #include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;

@@ -2,9 +2,9 @@
 // layer as one operation, whose kernels are written down from PyTorch's equations.
 #include "lib/machine/model/Check.h"
 #include "lib/machine/translate/FromDnn.h"
-#include "lib/planning/analysis/Liveness.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "test/support/SavedActivations.h"
 #include "test/support/TrainingGraphFixture.h"
 
 using namespace accord;
