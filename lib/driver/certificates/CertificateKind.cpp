@@ -1,7 +1,7 @@
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/JsonLists.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,22 +10,11 @@
 namespace accord {
 namespace {
 
-std::vector<std::unique_ptr<CertificateKind>> &kinds() {
-  static std::vector<std::unique_ptr<CertificateKind>> all = [] {
-    std::vector<std::unique_ptr<CertificateKind>> list;
-    for (auto make : {explorationCertificate, ensembleCertificate, sparsityCertificate, scheduleCertificate,
-                      placementCertificate, planCertificate})
-      list.push_back(make());
-    return list;
-  }();
+/// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
+std::vector<CertificateKind> &kinds() {
+  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
+                                             scheduleCertificate(),    placementCertificate(), planCertificate()};
   return all;
-}
-
-llvm::json::Array strings(const std::vector<std::string> &texts) {
-  llvm::json::Array array;
-  for (const std::string &text : texts)
-    array.push_back(jsonString(text));
-  return array;
 }
 
 void printDocument(VerifiedCertificate &verified) {
@@ -55,42 +44,35 @@ void printFinding(const Error &finding, const std::string &path, bool located) {
 
 } // namespace
 
-const std::vector<std::unique_ptr<CertificateKind>> &certificateKinds() { return kinds(); }
-
-void registerCertificateKind(std::unique_ptr<CertificateKind> kind) {
-  kinds().insert(kinds().begin(), std::move(kind));
-}
+void registerCertificateKind(CertificateKind kind) { kinds().insert(kinds().begin(), std::move(kind)); }
 
 std::string answerFolder(const std::string &path) {
   return llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str();
 }
 
 int verifyAnswer(const CertificateRequest &request) {
-  for (const std::unique_ptr<CertificateKind> &kind : kinds()) {
-    if (!kind->matches(request.path))
-      continue;
-    auto verified = kind->verify(request);
-    if (!verified)
-      return kWrongInput;
-    const Verification &proof = verified->proof;
-    if (request.json) {
-      printDocument(*verified);
-    } else {
-      for (const std::string &line : proof.checked)
-        llvm::outs() << "  checked  " << line << "\n";
-      for (const std::string &line : proof.trusted)
-        llvm::outs() << "  assumes  " << line << "\n";
-    }
-    for (const Error &finding : proof.findings)
-      printFinding(finding, request.path, verified->locatedByFindings);
-    if (!request.json)
-      llvm::outs() << fmt::format("the {} is {}\n", kind->subject(),
-                                  proof.holds() ? "valid"
-                                                : fmt::format("not valid: {} findings", proof.findings.size()));
-    return proof.holds() ? kDone : kWrongInput;
+  auto kind = llvm::find_if(kinds(), [&](const CertificateKind &one) { return one.matches(request.path); });
+  if (kind == kinds().end())
+    return refuse(Code::CannotRead, fmt::format("'{}' is no answer that can be verified", request.path), request.json,
+                  "verify");
+  auto verified = kind->verify(request);
+  if (!verified)
+    return kWrongInput;
+  const Verification &proof = verified->proof;
+  if (request.json) {
+    printDocument(*verified);
+  } else {
+    for (const std::string &line : proof.checked)
+      llvm::outs() << "  checked  " << line << "\n";
+    for (const std::string &line : proof.trusted)
+      llvm::outs() << "  assumes  " << line << "\n";
   }
-  return refuse(Code::CannotRead, fmt::format("'{}' is no answer that can be verified", request.path), request.json,
-                "verify");
+  for (const Error &finding : proof.findings)
+    printFinding(finding, request.path, verified->locatedByFindings);
+  if (!request.json)
+    llvm::outs() << fmt::format("the {} is {}\n", kind->subject,
+                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
+  return proof.holds() ? kDone : kWrongInput;
 }
 
 } // namespace accord
